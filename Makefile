@@ -1,0 +1,60 @@
+# Everything a developer types. `make` alone lists it. Python 3.11 and make are all that must be there.
+
+VENV := .venv
+BIN := $(VENV)/bin
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.PHONY: help serve test lint types bench bench-pages bench-policy profile wheel clean
+
+help: ## this list
+	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):.*## /\1\t/' | \
+	  while IFS="$$(printf '\t')" read -r name text; do printf '  make %-13s %s\n' "$$name" "$$text"; done
+
+serve: $(VENV)/gatepost.stamp ## install, make an instance if there is none, serve on 127.0.0.1:8000
+	@$(BIN)/gatepost init
+	@exec $(BIN)/gatepost serve
+
+test: lint types ## lint, types, then every test on SQLite and Postgres
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+lint: $(VENV)/test.stamp ## style and likely mistakes
+	$(BIN)/ruff check .
+
+types: $(VENV)/test.stamp ## static types of models, policies and settings
+	$(BIN)/mypy
+
+bench: $(VENV)/gatepost.stamp ## requests a second for item, page and create (needs wrk)
+	$(BIN)/python -m benchmarks.run
+
+bench-pages: $(VENV)/gatepost.stamp ## the same for pages only: shallow, deep, for a guest and for an author
+	$(BIN)/python -m benchmarks.run --only pages
+
+bench-policy: $(VENV)/gatepost.stamp ## microseconds of one policy decision and one plan
+	$(BIN)/python -m benchmarks.policy
+
+profile: $(VENV)/gatepost.stamp ## where the time of one request goes
+	$(BIN)/python -m benchmarks.profile
+
+wheel: $(VENV)/gatepost.stamp ## build dist/gatepost-….whl
+	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .
+
+clean: ## remove what was built and installed; the instance stays
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The first interpreter that is new enough; `make serve PYTHON=…` chooses another.
+PYTHON ?= $(shell for name in python3.11 python3 python3.12 python3.13 python; do \
+	  "$$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$name" && break; done)
+
+$(VENV)/bin/python:
+	@test -n "$(PYTHON)" || { echo "Gatepost needs Python 3.11 or later; none was found." >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+	  echo "This Python cannot make a virtual environment (Debian: apt install python3-venv)." >&2; exit 1; }
+
+$(VENV)/gatepost.stamp: setup.cfg pyproject.toml | $(VENV)/bin/python
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/test.stamp: setup.cfg pyproject.toml | $(VENV)/bin/python
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[test,fast,redis]'
+	@touch $@ $(VENV)/gatepost.stamp
