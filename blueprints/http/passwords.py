@@ -1,0 +1,93 @@
+"""Passwords: what is accepted, how they are kept (Argon2id, RFC 9106), and how many are hashed at once."""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib.resources import files
+from threading import BoundedSemaphore
+
+from argon2 import PasswordHasher, Type
+from argon2.exceptions import InvalidHashError, VerificationError
+
+SHORTEST = 8
+LONGEST = 1024
+UNUSABLE = "!"  # kept for an account that nobody can log in to until it is given a password
+
+# The second recommendation of the OWASP Password Storage Cheat Sheet: 19 MiB, two passes, one lane.
+_hasher = PasswordHasher(time_cost=2, memory_cost=19456, parallelism=1, type=Type.ID)
+
+# More hashes than cores only make every one of them slower, and 19 MiB each is a way to fill the memory.
+_slots = BoundedSemaphore(os.cpu_count() or 1)
+PATIENCE = 2.0  # seconds that a caller waits for a slot
+
+
+class TooManyHashes(Exception):
+    """Every slot stayed taken for `PATIENCE` seconds; the caller should come back later (429)."""
+
+
+def objection(password: str) -> str | None:
+    """Why this password is not accepted, or None (NIST SP 800-63B, section 5.1.1.2: length and a list)."""
+    text = _normalised(password)
+    if len(text) < SHORTEST:
+        return f"A password has at least {SHORTEST} characters."
+    if len(text) > LONGEST:
+        return f"A password has at most {LONGEST} characters."
+    if text.casefold() in common():
+        return "This password is among the most common ones."
+    return None
+
+
+def hash_password(password: str) -> str:
+    """The text to keep, salt and parameters included. Raises `TooManyHashes`."""
+    with _slot():
+        return _hasher.hash(_normalised(password))
+
+
+def verify(password: str, kept: str | None) -> bool:
+    """Whether `password` is the one behind `kept`. Raises `TooManyHashes`.
+
+    With None (no such user) and `UNUSABLE` it takes the same time and says no.
+    """
+    real = kept is not None and kept != UNUSABLE
+    with _slot():
+        try:
+            right = _hasher.verify(kept if real else _dummy(), _normalised(password))
+        except (VerificationError, InvalidHashError):
+            return False
+    return right and real
+
+
+def outdated(kept: str) -> bool:
+    """Whether `kept` was made with other parameters, and should be made anew after a successful login."""
+    return _hasher.check_needs_rehash(kept)
+
+
+@cache
+def common() -> frozenset[str]:
+    """The most common passwords that are long enough to be accepted otherwise, in folded case."""
+    text = files(__package__).joinpath("common_passwords.txt").read_text(encoding="utf-8")
+    return frozenset(line for line in text.splitlines() if line and not line.startswith("#"))
+
+
+@cache
+def _dummy() -> str:
+    return _hasher.hash("no account has this password")
+
+
+def _normalised(password: str) -> str:
+    """One password typed on two keyboards is one text (NFKC, as NIST SP 800-63B recommends)."""
+    return unicodedata.normalize("NFKC", password)
+
+
+@contextmanager
+def _slot() -> Iterator[None]:
+    if not _slots.acquire(timeout=PATIENCE):
+        raise TooManyHashes
+    try:
+        yield
+    finally:
+        _slots.release()
