@@ -57,6 +57,14 @@ class Keys:
         """The newest key for one purpose, such as ``"access token"``; `length` in bytes."""
         return self._derive(self._masters[0], purpose, length)
 
+    def signing(self, purpose: str = "access token") -> tuple[str, bytes]:
+        """(kid, key) with which new tokens are signed."""
+        return self.ring(purpose)[0]
+
+    def verifying(self, kid: str | None, purpose: str = "access token") -> bytes | None:
+        """The key of any generation that a token names in its header, or None."""
+        return dict(self.ring(purpose)).get(kid) if isinstance(kid, str) else None
+
     def ring(self, purpose: str) -> list[tuple[str, bytes]]:
         """(kid, key) of every generation for one purpose, the newest first."""
         return [(self._derive(master, "kid", 6).hex(), self._derive(master, purpose, SIZE))
