@@ -1,0 +1,86 @@
+"""The audit trail: rows that are added and never changed, and the seals that chain them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import islice
+
+import peewee as pw
+
+from models.base import BATCH, IdField, Table, TimeField, new_id, now
+
+
+class Audit(Table):
+    """One thing that somebody did, tried or was refused; `count` identical ones within a second are one row.
+
+    `seq` orders rows as they were written; the API shows `id`. `rule` is the file and line that decided.
+    """
+
+    seq = pw.BigAutoField()
+    id = IdField()
+    tenant_id = IdField()
+    time = TimeField()
+    principal = pw.TextField()
+    role = pw.TextField()
+    action = pw.TextField()
+    resource = pw.TextField()
+    resource_id = IdField(null=True)
+    address = pw.TextField(null=True)
+    result = pw.TextField()
+    reason = pw.TextField(null=True)
+    rule = pw.TextField(null=True)
+    policy_version = pw.TextField(null=True)
+    request_id = pw.TextField(null=True)
+    count = pw.IntegerField(default=1)
+
+    class Meta:
+        table_name = "audit"
+
+
+class Seal(Table):
+    """A batch of audit rows up to `last_seq`, chained to the seal before: `head` = HMAC(`previous`, the rows)."""
+
+    seq = pw.BigAutoField()
+    first_seq = pw.BigIntegerField()
+    last_seq = pw.BigIntegerField()
+    rows = pw.IntegerField()
+    previous = pw.TextField()
+    head = pw.TextField()
+    created_at = TimeField()
+
+    class Meta:
+        table_name = "audit_seals"
+
+
+class Retention(Table):
+    """One row: audit rows older than `before` may be deleted; the triggers refuse any other deletion."""
+
+    id = pw.IntegerField(primary_key=True)
+    before = TimeField()
+
+    class Meta:
+        table_name = "audit_retention"
+
+
+def append(rows: Iterable[Audit]) -> int:
+    """Add audit rows, each with its own `tenant_id`; missing ids and times are filled in; their number."""
+    count, rest = 0, iter(rows)
+    while batch := list(islice(rest, BATCH)):
+        for row in batch:
+            row.id = row.id or new_id()
+            row.time = row.time or now()
+        Audit.insert_many([row.__data__ for row in batch]).execute()
+        count += len(batch)
+    return count
+
+
+def of_tenant(tenant_id: str, *columns: pw.Node) -> pw.ModelSelect:
+    """A query over one tenant's audit rows."""
+    return Audit.select(*columns).where(Audit.tenant_id == tenant_id)
+
+
+def retain(before: str) -> int:
+    """Delete what is older than `before` (canonical time), in all tenants; how many rows. In a transaction."""
+    # Across tenants: retention is the operator's rule for the whole instance.
+    Retention.update({Retention.before: before}).where(Retention.before < before).execute()
+    return Audit.delete().where(Audit.time < before).execute()

@@ -1,0 +1,220 @@
+"""What every table has: ids, times, versions, the tenant; and `Rows`, the one place where queries start."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Collection, Iterable, Mapping
+from datetime import UTC, datetime
+from itertools import islice
+from os import urandom
+from typing import Any, Generic, TypeVar
+
+import orjson
+import peewee as pw
+
+from models.database import current
+from models.errors import Outdated
+
+BATCH = 200  # rows per INSERT statement: SQLite and Postgres both allow far more values than that needs
+
+_RFC3339 = re.compile(
+    r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d{1,6})\d*)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
+_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.ASCII)
+
+
+def new_id() -> str:
+    """A UUIDv7 (RFC 9562 §5.7) as canonical lower-case text; rand_a holds the fraction of the millisecond (§6.2)."""
+    milliseconds, rest = divmod(time.time_ns(), 1_000_000)
+    fraction = (rest << 12) // 1_000_000
+    chance = int.from_bytes(urandom(8), "big") & 0x3FFF_FFFF_FFFF_FFFF
+    digits = f"{milliseconds << 80 | 0x7 << 76 | fraction << 64 | 0x2 << 62 | chance:032x}"
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+
+def is_id(text: str) -> bool:
+    """Whether `text` is a UUID in the one form that we write (RFC 9562 §4: lower case on output)."""
+    return _ID.fullmatch(text) is not None
+
+
+def now() -> str:
+    """The time in the one form that we write: RFC 3339, UTC, microseconds, `Z`; order of text is order of time."""
+    return _written(datetime.now(UTC))
+
+
+def later(seconds: float, start: str | None = None) -> str:
+    """The time `seconds` after `start` (canonical text, default now); negative is before."""
+    moment = datetime.fromisoformat(start) if start else datetime.now(UTC)
+    return _written(datetime.fromtimestamp(moment.timestamp() + seconds, UTC))
+
+
+def parse_time(text: str) -> str:
+    """The canonical form of an RFC 3339 time with any offset. Digits beyond microseconds are cut off.
+
+    Raises ValueError for anything else, also for leap seconds and years beyond 0001–9999 in UTC.
+    """
+    found = _RFC3339.fullmatch(text)
+    if found is None:
+        raise ValueError("not an RFC 3339 time with an offset")
+    day, clock, fraction, offset = found.groups()
+    try:
+        moment = datetime.fromisoformat(f"{day}T{clock}.{fraction or '0':0<6}{offset.upper()}")
+        return _written(moment.astimezone(UTC))
+    except OverflowError:
+        raise ValueError("a time outside the years 0001 to 9999") from None
+
+
+def _written(moment: datetime) -> str:
+    return moment.isoformat(timespec="microseconds")[:26] + "Z"
+
+
+class IdField(pw.Field):
+    """A UUID, text in Python; native `uuid` in Postgres."""
+
+    field_type = "UUID"
+
+
+class TimeField(pw.Field):
+    """A canonical time (`now()`), text in Python; `timestamptz` in Postgres."""
+
+    field_type = "TIMESTAMPTZ"
+
+
+class MoneyField(pw.BigIntegerField):
+    """An amount in minor units of the row's `currency` (ISO 4217)."""
+
+
+class ListField(pw.TextField):
+    """A list of strings, stored as a JSON array."""
+
+    def db_value(self, value: Any) -> Any:
+        return orjson.dumps(list(value)).decode() if isinstance(value, list | tuple) else value
+
+    def python_value(self, value: Any) -> Any:
+        return orjson.loads(value) if isinstance(value, str) else value
+
+
+class Table(pw.Model):
+    """Every table: bound to whichever database is current."""
+
+    class Meta:
+        database = current
+        legacy_table_names = False
+        only_save_dirty = True
+
+
+class Record(Table):
+    """A row of a tenant."""
+
+    id = IdField(primary_key=True)
+    tenant_id = IdField()
+    version = pw.IntegerField()
+    created_at = TimeField()
+    updated_at = TimeField()
+
+    def stamp(self, tenant_id: str, at: str) -> None:
+        """Fill what the caller has no say in, before the row is first stored."""
+        self.id = self.id or new_id()
+        self.tenant_id = tenant_id
+        self.version = 1
+        self.created_at = self.created_at or at
+        self.updated_at = self.updated_at or at
+
+
+class Owned(Record):
+    """A row that belongs to a user; `department` is the creator's at that time."""
+
+    owner_id = IdField(null=True)
+    department = pw.TextField(null=True)
+
+
+T = TypeVar("T", bound=Record)
+
+
+class Rows(Generic[T]):
+    """The rows of one table that belong to one tenant: the place where every query starts.
+
+    Nothing outside `models` builds a query in another way, so no query can forget the tenant. What must cross
+    tenants is a named class method beside its table.
+    """
+
+    __slots__ = ("_mine", "model", "tenant_id")
+
+    def __init__(self, model: type[T], tenant_id: str) -> None:
+        self.model = model
+        self.tenant_id = tenant_id
+        self._mine = model.tenant_id == tenant_id
+
+    def select(self, *columns: pw.Node) -> pw.ModelSelect:
+        """A query over this tenant's rows; whole rows without `columns`."""
+        return self.model.select(*columns).where(self._mine)
+
+    def find(self, id: str, *where: pw.Expression, lock: bool = False) -> T | None:
+        """The row, if it is this tenant's and satisfies `where`. `lock`: nobody else may change it meanwhile."""
+        query = self.select().where(self.model.id == id, *where)
+        # On SQLite a transaction already has the database for itself.
+        if lock and current.dialect == "postgres":
+            query = query.for_update()
+        return query.first()
+
+    def find_all(self, ids: Collection[str], *where: pw.Expression, lock: bool = False) -> list[T]:
+        """The rows among `ids` that `find` would find, in the order of their ids, locked in that order."""
+        if not ids:
+            return []
+        query = self.select().where(self.model.id.in_(sorted(set(ids))), *where).order_by(self.model.id)
+        if lock and current.dialect == "postgres":
+            query = query.for_update()
+        return list(query)
+
+    def insert(self, row: T) -> T:
+        """Store a new row, stamped with id, tenant, version 1 and times.
+
+        Raises `AlreadyExists`, `InvalidReference`.
+        """
+        row.stamp(self.tenant_id, now())
+        self.model.insert(row.__data__).execute()
+        row._dirty.clear()
+        return row
+
+    def insert_many(self, rows: Iterable[T]) -> int:
+        """Store many new rows as `insert` does, in few statements; their number. Belongs into a transaction."""
+        at, count, rest = now(), 0, iter(rows)
+        while batch := list(islice(rest, BATCH)):
+            for row in batch:
+                row.stamp(self.tenant_id, at)
+            self.model.insert_many([row.__data__ for row in batch]).execute()
+            count += len(batch)
+        return count
+
+    def save(self, row: T) -> T:
+        """Store the changed columns of a row that was read before; none changed: nothing happens.
+
+        Raises `Outdated` when somebody changed or deleted the row meanwhile, `AlreadyExists`, `InvalidReference`.
+        """
+        names = row._dirty - {"id", "tenant_id", "version"}
+        if not names:
+            return row
+        before = row.version
+        row.version, row.updated_at = before + 1, now()
+        values = {name: row.__data__[name] for name in names | {"version", "updated_at"}}
+        query = self.model.update(values).where(self._mine, self.model.id == row.id, self.model.version == before)
+        if query.execute() == 0:
+            row.version = before
+            raise Outdated(f"{self.model.__name__} {row.id}")
+        row._dirty.clear()
+        return row
+
+    def change(self, changes: Mapping[pw.Field, Any], *where: pw.Expression) -> int:
+        """Change all rows that satisfy `where` in one statement (`{Product.stock: Product.stock - 1}`); their number."""
+        stamped = {self.model.version: self.model.version + 1, self.model.updated_at: now(), **changes}
+        return self.model.update(stamped).where(self._mine, *where).execute()
+
+    def delete(self, row: T) -> None:
+        """Remove a row. Raises `StillReferenced`, and `Outdated` when it is gone or changed already."""
+        query = self.model.delete().where(self._mine, self.model.id == row.id, self.model.version == row.version)
+        if query.execute() == 0:
+            raise Outdated(f"{self.model.__name__} {row.id}")
+
+    def remove(self, *where: pw.Expression) -> int:
+        """Remove all rows that satisfy `where`; their number. Raises `StillReferenced`."""
+        return self.model.delete().where(self._mine, *where).execute()

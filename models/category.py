@@ -1,0 +1,31 @@
+"""Categories: a tree in which products and articles are filed."""
+
+from __future__ import annotations
+
+import peewee as pw
+
+from models.base import IdField, Owned, Rows
+
+
+class Category(Owned):
+    """A node of the tree; `parent_id` is null at the top, `slug` unique per tenant."""
+
+    name = pw.TextField()
+    slug = pw.TextField()
+    parent_id = IdField(null=True)
+
+    class Meta:
+        table_name = "categories"
+
+
+def would_be_cycle(tenant_id: str, id: str, parent_id: str | None) -> bool:
+    """Whether `parent_id` is the category `id` itself or lies below it."""
+    # Chains are short, and one lookup by primary key per link is the same on both databases.
+    rows, seen = Rows(Category, tenant_id), {id}
+    while parent_id is not None:
+        if parent_id in seen:
+            return True
+        seen.add(parent_id)
+        parent = rows.find(parent_id)
+        parent_id = parent.parent_id if parent else None
+    return False

@@ -1,0 +1,175 @@
+"""The database of one instance: a pool of connections, write transactions, and which one is current.
+
+The tables (`models.base.Record`) are bound to `current`, and `current` points to whatever database the running
+thread or task has entered with `connected()`. So several apps, each with its own database, live in one process.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from contextvars import ContextVar
+from types import TracebackType
+from typing import Any, TypeVar
+
+import peewee as pw
+from playhouse.pool import MaxConnectionsExceeded
+
+from models.errors import Contended, RowError, Unavailable
+
+T = TypeVar("T")
+Values = Sequence[Any]
+POOL_WAIT = 5.0  # seconds that a caller waits for a free connection before it is told "unavailable"
+
+_entered: ContextVar[Database | None] = ContextVar("gatepost_database", default=None)
+logger = logging.getLogger(__name__)
+
+
+class _Current(pw.DatabaseProxy):
+    """A proxy whose target belongs to the running context instead of to the process."""
+
+    @property
+    def obj(self) -> Database | None:
+        return _entered.get()
+
+    @obj.setter
+    def obj(self, value: object) -> None:
+        # peewee's constructor assigns None; nothing else may choose a database for everybody.
+        if value is not None:
+            raise AttributeError("enter a database with Database.connected()")
+
+
+current = _Current()
+
+
+class Database(pw.Database):
+    """What both dialects share. Made by `open_database`, never directly."""
+
+    dialect: str
+
+    def connected(self) -> _Connected:
+        """Make this the current database and hold one pooled connection; re-entrant.
+
+        Raises `Unavailable` when there is no connection to be had.
+        """
+        return _Connected(self)
+
+    def transact(self, work: Callable[[], T]) -> T:
+        """Run `work()` in one write transaction and return its result; inside another, join it.
+
+        `work` must be repeatable: after a serialisation failure or a deadlock it is run once more.
+        Raises what `work` raises (everything undone), `Unavailable`, `TimedOut`.
+        """
+        if self.in_transaction():
+            return work()
+        try:
+            return self._transact(work)
+        except Contended:
+            logger.info("transaction repeated after a serialisation failure")
+            return self._transact(work)
+
+    def _transact(self, work: Callable[[], T]) -> T:
+        with self.connected(), self.writing(), self.atomic():
+            return work()
+
+    def create(self) -> None:
+        """Make the empty database where that is ours to do (a file); otherwise it must be there."""
+
+    def writing(self) -> AbstractContextManager[Any]:
+        """Hold what a writer must hold before its transaction begins."""
+        return nullcontext()
+
+    def migrating(self) -> AbstractContextManager[Any]:
+        """Hold what a migration must hold: nobody else migrates, and statements may take their time."""
+        raise NotImplementedError
+
+    def backup(self, target: str) -> None:
+        """Write a consistent copy to the file `target` while others read and write."""
+        raise NotImplementedError
+
+    def query(self, sql: str, params: Values = ()) -> list[tuple[Any, ...]]:
+        """Run one read and return all its rows; the dialect's own placeholders. For prepared statements."""
+        raise NotImplementedError
+
+    def ping(self) -> None:
+        """Prove that the database answers. Raises `Unavailable` or `TimedOut`."""
+        with self.connected():
+            self.query("SELECT 1")
+
+    def translate(self, error: BaseException, sql: str = "") -> RowError | None:
+        """What this driver error means to us, or None when it means nothing (a bug, not ours to hide)."""
+        raise NotImplementedError
+
+    def _execute_cursor(self, sql: str, params: Any, **options: Any) -> Any:
+        try:
+            return super()._execute_cursor(sql, params, **options)
+        except Exception as error:
+            problem = self.translate(error, sql)
+            if problem is None:
+                raise
+            raise problem from error
+
+
+class _Connected:
+    """`with database.connected():`, written out because every request enters it."""
+
+    __slots__ = ("database", "opened", "previous")
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    def __enter__(self) -> Database:
+        database = self.database
+        self.opened = database.is_closed()
+        if self.opened:
+            try:
+                database.connect()
+            except MaxConnectionsExceeded as error:
+                raise Unavailable("no free database connection") from error
+            except Exception as error:
+                raise (database.translate(error) or Unavailable(str(error))) from error
+        self.previous = _entered.get()
+        _entered.set(database)
+        return database
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        # Not a Token: a streamed answer may be closed in another context than it was opened in.
+        _entered.set(self.previous)
+        if self.opened:
+            self.database.close()
+        if error is not None:
+            # Rows are read lazily, and COMMIT is no statement of peewee's: both may fail after `_execute_cursor`.
+            problem = self.database.translate(error)
+            if problem is not None:
+                raise problem from error
+
+
+def driver_error(error: BaseException) -> BaseException:
+    """The driver's own exception, when peewee wrapped it in one of its own."""
+    if isinstance(error, pw.PeeweeException):
+        return getattr(error, "orig", None) or error
+    return error
+
+
+def open_database(url: str, *, pool_size: int = 16, synchronous: str = "full",
+                  statement_timeout: float = 10.0, pool_wait: float = POOL_WAIT) -> Database:
+    """The database at `url`: `sqlite:///relative.db`, `sqlite:////absolute.db` or `postgresql://…`.
+
+    `synchronous` is SQLite's (`full` or `normal`); `statement_timeout` and `pool_wait` are seconds.
+    Raises ValueError for a URL or an option of another kind. Nothing is connected yet.
+    """
+    # Only the driver that is asked for is imported: an instance on SQLite needs no libpq, and the reverse.
+    scheme, separator, rest = url.partition("://")
+    if scheme == "sqlite" and rest.startswith("/"):
+        from models.sqlite import SqliteDatabase
+
+        return SqliteDatabase(rest.removeprefix("/"), pool_size=pool_size, synchronous=synchronous,
+                              statement_timeout=statement_timeout, pool_wait=pool_wait)
+    if separator and scheme in ("postgresql", "postgres"):
+        from models.postgres import PostgresDatabase
+
+        return PostgresDatabase(f"postgresql://{rest}", pool_size=pool_size,
+                                statement_timeout=statement_timeout, pool_wait=pool_wait)
+    raise ValueError("the database URL must start with sqlite:/// or postgresql://")

@@ -1,0 +1,41 @@
+"""What can go wrong with rows, in the same words on both databases."""
+
+
+class RowError(Exception):
+    """Base of everything that this package raises on purpose."""
+
+
+class Unavailable(RowError):
+    """The database cannot serve now: pool exhausted, server or file gone, writer lock not obtained in time."""
+
+
+class Contended(Unavailable):
+    """Another transaction got in the way (SQLSTATE 40001, 40P01); the same work may succeed when repeated."""
+
+
+class TimedOut(RowError):
+    """A statement ran longer than the statement timeout."""
+
+
+class AlreadyExists(RowError):
+    """A unique clash. `columns` names what must be unique, without `tenant_id`."""
+
+    def __init__(self, columns: tuple[str, ...] = ()) -> None:
+        super().__init__(", ".join(columns))
+        self.columns = columns
+
+
+class StillReferenced(RowError):
+    """The row cannot go: others refer to it."""
+
+
+class InvalidReference(RowError):
+    """The row names another that is not there (or belongs to another tenant)."""
+
+
+class Outdated(RowError):
+    """The row was changed or deleted since it was read."""
+
+
+class InvalidValue(RowError):
+    """A value that the database cannot store: an integer beyond 64 bit, a lone surrogate, a NUL."""

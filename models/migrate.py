@@ -1,0 +1,85 @@
+"""Schema changes: numbered files in directories, each directory with a history of its own, applied under a lock."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from playhouse.migrations import MigrationError, Runner
+
+from models.base import now
+from models.database import Database
+
+SHIPPED: Mapping[str, Path] = {"gatepost": Path(__file__).parent / "migrations"}
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,40}")
+
+
+@dataclass(frozen=True)
+class Upgrade:
+    """What `upgrade` did: the migrations it applied (`gatepost/0001_accounts`) and the backup it wrote first."""
+
+    applied: tuple[str, ...]
+    backup: Path | None
+
+
+def pending(database: Database, directories: Mapping[str, Path] = SHIPPED) -> list[str]:
+    """The migrations not yet applied, as `<name>/<migration>`, in the order in which they would be.
+
+    `directories`: a short name for each (`gatepost`, a plugin's) and where its files are. Raises `Unavailable`.
+    """
+    with database.connected():
+        return _pending(_runners(database, directories))
+
+
+def upgrade(database: Database, directories: Mapping[str, Path] = SHIPPED, *,
+            backup: Path | None = None) -> Upgrade:
+    """Apply what is pending, each migration in a transaction of its own.
+
+    A database that holds something is first copied into the directory `backup` (None: no copy). A second process
+    that upgrades at the same time waits, and finds nothing left to do.
+    Raises MigrationError for files that cannot be used, `Unavailable`, and whatever a migration raises.
+    """
+    database.create()
+    with database.migrating():
+        runners = _runners(database, directories)
+        waiting = _pending(runners)
+        if not waiting:
+            return Upgrade((), None)
+        copy = _back_up(database, backup) if backup is not None and database.get_tables() else None
+        applied = [f"{name}/{migration}" for name, runner in runners.items() for migration in runner.up()]
+        return Upgrade(tuple(applied), copy)
+
+
+def _runners(database: Database, directories: Mapping[str, Path]) -> dict[str, Runner]:
+    runners = {}
+    for name, directory in directories.items():
+        if not _NAME.fullmatch(name):
+            raise MigrationError(f"{name!r} cannot name a history of migrations: a-z, 0-9 and _ only")
+        if not directory.is_dir():
+            raise MigrationError(f"{directory}: no such directory of migrations")
+        # One history per directory: in a shared one, a plugin's 0001 would count as applied because ours is.
+        runners[name] = Runner(database, str(directory), table_name=f"migrations_{name}")
+    return runners
+
+
+def _pending(runners: Mapping[str, Runner]) -> list[str]:
+    return [f"{name}/{migration.name}" for name, runner in runners.items()
+            for migration in runner.status() if migration.path is not None and not migration.applied]
+
+
+def _back_up(database: Database, directory: Path) -> Path | None:
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    moment = re.sub(r"[^0-9TZ]", "", now())
+    if database.dialect == "sqlite":
+        copy = directory / f"before-migration-{moment}.db"
+        database.backup(str(copy))
+        return copy
+    # A server's own backups are its operator's; where pg_dump is at hand we take one all the same.
+    if shutil.which("pg_dump") is None:
+        return None
+    copy = directory / f"before-migration-{moment}.dump"
+    database.backup(str(copy))
+    return copy

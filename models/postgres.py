@@ -1,0 +1,141 @@
+"""Postgres through psycopg 3: pooled connections in UTC, and values in the same shape as on SQLite."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import peewee as pw
+import psycopg
+from playhouse.pool import _PooledPostgresqlDatabase
+from psycopg.adapt import AdaptersMap, Loader
+from psycopg.conninfo import conninfo_to_dict
+
+from models.database import Database, Values, driver_error
+from models.errors import (
+    AlreadyExists,
+    Contended,
+    InvalidReference,
+    InvalidValue,
+    RowError,
+    StillReferenced,
+    TimedOut,
+    Unavailable,
+)
+
+CONNECT_TIMEOUT = 5  # seconds
+MIGRATION_LOCK = 0x67617465  # any constant will do, as long as every process uses the same
+# The detail's words are translated by the server, its "(columns)=(values)" is not.
+_KEY = re.compile(r"\((.+?)\)=\(")
+
+
+class _Text(Loader):
+    """A uuid as its canonical lower-case text, which is what the server sends."""
+
+    def load(self, data: Any) -> str:
+        return bytes(data).decode("ascii")
+
+
+class _Time(Loader):
+    """A timestamptz as RFC 3339 UTC of fixed width; the server sends `2026-11-21 08:39:30.1+00`."""
+
+    def load(self, data: Any) -> str:
+        text = bytes(data).decode("ascii")
+        return f"{text[:10]}T{text[11:19]}.{text[20:-3]:0<6}Z"
+
+
+def _adapters() -> AdaptersMap:
+    adapters = AdaptersMap(psycopg.adapters)
+    adapters.register_loader("uuid", _Text)
+    adapters.register_loader("timestamptz", _Time)
+    return adapters
+
+
+class PostgresDatabase(Database, _PooledPostgresqlDatabase, pw.PostgresqlDatabase):
+    """One Postgres database. Made by `open_database`."""
+
+    dialect = "postgres"
+
+    def __init__(self, url: str, *, pool_size: int, statement_timeout: float, pool_wait: float) -> None:
+        try:
+            given = conninfo_to_dict(url)
+        except psycopg.Error as error:
+            raise ValueError(f"the Postgres URL cannot be read: {error}") from None
+        # `_Time` relies on the time zone and the date style; they must not depend on the server's settings.
+        options = (f"{given.get('options') or ''} -c timezone=UTC -c datestyle=ISO "
+                   f"-c statement_timeout={int(statement_timeout * 1000)}")
+        super().__init__(
+            url, max_connections=pool_size, timeout=pool_wait, autoconnect=False, prefer_psycopg3=True,
+            options=options.strip(), context=_adapters(),
+            connect_timeout=int(given.get("connect_timeout") or CONNECT_TIMEOUT))
+
+    @contextmanager
+    def migrating(self) -> Iterator[None]:
+        with self.connected():
+            self.execute_sql("SET statement_timeout = 0")
+            self.execute_sql("SELECT pg_advisory_lock(%s)", (MIGRATION_LOCK,))
+            try:
+                yield
+            finally:
+                if not self._state.conn.closed:
+                    self.execute_sql("SELECT pg_advisory_unlock(%s)", (MIGRATION_LOCK,))
+                    self.execute_sql("RESET statement_timeout")
+
+    def backup(self, target: str) -> None:
+        # The URL may hold a password, which others could read in the list of processes.
+        environment = {**os.environ, "PGDATABASE": self.database}
+        done = subprocess.run(
+            ["pg_dump", "--format=custom", f"--file={target}", "--no-password"],
+            env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise Unavailable(f"pg_dump: {done.stderr.strip()}")
+
+    def query(self, sql: str, params: Values = ()) -> list[tuple[Any, ...]]:
+        try:
+            return self._state.conn.execute(sql, params).fetchall()  # type: ignore[no-any-return]
+        except Exception as error:
+            problem = self.translate(error, sql)
+            if problem is None:
+                raise
+            raise problem from error
+
+    def translate(self, error: BaseException, sql: str = "") -> RowError | None:
+        cause = driver_error(error)
+        if isinstance(cause, OverflowError | UnicodeEncodeError | psycopg.DataError):
+            return InvalidValue(str(cause))
+        if not isinstance(cause, psycopg.Error):
+            return None
+        state = cause.sqlstate or ""
+        if state == "23505":
+            return AlreadyExists(_columns(cause.diag.message_detail or ""))
+        if state in ("23503", "23001"):
+            return StillReferenced() if sql.startswith("DELETE") else InvalidReference()
+        if state in ("40001", "40P01"):
+            return Contended(str(cause))
+        if state in ("57014", "55P03"):  # query_canceled, lock_not_available
+            return TimedOut(str(cause))
+        # Without a state the connection itself failed; 08 connection, 53 resources, 57P shutdown, 3D no such database.
+        if isinstance(cause, psycopg.OperationalError | psycopg.InterfaceError) and (
+                not state or state[:2] in ("08", "28", "53", "57", "58", "3D")):
+            return Unavailable(str(cause))
+        return None
+
+    def _is_closed(self, conn: Any) -> bool:
+        # An idle connection has nothing to say; if there is something to read, it is the server's farewell.
+        # (peewee asks `SELECT 1` instead, which costs every request a round trip.)
+        if conn.closed or conn.broken:
+            return True
+        poll = select.poll()
+        poll.register(conn.fileno(), select.POLLIN)
+        return bool(poll.poll(0))
+
+
+def _columns(detail: str) -> tuple[str, ...]:
+    found = _KEY.search(detail)
+    names = found.group(1).split(", ") if found else []
+    return tuple(name.strip('"') for name in names if name != "tenant_id")

@@ -1,0 +1,49 @@
+"""Sessions: one per login, kept alive by exchanging its refresh token."""
+
+from __future__ import annotations
+
+import peewee as pw
+
+from models.base import IdField, Record, Rows, TimeField, now
+
+
+class Session(Record):
+    """A login of `user_id`.
+
+    Only hashes of refresh tokens are stored: of the valid one and of the one it replaced at `used_at`.
+    `family` is shared by all sessions that descend from one login. The session ends at `expires_at` unless it is
+    refreshed, at `absolute_expires_at` in any case, and at once when `revoked_at` is set.
+    """
+
+    user_id = IdField()
+    family = IdField()
+    token_hash = pw.TextField()
+    previous_hash = pw.TextField(null=True)
+    used_at = TimeField(null=True)
+    expires_at = TimeField()
+    absolute_expires_at = TimeField()
+    revoked_at = TimeField(null=True)
+
+    class Meta:
+        table_name = "sessions"
+
+    @classmethod
+    def by_id(cls, id: str) -> Session | None:
+        # Across tenants: a token names its session before it is known whose it is.
+        return cls.select().where(cls.id == id).first()
+
+    @classmethod
+    def by_token(cls, token_hash: str) -> Session | None:
+        # Across tenants: an opaque refresh token says nothing about its tenant.
+        either = (cls.token_hash == token_hash) | (cls.previous_hash == token_hash)
+        return cls.select().where(either).first()
+
+    @classmethod
+    def purge(cls, before: str) -> int:
+        # Across tenants: expired sessions are of no use to anybody.
+        return cls.delete().where(cls.absolute_expires_at < before).execute()
+
+
+def revoke(tenant_id: str, *where: pw.Expression) -> int:
+    """End the tenant's sessions that satisfy `where` and were not ended before; their number."""
+    return Rows(Session, tenant_id).change({Session.revoked_at: now()}, Session.revoked_at.is_null(), *where)

@@ -1,0 +1,62 @@
+"""Shares: one person, group or role may do something with one object of somebody else's."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import peewee as pw
+
+from models.base import IdField, Record, Rows
+
+
+class Share(Record):
+    """`grantee` (`user:<id>`, `group:<name>`, `role:<name>`) has `right` on the object `object_id` of `resource`."""
+
+    resource = pw.TextField()
+    object_id = IdField()
+    grantee = pw.TextField()
+    right = pw.TextField()
+
+    class Meta:
+        table_name = "shares"
+
+
+def of_object(tenant_id: str, resource: str, object_id: str) -> list[Share]:
+    """Who shares one object, oldest first."""
+    return list(Rows(Share, tenant_id).select().where(*_object(resource, object_id))
+                .order_by(Share.created_at, Share.id))
+
+
+def grant(tenant_id: str, resource: str, object_id: str, grantee: str, right: str) -> Share:
+    """Give `grantee` that right, in place of any other on the same object."""
+    rows = Rows(Share, tenant_id)
+    share = rows.select().where(*_object(resource, object_id), Share.grantee == grantee).first()
+    if share is None:
+        return rows.insert(Share(resource=resource, object_id=object_id, grantee=grantee, right=right))
+    if share.right != right:
+        share.right = right
+        rows.save(share)
+    return share
+
+
+def withdraw(tenant_id: str, resource: str, object_id: str, grantee: str | None = None) -> int:
+    """Take the right away from `grantee`, or from everybody when the object goes; how many had one."""
+    whose = [] if grantee is None else [Share.grantee == grantee]
+    return Rows(Share, tenant_id).remove(*_object(resource, object_id), *whose)
+
+
+def shared_ids(tenant_id: str, resource: str, grantees: Collection[str], rights: Collection[str]) -> pw.ModelSelect:
+    """A sub-query for `id IN (…)`: the objects on which one of `grantees` has one of `rights`."""
+    return Rows(Share, tenant_id).select(Share.object_id).where(
+        Share.resource == resource, Share.grantee.in_(list(grantees)), Share.right.in_(list(rights)))
+
+
+def has_right(tenant_id: str, resource: str, object_id: str, grantees: Collection[str],
+              rights: Collection[str]) -> bool:
+    """Whether one of `grantees` has one of `rights` on the object."""
+    query = shared_ids(tenant_id, resource, grantees, rights).where(Share.object_id == object_id)
+    return query.first() is not None
+
+
+def _object(resource: str, object_id: str) -> tuple[pw.Expression, pw.Expression]:
+    return Share.resource == resource, Share.object_id == object_id

@@ -1,0 +1,196 @@
+"""SQLite through apsw: pooled connections, one writer at a time, statements that stop when they run too long."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import apsw
+from playhouse.apsw_ext import APSWDatabase
+from playhouse.pool import _PooledSqliteDatabase
+
+from models.database import Database, Values, driver_error
+from models.errors import (
+    AlreadyExists,
+    InvalidReference,
+    InvalidValue,
+    RowError,
+    StillReferenced,
+    TimedOut,
+    Unavailable,
+)
+from models.writer_lock import WriterLock
+
+BUSY_TIMEOUT = 5.0  # seconds
+STATEMENTS = 512  # compiled statements kept per connection; apsw's default of 100 is fewer than our shapes
+STEPS = 50_000  # virtual machine steps between two looks at the clock: about a millisecond
+_COLUMN = re.compile(r"[\w]+\.([\w]+)")
+
+
+def check_version(version: str) -> None:
+    """Refuse a SQLite that can lose committed writes in WAL mode (the WAL-reset bug of 3.7.0–3.51.2).
+
+    The fix was also published as 3.44.6 and 3.50.7. Raises RuntimeError.
+    """
+    number = tuple(int(part) for part in version.split("."))[:3]
+    if number >= (3, 51, 3) or (3, 50, 7) <= number < (3, 51) or (3, 44, 6) <= number < (3, 45):
+        return
+    raise RuntimeError(f"SQLite {version} can lose committed writes; install apsw with SQLite 3.51.3 or newer")
+
+
+class Connection(apsw.Connection):
+    """A connection that knows which file it opened and when its running statement must have ended."""
+
+    deadline: float = float("inf")
+    file: tuple[int, int] = (0, 0)
+
+
+def _storable(_cursor: apsw.Cursor, _index: int, value: object) -> Any:
+    # Only the history table of the migrations asks for this: our own times are text already.
+    if isinstance(value, datetime):
+        return value.isoformat(" ")
+    raise TypeError(f"{type(value).__name__} cannot be stored")
+
+
+def _identity(path: str) -> tuple[int, int]:
+    found = os.stat(path)
+    return found.st_dev, found.st_ino
+
+
+class _Apsw(APSWDatabase):
+    """How one connection is opened; stands below the pool in the order of resolution."""
+
+    statement_timeout: float
+
+    def _connect(self) -> Connection:
+        # Without SQLITE_OPEN_CREATE: a database that vanished must not come back empty.
+        conn = Connection(self.database, flags=apsw.SQLITE_OPEN_READWRITE, statementcachesize=STATEMENTS)
+        try:
+            conn.setbusytimeout(int(BUSY_TIMEOUT * 1000))
+            conn.convert_binding = _storable
+            conn.file = _identity(self.database)
+            conn.set_progress_handler(lambda: monotonic() > conn.deadline, STEPS)
+            self._add_conn_hooks(conn)
+        except BaseException:
+            conn.close()
+            raise
+        return conn
+
+
+class SqliteDatabase(Database, _PooledSqliteDatabase, _Apsw):
+    """One database file. Made by `open_database`."""
+
+    dialect = "sqlite"
+
+    def __init__(self, path: str, *, pool_size: int, synchronous: str, statement_timeout: float,
+                 pool_wait: float) -> None:
+        check_version(apsw.sqlitelibversion())
+        if not path or path.startswith(":") or "?" in path:
+            raise ValueError("the SQLite URL must name a file: sqlite:///gatepost.db or sqlite:////srv/gatepost.db")
+        if synchronous.lower() not in ("full", "normal"):
+            raise ValueError("synchronous must be full or normal")
+        # Absolute, because what changes the working directory must not change the database.
+        self.path = Path(path).absolute()
+        self.statement_timeout = statement_timeout
+        self.writer_lock = WriterLock(self.path, timeout=BUSY_TIMEOUT)
+        super().__init__(
+            str(self.path), max_connections=pool_size, timeout=pool_wait, autoconnect=False,
+            lock_type="IMMEDIATE", field_types={"TIMESTAMPTZ": "TEXT"},
+            pragmas={"journal_mode": "wal", "synchronous": synchronous.lower(), "foreign_keys": 1,
+                     "recursive_triggers": 1, "cache_size": -16_000, "temp_store": "memory"})
+
+    def create(self) -> None:
+        """Make the empty file, readable by its owner alone, unless it is there."""
+        with suppress(FileExistsError):
+            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+    def writing(self) -> WriterLock:
+        return self.writer_lock
+
+    @contextmanager
+    def migrating(self) -> Iterator[None]:
+        with self.connected(), self.writer_lock:
+            limit, self.statement_timeout = self.statement_timeout, float("inf")
+            try:
+                yield
+            finally:
+                self.statement_timeout = limit
+
+    def backup(self, target: str) -> None:
+        if Path(target).exists():
+            raise FileExistsError(target)
+        os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        copy = apsw.Connection(target)
+        try:
+            # In one step: it reads one snapshot, and in WAL mode keeps nobody from writing.
+            with self.connected(), copy.backup("main", self._state.conn, "main") as progress:
+                self._state.conn.deadline = float("inf")
+                progress.step(-1)
+        finally:
+            copy.close()
+
+    def query(self, sql: str, params: Values = ()) -> list[tuple[Any, ...]]:
+        conn = self._state.conn
+        try:
+            conn.deadline = monotonic() + self.statement_timeout
+            return conn.execute(sql, params).fetchall()  # type: ignore[no-any-return]
+        except Exception as error:
+            problem = self.translate(error, sql)
+            if problem is None:
+                raise
+            raise problem from error
+
+    def cursor(self, named_cursor: Any = None) -> Any:
+        # Every statement of peewee's asks for a cursor first, so its clock starts here.
+        found = super().cursor(named_cursor)
+        self._state.conn.deadline = monotonic() + self.statement_timeout
+        return found
+
+    def translate(self, error: BaseException, sql: str = "") -> RowError | None:
+        cause = driver_error(error)
+        if isinstance(cause, OverflowError | UnicodeEncodeError | apsw.TooBigError):
+            return InvalidValue(str(cause))
+        if not isinstance(cause, apsw.Error):
+            return None
+        if isinstance(cause, apsw.InterruptError):
+            return TimedOut("the statement took too long")
+        if isinstance(cause, apsw.ConstraintError):
+            return _broken_constraint(cause, sql)
+        if isinstance(cause, _GONE):
+            return Unavailable(str(cause))
+        return None
+
+    def _is_closed(self, conn: Connection) -> bool:
+        # A connection to a file that was moved or replaced would read and write what nobody sees any more.
+        try:
+            return conn.file != _identity(self.database)
+        except OSError:
+            return True
+
+    def _can_reuse(self, conn: Connection) -> bool:
+        try:
+            if not conn.getautocommit():
+                conn.execute("ROLLBACK")
+        except apsw.Error:
+            return False
+        return True
+
+
+_GONE = (apsw.BusyError, apsw.LockedError, apsw.CantOpenError, apsw.IOError, apsw.FullError, apsw.ReadOnlyError,
+         apsw.NotADBError, apsw.CorruptError, apsw.ProtocolError, apsw.NoMemError, apsw.ConnectionClosedError)
+
+
+def _broken_constraint(error: apsw.ConstraintError, sql: str) -> RowError | None:
+    kind, text = error.extendedresult, str(error)
+    if kind in (apsw.SQLITE_CONSTRAINT_UNIQUE, apsw.SQLITE_CONSTRAINT_PRIMARYKEY):
+        return AlreadyExists(tuple(name for name in _COLUMN.findall(text) if name != "tenant_id"))
+    # ON DELETE RESTRICT is carried out by an inner trigger, so its code differs and only the text tells.
+    if kind == apsw.SQLITE_CONSTRAINT_FOREIGNKEY or "FOREIGN KEY" in text:
+        return StillReferenced() if sql.startswith("DELETE") else InvalidReference()
+    return None

@@ -1,0 +1,186 @@
+"""Databases for the tests: SQLite files, and a Postgres server of our own when its programs are there.
+
+The server listens on a socket in a temporary directory and on a free port of the loopback address, runs as the
+user `postgres` when the tests run as root (initdb refuses root), and ends with the tests. Without its programs the
+Postgres half is skipped, loudly; with CI=true that is a failure.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from models import migrate
+from models.database import Database, open_database
+
+_numbers = itertools.count(1)
+
+
+class Server:
+    """A Postgres server that the tests own."""
+
+    def __init__(self, programs: Path, directory: Path) -> None:
+        self.programs, self.directory = programs, directory
+        self.port = free_port()
+        self.process: subprocess.Popen[bytes] | None = None
+        if os.geteuid() == 0:
+            os.chown(directory, pwd.getpwnam("postgres").pw_uid, -1)
+        self._run("initdb", "--pgdata", str(directory / "data"), "--username", "gatepost", "--auth", "trust",
+                  "--encoding", "UTF8", "--locale", "C.UTF-8", "--no-sync")
+
+    def url(self, name: str) -> str:
+        return f"postgresql://gatepost@127.0.0.1:{self.port}/{name}"
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(
+            [*self._as_postgres(), str(self.programs / "postgres"), "-D", str(self.directory / "data"),
+             "-p", str(self.port), "-k", str(self.directory), "-c", "listen_addresses=127.0.0.1",
+             "-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off",
+             "-c", "shared_buffers=32MB", "-c", "max_connections=100", "-c", "log_min_messages=fatal"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for _ in range(200):
+            with contextlib.suppress(psycopg.OperationalError):
+                psycopg.connect(self.url("postgres"), connect_timeout=1).close()
+                return
+            if self.process.poll() is not None:
+                raise RuntimeError("the Postgres server of the tests did not start")
+            time.sleep(0.05)
+        raise RuntimeError("the Postgres server of the tests does not answer")
+
+    def stop(self) -> None:
+        """End the server at once, as a power cut would end its connections."""
+        if self.process is not None:
+            self._run("pg_ctl", "stop", "-D", str(self.directory / "data"), "-m", "immediate")
+            self.process.wait(timeout=30)
+            self.process = None
+
+    def execute(self, statement: str) -> None:
+        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+            connection.execute(statement)
+
+    def _as_postgres(self) -> list[str]:
+        return ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.geteuid() == 0 else []
+
+    def _run(self, program: str, *arguments: str) -> None:
+        done = subprocess.run([*self._as_postgres(), str(self.programs / program), *arguments], cwd=self.directory,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise RuntimeError(f"{program}: {done.stderr or done.stdout}")
+
+
+def free_port() -> int:
+    """A port of the loopback address on which nobody listens now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def find_programs() -> Path | None:
+    """Where initdb and postgres are: on the PATH, or where Debian puts them; the newest."""
+    on_path = shutil.which("initdb")
+    if on_path:
+        return Path(on_path).resolve().parent
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
+    return found[-1].parent if found else None
+
+
+def missing(reason: str) -> None:
+    """Skip, or fail where nothing may be skipped."""
+    if os.environ.get("CI") == "true":
+        pytest.fail(reason)
+    warnings.warn(pytest.PytestWarning(f"NOT TESTED ON POSTGRES: {reason}"), stacklevel=2)
+    pytest.skip(reason)
+
+
+@contextlib.contextmanager
+def running_server() -> Iterator[Server]:
+    programs = find_programs()
+    if programs is None:
+        missing("no initdb and postgres on this machine")
+    directory = Path(tempfile.mkdtemp(prefix="gatepost-postgres-"))
+    server = Server(programs, directory)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[Server]:
+    """A running Postgres server, for the whole run."""
+    with running_server() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def postgres_template(postgres_server: Server) -> str:
+    """The name of a migrated database, from which others are copied."""
+    postgres_server.execute("CREATE DATABASE migrated")
+    prepare(postgres_server.url("migrated"))
+    return "migrated"
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of a migrated database, from which others are copied."""
+    path = tmp_path_factory.mktemp("template") / "migrated.db"
+    prepare(f"sqlite:///{path}")
+    return path
+
+
+def prepare(url: str) -> None:
+    """Apply all migrations to the empty database at `url`."""
+    database = open_database(url, pool_size=1, synchronous="normal", statement_timeout=60)
+    migrate.upgrade(database)
+    database.close_all()
+
+
+def new_database(dialect: str, request: pytest.FixtureRequest, *, migrated: bool = True) -> str:
+    """The URL of a database that nobody else uses, migrated or empty."""
+    if dialect == "sqlite":
+        factory = request.getfixturevalue("tmp_path_factory")
+        path = factory.mktemp("database") / "gatepost.db"
+        if migrated:
+            shutil.copy(request.getfixturevalue("sqlite_template"), path)
+        return f"sqlite:///{path}"
+    server = request.getfixturevalue("postgres_server")
+    name = f"gatepost_{os.getpid()}_{next(_numbers)}"
+    template = request.getfixturevalue("postgres_template") if migrated else "template0"
+    server.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+    return server.url(name)
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def database_url(request: pytest.FixtureRequest) -> str:
+    """The URL of a fresh, migrated database for each test module, on each dialect."""
+    return new_database(request.param, request)
+
+
+@pytest.fixture(scope="module")
+def opened(database_url: str) -> Iterator[Database]:
+    """That database, opened and not entered: for tests with threads of their own."""
+    database = open_database(database_url, pool_size=20, synchronous="normal", statement_timeout=10)
+    yield database
+    database.close_all()
+
+
+@pytest.fixture
+def database(opened: Database) -> Iterator[Database]:
+    """That database as the current one, with one connection held."""
+    with opened.connected():
+        yield opened
