@@ -1,0 +1,179 @@
+"""Whether conditions make sense: their shape, their types, and the columns of every resource that they reach."""
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from .expression import (
+    All,
+    Any,
+    Attribute,
+    Call,
+    Comparison,
+    Expression,
+    Not,
+    Shared,
+    atoms,
+    attributes,
+    reads_object,
+)
+from .expression import columns as columns_of
+from .finding import Finding
+from .fold import Folder
+from .model import FILE, Model
+from .roles import Roles
+from .rules import Patterns, Rule
+from .vocabulary import Column, Resource, Vocabulary
+
+TEXT, OPTIONAL_TEXT, NUMBER = Column(str, False), Column(str, True), Column(int, False)
+SUBJECT: Mapping[str, Column] = {
+    "id": Column(str, True, "uuid"), "key": TEXT, "role": TEXT, "tenant_id": Column(str, False, "uuid"),
+    "department": OPTIONAL_TEXT, "kind": TEXT,
+}  # fmt: skip
+ENVIRONMENT: Mapping[str, Column] = {
+    "hour": NUMBER, "weekday": NUMBER, "date": Column(str, False, "date"), "ip": OPTIONAL_TEXT, "device": TEXT,
+    "method": TEXT, "request": TEXT,
+}  # fmt: skip
+# Values that no line can hold.
+NO_WORD = "\0"
+FORMATS = {
+    "uuid": re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
+    "date": re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])"),
+    "date-time": re.compile(
+        r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{6}Z"
+    ),
+}
+ORDERED = ("<", "<=", ">", ">=")
+
+
+def matchers(model: Model) -> list[Finding]:
+    """A matcher must hold for no line whose role, permission or condition is another.
+
+    Without this a forgotten bracket around `a || b` in one branch would open every door.
+    """
+    unbound = {"rule.sub": f"{NO_WORD}s", "role": f"{NO_WORD}r", "key": f"{NO_WORD}k"}
+    cases = (
+        ({"rule.when": NO_WORD}, "part of the matcher holds whatever the condition is; put brackets around the "
+                                 "branch, beginning with p.when == '…' &&"),
+        (unbound, "part of the matcher holds whoever asks; keep g(r.sub.role, p.sub) before every branch"),
+        ({"act": f"{NO_WORD}a", "rule.act": f"{NO_WORD}p"},
+         "part of the matcher holds whatever is asked; keep globMatch(r.act, p.act) before every branch"),
+    )  # fmt: skip
+    folder = Folder(model.matcher, Roles(()))
+    findings = [
+        Finding(FILE, model.matcher_line, message) for known, message in cases if folder.fold(known) is not False
+    ]
+    scopes = Folder(model.scope_matcher, Roles(()))
+    for known in ({"scope": "s", "rule.scope": NO_WORD}, {"act": "a", "rule.act": NO_WORD}):
+        if scopes.fold(known) is not False:
+            findings.append(Finding(FILE, 0, "m2 must compare r2.scope with p2.scope and r2.act with p2.act"))
+            break
+    if any(attribute.root in ("sub", "obj", "env") for atom in atoms(model.scope_matcher)
+           for attribute in attributes(atom)) or any(isinstance(atom, Shared) for atom in atoms(model.scope_matcher)):  # fmt: skip
+        findings.append(Finding(FILE, 0, "m2 knows r2.scope, r2.act, p2.scope and p2.act only"))
+    findings += [
+        Finding(FILE, _line(model, part), "`!` over the object in a condition: a missing value would read as a match; write !=")
+        for part in _negated(model.matcher) if reads_object(part)
+    ]  # fmt: skip
+    for atom in dict.fromkeys(atoms(model.matcher)):
+        wrong = _wrong_atom(atom, None)
+        if wrong:
+            findings.append(Finding(FILE, _line(model, atom), wrong))
+    return findings
+
+
+def conditions(
+    model: Model, rules: Iterable[Rule], patterns: Patterns, vocabulary: Vocabulary
+) -> list[Finding]:
+    """Every rule's condition against the columns of every resource that its permission column reaches."""
+    folder = Folder(model.matcher, Roles(()))
+    named = {
+        attribute.name for atom in atoms(model.matcher) if not isinstance(atom, Call)
+        for attribute in attributes(atom) if attribute.root == "rule"
+    } | {"when", "eft"}  # fmt: skip
+    reached: dict[str, tuple[Resource, ...]] = {}
+    seen: dict[tuple[object, ...], str | None] = {}
+    findings = []
+    for rule in rules:
+        resources = reached.get(rule.act)
+        if resources is None:
+            found = (vocabulary.by_permission[permission] for permission in sorted(patterns.covered(rule.act)))
+            resources = reached[rule.act] = tuple({resource.name: resource for resource in found}.values())
+        for resource in resources:
+            key = (resource.name, *(getattr(rule, field) for field in sorted(named)))
+            if key not in seen:
+                left = folder.fold({f"rule.{field}": getattr(rule, field) for field in named})
+                seen[key] = _wrong_condition(left, resource)
+            wrong = seen[key]
+            if wrong:
+                findings.append(Finding(rule.file, rule.line, f"`{rule.act}` with `{rule.when}`: {wrong}"))
+    return findings
+
+
+def _wrong_condition(expression: Expression, resource: Resource) -> str | None:
+    lacking = sorted(columns_of(expression) - set(resource.columns))
+    if lacking:
+        return f"{resource.name} has no column {', '.join(lacking)}"
+    for atom in atoms(expression):
+        if isinstance(atom, Shared) and "id" not in resource.columns:
+            return f"{resource.name} has no rows that could be shared"
+        wrong = _wrong_atom(atom, resource)
+        if wrong:
+            return wrong
+    return None
+
+
+def _wrong_atom(atom: Expression, resource: Resource | None) -> str | None:
+    """What is wrong with the types of an atom; columns of the object are judged once the resource is known."""
+    if not isinstance(atom, Comparison) or not isinstance(atom.left, Attribute):
+        return None
+    left = _column(atom.left, resource)
+    if isinstance(left, str):
+        return left
+    if isinstance(atom.right, Attribute):
+        right = _column(atom.right, resource)
+        if isinstance(right, str):
+            return right
+        if left is None or right is None:
+            return None
+        if left.type is not right.type or (None not in (left.format, right.format) and left.format != right.format):
+            return f"{atom.left} and {atom.right} are of different types"
+    elif left is None:
+        return None
+    elif type(atom.right) is not left.type or (left.format in FORMATS and not FORMATS[left.format].fullmatch(str(atom.right))):
+        return f"{atom.left} is {_type(left)}; {atom.right!r} is not"
+    if atom.operator in ORDERED and left.type is not int and left.format not in ("date", "date-time"):
+        return f"{atom.left} is {_type(left)}, which has no order; only numbers and times do"
+    return None
+
+
+def _column(attribute: Attribute, resource: Resource | None) -> Column | str | None:
+    """The type of an attribute, None when it is not known yet, or what is wrong with its name."""
+    if attribute.root == "obj":
+        return None if resource is None else resource.columns[attribute.name]
+    if attribute.root in ("rule", "act", "scope"):
+        return TEXT
+    known = SUBJECT if attribute.root == "sub" else ENVIRONMENT
+    return known.get(attribute.name) or f"{attribute} is unknown; known are {', '.join(known)}"
+
+
+def _type(column: Column) -> str:
+    return {str: "a text", int: "a number", bool: "a truth value"}[column.type] if not column.format else f"a {column.format}"
+
+
+def _negated(expression: Expression) -> Iterable[Expression]:
+    match expression:
+        case Not(part):
+            yield part
+        case All(parts) | Any(parts):
+            for part in parts:
+                yield from _negated(part)
+
+
+def _line(model: Model, part: Expression) -> int:
+    """The line of the first condition that says this, or where the matcher begins."""
+    wanted = set(atoms(part))
+    for condition in model.conditions.values():
+        if wanted & set(atoms(condition.expression)):
+            return condition.line
+    return model.matcher_line

@@ -1,0 +1,168 @@
+"""The expressions that are left of a matcher: a small tree, the same for Python, SQL and people.
+
+An expression is True, False, a comparison, a call of a function, `shared`, or All, Any and Not of expressions.
+An operand is an attribute, a text or a whole number.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """`r.sub.id` is Attribute("sub", "id"), `p.when` is Attribute("rule", "when"), `r.act` Attribute("act", "")."""
+
+    root: str
+    name: str
+
+    def __str__(self) -> str:
+        if self.root == "rule":
+            return f"p.{self.name}"
+        return f"r.{self.root}.{self.name}" if self.name else f"r.{self.root}"
+
+
+Operand = Attribute | str | int
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """`left operator right`, with a literal always on the right. False whenever a side is missing."""
+
+    operator: str
+    left: Operand
+    right: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One of Casbin's own functions, or `g`."""
+
+    function: str
+    arguments: tuple[Operand, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """`shared(r.sub, r.obj, r.act)`: a row of the table of shares gives the caller this permission on the object."""
+
+
+@dataclass(frozen=True, slots=True)
+class All:
+    parts: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Any:
+    parts: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    part: Expression
+
+
+Atom = Comparison | Call | Shared
+Expression = bool | Comparison | Call | Shared | All | Any | Not
+
+
+def conjunction(parts: Iterable[Expression]) -> Expression:
+    """All of them, flattened, without repetition; True when there are none."""
+    kept: dict[Expression, None] = {}
+    for part in parts:
+        if part is False:
+            return False
+        if isinstance(part, All):
+            kept.update(dict.fromkeys(part.parts))
+        elif part is not True:
+            kept[part] = None
+    return _joined(All, tuple(kept), True)
+
+
+def disjunction(parts: Iterable[Expression]) -> Expression:
+    """Any of them, flattened, without repetition; False when there are none."""
+    kept: dict[Expression, None] = {}
+    for part in parts:
+        if part is True:
+            return True
+        if isinstance(part, Any):
+            kept.update(dict.fromkeys(part.parts))
+        elif part is not False:
+            kept[part] = None
+    return _joined(Any, tuple(kept), False)
+
+
+def negation(part: Expression) -> Expression:
+    """The opposite; `!` over `!` is nothing."""
+    if isinstance(part, bool):
+        return not part
+    return part.part if isinstance(part, Not) else Not(part)
+
+
+def atoms(expression: Expression) -> Iterator[Atom]:
+    """Every comparison and call, from left to right."""
+    match expression:
+        case All(parts) | Any(parts):
+            for part in parts:
+                yield from atoms(part)
+        case Not(part):
+            yield from atoms(part)
+        case Comparison() | Call() | Shared():
+            yield expression
+
+
+def attributes(atom: Atom) -> tuple[Attribute, ...]:
+    """The attributes that an atom reads."""
+    match atom:
+        case Comparison(_, left, right):
+            return tuple(side for side in (left, right) if isinstance(side, Attribute))
+        case Call(_, arguments):
+            return tuple(argument for argument in arguments if isinstance(argument, Attribute))
+        case Shared():
+            return ()
+
+
+def reads_object(expression: Expression) -> bool:
+    """Whether the answer can differ from one object to the next."""
+    return any(
+        isinstance(atom, Shared) or any(attribute.root == "obj" for attribute in attributes(atom))
+        for atom in atoms(expression)
+    )
+
+
+def columns(expression: Expression) -> frozenset[str]:
+    """The columns of the object that an expression reads."""
+    return frozenset(
+        attribute.name for atom in atoms(expression) for attribute in attributes(atom) if attribute.root == "obj"
+    )
+
+
+def text(expression: Expression) -> str:
+    """The expression as it would stand in model.conf."""
+    match expression:
+        case bool():
+            return "always" if expression else "never"
+        case Comparison(operator, left, right):
+            return f"{_operand(left)} {operator} {_operand(right)}"
+        case Call(function, arguments):
+            return f"{function}({', '.join(map(_operand, arguments))})"
+        case Shared():
+            return "shared(r.sub, r.obj, r.act)"
+        case Not(part):
+            return f"!({text(part)})"
+        case All(parts):
+            return " && ".join(f"({text(part)})" if isinstance(part, Any) else text(part) for part in parts)
+        case Any(parts):
+            return " || ".join(text(part) for part in parts)
+
+
+def _operand(operand: Operand) -> str:
+    return f"'{operand}'" if isinstance(operand, str) else str(operand)
+
+
+def _joined(
+    kind: type[All] | type[Any], parts: tuple[Expression, ...], empty: bool
+) -> Expression:
+    if not parts:
+        return empty
+    return parts[0] if len(parts) == 1 else kind(parts)

@@ -1,0 +1,152 @@
+"""model.conf: the definitions, which are fixed, and the matchers, which an administrator may change."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from . import matcher
+from .expression import All, Any, Attribute, Comparison, Expression, atoms, conjunction, text
+from .finding import Finding
+from .text import decoded
+
+FILE = "model.conf"
+RULE_FIELDS = ("sub", "act", "when", "eft")
+SCOPE_FIELDS = ("scope", "act")
+DEFINITIONS: Mapping[str, Mapping[str, str | None]] = {
+    "request_definition": {"r": "sub, act, obj, env", "r2": "scope, act"},
+    "policy_definition": {"p": "sub, act, when, eft", "p2": "scope, act"},
+    "role_definition": {"g": "_, _"},
+    "policy_effect": {
+        "e": "some(where (p.eft == allow)) && !some(where (p.eft == deny))",
+        "e2": "some(where (p.eft == allow))",
+    },
+    "matchers": {"m": None, "m2": None},
+}
+WHEN = Attribute("rule", "when")
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A word of the `when` column: its branch of the matcher, without the word itself."""
+
+    name: str
+    line: int
+    expression: Expression
+
+    @property
+    def source(self) -> str:
+        """The branch as it stands in model.conf."""
+        return text(self.expression)
+
+
+@dataclass(frozen=True)
+class Model:
+    """What model.conf says."""
+
+    matcher: Expression
+    scope_matcher: Expression
+    matcher_line: int
+    conditions: Mapping[str, Condition]
+
+
+@dataclass(slots=True)
+class _Value:
+    line: int
+    text: str
+
+
+def read(content: bytes, findings: list[Finding]) -> Model | None:
+    """Read model.conf; None, and at least one finding, when it cannot be used."""
+    before = len(findings)
+    lines = decoded(FILE, content, findings)
+    if not lines:
+        return None
+    values = _values(lines, findings)
+    for section, definitions in DEFINITIONS.items():
+        for name, expected in definitions.items():
+            value = values.get((section, name))
+            if value is None:
+                findings.append(Finding(FILE, 0, f"[{section}] lacks `{name}`"))
+            elif expected is not None and "".join(value.text.split()) != "".join(expected.split()):
+                findings.append(Finding(FILE, value.line, f"`{name}` must be `{expected}`"))
+    if len(findings) > before:
+        return None
+    try:
+        m, m2 = values["matchers", "m"], values["matchers", "m2"]
+        main = matcher.parse(m.text, file=FILE, line=m.line, fields=RULE_FIELDS)
+        scopes = matcher.parse(m2.text, file=FILE, line=m2.line, request="r2", rule="p2", fields=SCOPE_FIELDS)
+    except matcher.Refused as refused:
+        findings.extend(refused.findings)
+        return None
+    return Model(main, scopes, m.line, _conditions(main, m))
+
+
+def _values(lines: list[str], findings: list[Finding]) -> dict[tuple[str, str], _Value]:
+    values: dict[tuple[str, str], _Value] = {}
+    section, current = "", None
+    for number, line in enumerate(lines, 1):
+        if current is not None:
+            if not line or line.startswith(("#", ";", "[")):
+                findings.append(Finding(FILE, number, "the line before ends in \\ and needs another line of matcher"))
+                current = None
+                continue
+            current.text += "\n" + line.removesuffix("\\")
+        elif not line or line.startswith("#"):
+            continue
+        elif line.startswith("["):
+            section = line[1:-1]
+            if not line.endswith("]") or section not in DEFINITIONS:
+                findings.append(Finding(FILE, number, f"{line} is no section; known are {', '.join(DEFINITIONS)}"))
+            continue
+        else:
+            name, equals, value = line.partition("=")
+            name = name.strip()
+            if not equals or name not in DEFINITIONS.get(section, {}):
+                findings.append(Finding(FILE, number, f"`{name}` does not belong in [{section}]"))
+            elif (section, name) in values:
+                findings.append(Finding(FILE, number, f"`{name}` is already on line {values[section, name].line}"))
+            current = _Value(number, value.strip().removesuffix("\\"))
+            values[section, name] = current
+        if "#" in line or ";" in line:
+            findings.append(Finding(FILE, number, "write comments on lines of their own"))
+        if not line.endswith("\\"):
+            current = None
+    return values
+
+
+def _conditions(main: Expression, value: _Value) -> dict[str, Condition]:
+    """The words that the matcher compares p.when with, each with what else its branch asks."""
+    words = dict.fromkeys(
+        str(atom.right) for atom in atoms(main) if _names_condition(atom) and isinstance(atom.right, str)  # type: ignore[union-attr]
+    )
+    lines = value.text.split("\n")
+    conditions = {}
+    for word in words:
+        offset = next((n for n, line in enumerate(lines) if f"'{word}'" in line or f'"{word}"' in line), 0)
+        conditions[word] = Condition(word, value.line + offset, _branch(main, word))
+    return conditions
+
+
+def _names_condition(atom: Expression, word: str | None = None) -> bool:
+    return (
+        isinstance(atom, Comparison)
+        and atom.operator == "=="
+        and atom.left == WHEN
+        and (word is None or atom.right == word)
+    )
+
+
+def _branch(expression: Expression, word: str) -> Expression:
+    """What stands beside `p.when == word`; True when nothing does, False when it is not in this part."""
+    match expression:
+        case Comparison():
+            return _names_condition(expression, word)
+        case All(parts):
+            rest = [part for part in parts if not _names_condition(part, word)]
+            if len(rest) < len(parts):
+                return conjunction(rest)
+            return next((found for part in parts if (found := _branch(part, word)) is not False), False)
+        case Any(parts):
+            found = [branch for part in parts if (branch := _branch(part, word)) is not False]
+            return found[0] if len(found) == 1 else Any(tuple(found)) if found else False
+    return False

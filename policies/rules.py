@@ -1,0 +1,137 @@
+"""The lines of the CSV files: rules (`p`), scopes (`p2`) and roles (`g`), each with the place where it stands."""
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from .finding import Finding
+from .roles import RoleLink
+from .text import decoded, meaningful
+from .vocabulary import Vocabulary
+
+COLUMNS = {"p": ("who", "permission", "when", "effect"), "p2": ("scope", "permission"), "g": ("name", "inherits")}
+PERSON = re.compile(r"user:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+SCOPE = re.compile(r"(read|write|manage):[a-z][a-z0-9_]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One `p` line: who may, or may not, do what, and when."""
+
+    file: str
+    line: int
+    sub: str
+    act: str
+    when: str
+    eft: str
+
+    @property
+    def place(self) -> str:
+        """`articles.csv:14`."""
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeRule:
+    """One `p2` line: a permission that a scope covers."""
+
+    file: str
+    line: int
+    scope: str
+    act: str
+
+
+@dataclass
+class Lines:
+    """Everything that the CSV files say."""
+
+    rules: list[Rule] = field(default_factory=list)
+    scopes: list[ScopeRule] = field(default_factory=list)
+    links: list[RoleLink] = field(default_factory=list)
+
+
+class Patterns:
+    """Which permissions a pattern of the permission column covers. Only `*` is special."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._permissions = frozenset(vocabulary.by_permission)
+        self._known: dict[str, frozenset[str]] = {}
+
+    def covered(self, pattern: str) -> frozenset[str]:
+        """The permissions that a pattern covers; none when it is misspelt."""
+        known = self._known.get(pattern)
+        if known is None:
+            if "*" in pattern and not re.search(r"[^a-z0-9_.*]|\*\*", pattern):
+                expression = re.compile(".*".join(map(re.escape, pattern.split("*"))))
+                known = frozenset(filter(expression.fullmatch, self._permissions))
+            else:
+                known = frozenset((pattern,)) & self._permissions
+            self._known[pattern] = known
+        return known
+
+
+class Reader:
+    """Reads CSV files one after the other and collects what is wrong with them."""
+
+    def __init__(self, vocabulary: Vocabulary, conditions: Mapping[str, object] | None, patterns: Patterns,
+                 findings: list[Finding]) -> None:  # fmt: skip
+        self._roles, self._conditions, self._patterns = vocabulary.roles, conditions, patterns
+        self._findings = findings
+        self.lines = Lines()
+
+    def read(self, file: str, content: bytes) -> None:
+        """Read one file. Findings are added; lines with a finding are left out."""
+        for number, line in meaningful(decoded(file, content, self._findings)):
+            kind, *columns = (column.strip() for column in line.split(","))
+            wrong = self._wrong(line, kind, columns)
+            if wrong:
+                self._findings.append(Finding(file, number, wrong))
+            elif kind == "p":
+                self.lines.rules.append(Rule(file, number, *columns))
+            elif kind == "p2":
+                self.lines.scopes.append(ScopeRule(file, number, *columns))
+            else:
+                self.lines.links.append(RoleLink(file, number, *columns))
+
+    def _wrong(self, line: str, kind: str, columns: list[str]) -> str | None:
+        if "#" in line:
+            return "write comments on lines of their own"
+        if '"' in line or "'" in line:
+            return "quotes become part of the value; leave them out"
+        if kind not in COLUMNS:
+            return f"a line begins with p, p2 or g, not with `{kind}`"
+        expected = COLUMNS[kind]
+        if len(columns) != len(expected):
+            return f"{kind} takes {len(expected)} columns ({', '.join(expected)}), not {len(columns)}"
+        if kind == "p":
+            return self._wrong_rule(*columns)
+        if kind == "p2":
+            scope, act = columns
+            if not SCOPE.fullmatch(scope):
+                return f"`{scope}` is no scope; write read, write or manage, a colon and a collection"
+            return self._wrong_permission(act)
+        name, inherits = columns
+        return self._wrong_name(name) or (
+            None if inherits in self._roles else f"`{inherits}` is no role; {_known(self._roles)}"
+        )
+
+    def _wrong_rule(self, sub: str, act: str, when: str, eft: str) -> str | None:
+        wrong = self._wrong_name(sub) or self._wrong_permission(act)
+        if wrong:
+            return wrong
+        if self._conditions is not None and when not in self._conditions:
+            return f"`{when}` is no condition; {_known(self._conditions)}"
+        return None if eft in ("allow", "deny") else f"`{eft}` is no effect; write allow or deny"
+
+    def _wrong_name(self, name: str) -> str | None:
+        if name in self._roles or PERSON.fullmatch(name):
+            return None
+        return f"`{name}` is neither a role nor user:<id>; {_known(self._roles)}"
+
+    def _wrong_permission(self, act: str) -> str | None:
+        return None if self._patterns.covered(act) else f"`{act}` is no permission, and no pattern of any"
+
+
+def _known(words: Mapping[str, object] | frozenset[str]) -> str:
+    return f"known are {', '.join(sorted(words))}"

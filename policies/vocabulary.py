@@ -1,0 +1,59 @@
+"""The words that a policy may use: resources with their permissions and columns, and roles.
+
+Whoever assembles the service says which words exist; a policy that uses any other is refused at load.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column that a condition may name as `r.obj.<column>`.
+
+    `format` narrows text, in the words of JSON Schema: "uuid", "date-time" or "date". Only numbers and the two
+    times have an order, and a uuid is compared with nothing but a uuid, because Postgres would refuse the rest.
+    """
+
+    type: type[str] | type[int] | type[bool]
+    nullable: bool
+    format: str | None = None
+
+
+@dataclass(frozen=True)
+class Resource:
+    """One kind of object, such as `article`, with its permissions such as `article.view`.
+
+    `indexes` are the column tuples of the table's indexes, in order: they say which conditions are cheap to list by.
+    """
+
+    name: str
+    permissions: frozenset[str]
+    columns: Mapping[str, Column] = field(default_factory=dict)
+    indexes: tuple[tuple[str, ...], ...] = ()
+
+    def row(self, **values: Any) -> dict[str, Any]:
+        """A row with these values and every other column missing. Raises KeyError for an unknown column."""
+        for name in values:
+            self.columns[name]
+        return {name: values.get(name) for name in self.columns}
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """All resources by name, and the roles that a user may have."""
+
+    resources: Mapping[str, Resource]
+    roles: frozenset[str]
+
+    @cached_property
+    def by_permission(self) -> Mapping[str, Resource]:
+        """The resource that each permission belongs to."""
+        return {
+            permission: resource
+            for resource in self.resources.values()
+            for permission in sorted(resource.permissions)
+        }
