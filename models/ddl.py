@@ -38,5 +38,7 @@ POSTGRES = {
 def run(database: Database, *statements: str) -> None:
     """Run each statement, its words in braces spelled for this database."""
     words = SQLITE if database.dialect == "sqlite" else POSTGRES
+    # psycopg takes a lone % for a placeholder.
+    percent = "%" if database.dialect == "sqlite" else "%%"
     for statement in statements:
-        database.execute_sql(statement.format(**words).strip())
+        database.execute_sql(statement.format(**words).replace("%", percent).strip())
