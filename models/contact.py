@@ -1,0 +1,19 @@
+"""Messages that visitors leave."""
+
+from __future__ import annotations
+
+import peewee as pw
+
+from models.base import Record
+
+
+class ContactMessage(Record):
+    """A message from somebody who need not have an account."""
+
+    name = pw.TextField()
+    email = pw.TextField()
+    subject = pw.TextField()
+    body = pw.TextField()
+
+    class Meta:
+        table_name = "contact_messages"

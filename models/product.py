@@ -1,0 +1,46 @@
+"""Products: what can be ordered, at which price, and how many are left."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import peewee as pw
+
+from models.base import IdField, MoneyField, Owned, Rows
+
+
+class Product(Owned):
+    """Something for sale; `sku` is unique per tenant, `price` counts minor units of `currency`."""
+
+    name = pw.TextField()
+    sku = pw.TextField()
+    description = pw.TextField(null=True)
+    price = MoneyField()
+    currency = pw.TextField()
+    stock = pw.BigIntegerField(default=0)
+    category_id = IdField(null=True)
+    status = pw.TextField(default="draft")
+
+    class Meta:
+        table_name = "products"
+
+
+def take_stock(tenant_id: str, wanted: Mapping[str, int]) -> list[str]:
+    """Take `wanted` (product id → quantity) from stock, inside a transaction; the ids that have too little left.
+
+    Any id in the answer means that the transaction must be undone: the others were taken.
+    """
+    rows, short = Rows(Product, tenant_id), []
+    # Always in the order of ids: two orders for the same products cannot wait for each other in a circle.
+    for id in sorted(wanted):
+        if not rows.change({Product.stock: Product.stock - wanted[id]}, Product.id == id,
+                           Product.stock >= wanted[id]):
+            short.append(id)
+    return short
+
+
+def return_stock(tenant_id: str, given: Mapping[str, int]) -> None:
+    """Put `given` (product id → quantity) back into stock, inside a transaction."""
+    rows = Rows(Product, tenant_id)
+    for id in sorted(given):
+        rows.change({Product.stock: Product.stock + given[id]}, Product.id == id)
