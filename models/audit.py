@@ -7,7 +7,7 @@ from itertools import islice
 
 import peewee as pw
 
-from models.base import BATCH, IdField, Table, TimeField, new_id, now
+from models.base import BATCH, IdField, Table, TimeField, new_id, now, whole
 
 
 class Audit(Table):
@@ -69,7 +69,7 @@ def append(rows: Iterable[Audit]) -> int:
         for row in batch:
             row.id = row.id or new_id()
             row.time = row.time or now()
-        Audit.insert_many([row.__data__ for row in batch]).execute()
+        Audit.insert_many([whole(row) for row in batch]).execute()
         count += len(batch)
     return count
 

@@ -94,6 +94,17 @@ class ListField(pw.TextField):
         return orjson.loads(value) if isinstance(value, str) else value
 
 
+class EmailField(pw.TextField):
+    """An e-mail address in lower case, however it is assigned or compared: unique whatever the case."""
+
+    class accessor_class(pw.FieldAccessor):  # noqa: N801 - peewee's name
+        def __set__(self, instance: Any, value: Any) -> None:
+            super().__set__(instance, self.field.db_value(value))
+
+    def db_value(self, value: Any) -> Any:
+        return value.strip().lower() if isinstance(value, str) else value
+
+
 class Table(pw.Model):
     """Every table: bound to whichever database is current."""
 
@@ -128,6 +139,12 @@ class Owned(Record):
     department = pw.TextField(null=True)
 
 
+def whole(row: Table) -> dict[str, Any]:
+    """All columns of a new row but a serial number, so that rows with and without a value fit one statement."""
+    return {name: row.__data__.get(name) for name, field in row._meta.fields.items()
+            if not isinstance(field, pw.AutoField)}
+
+
 T = TypeVar("T", bound=Record)
 
 
@@ -138,16 +155,16 @@ class Rows(Generic[T]):
     tenants is a named class method beside its table.
     """
 
-    __slots__ = ("_mine", "model", "tenant_id")
+    __slots__ = ("mine", "model", "tenant_id")
 
     def __init__(self, model: type[T], tenant_id: str) -> None:
         self.model = model
         self.tenant_id = tenant_id
-        self._mine = model.tenant_id == tenant_id
+        self.mine = model.tenant_id == tenant_id
 
     def select(self, *columns: pw.Node) -> pw.ModelSelect:
         """A query over this tenant's rows; whole rows without `columns`."""
-        return self.model.select(*columns).where(self._mine)
+        return self.model.select(*columns).where(self.mine)
 
     def find(self, id: str, *where: pw.Expression, lock: bool = False) -> T | None:
         """The row, if it is this tenant's and satisfies `where`. `lock`: nobody else may change it meanwhile."""
@@ -182,7 +199,7 @@ class Rows(Generic[T]):
         while batch := list(islice(rest, BATCH)):
             for row in batch:
                 row.stamp(self.tenant_id, at)
-            self.model.insert_many([row.__data__ for row in batch]).execute()
+            self.model.insert_many([whole(row) for row in batch]).execute()
             count += len(batch)
         return count
 
@@ -197,7 +214,7 @@ class Rows(Generic[T]):
         before = row.version
         row.version, row.updated_at = before + 1, now()
         values = {name: row.__data__[name] for name in names | {"version", "updated_at"}}
-        query = self.model.update(values).where(self._mine, self.model.id == row.id, self.model.version == before)
+        query = self.model.update(values).where(self.mine, self.model.id == row.id, self.model.version == before)
         if query.execute() == 0:
             row.version = before
             raise Outdated(f"{self.model.__name__} {row.id}")
@@ -207,14 +224,14 @@ class Rows(Generic[T]):
     def change(self, changes: Mapping[pw.Field, Any], *where: pw.Expression) -> int:
         """Change all rows that satisfy `where` in one statement (`{Product.stock: Product.stock - 1}`); their number."""
         stamped = {self.model.version: self.model.version + 1, self.model.updated_at: now(), **changes}
-        return self.model.update(stamped).where(self._mine, *where).execute()
+        return self.model.update(stamped).where(self.mine, *where).execute()
 
     def delete(self, row: T) -> None:
         """Remove a row. Raises `StillReferenced`, and `Outdated` when it is gone or changed already."""
-        query = self.model.delete().where(self._mine, self.model.id == row.id, self.model.version == row.version)
+        query = self.model.delete().where(self.mine, self.model.id == row.id, self.model.version == row.version)
         if query.execute() == 0:
             raise Outdated(f"{self.model.__name__} {row.id}")
 
     def remove(self, *where: pw.Expression) -> int:
         """Remove all rows that satisfy `where`; their number. Raises `StillReferenced`."""
-        return self.model.delete().where(self._mine, *where).execute()
+        return self.model.delete().where(self.mine, *where).execute()

@@ -14,7 +14,7 @@ import peewee as pw
 import psycopg
 from playhouse.pool import _PooledPostgresqlDatabase
 from psycopg.adapt import AdaptersMap, Loader
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from models.database import Database, Values, driver_error
 from models.errors import (
@@ -87,10 +87,13 @@ class PostgresDatabase(Database, _PooledPostgresqlDatabase, pw.PostgresqlDatabas
                     self.execute_sql("RESET statement_timeout")
 
     def backup(self, target: str) -> None:
-        # The URL may hold a password, which others could read in the list of processes.
-        environment = {**os.environ, "PGDATABASE": self.database}
+        # Anybody may read the list of processes, so the password does not go there.
+        given = conninfo_to_dict(self.database)
+        password = given.pop("password", None)
+        environment = {**os.environ, **({"PGPASSWORD": str(password)} if password else {})}
         done = subprocess.run(
-            ["pg_dump", "--format=custom", f"--file={target}", "--no-password"],
+            ["pg_dump", "--format=custom", "--no-password", f"--file={target}",
+             f"--dbname={make_conninfo(**given)}"],
             env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise Unavailable(f"pg_dump: {done.stderr.strip()}")
@@ -119,7 +122,8 @@ class PostgresDatabase(Database, _PooledPostgresqlDatabase, pw.PostgresqlDatabas
             return Contended(str(cause))
         if state in ("57014", "55P03"):  # query_canceled, lock_not_available
             return TimedOut(str(cause))
-        # Without a state the connection itself failed; 08 connection, 53 resources, 57P shutdown, 3D no such database.
+        # Without a state the connection itself failed; 08 connection, 28 credentials, 53 resources, 57 shutdown,
+        # 58 system, 3D no such database.
         if isinstance(cause, psycopg.OperationalError | psycopg.InterfaceError) and (
                 not state or state[:2] in ("08", "28", "53", "57", "58", "3D")):
             return Unavailable(str(cause))
@@ -128,11 +132,14 @@ class PostgresDatabase(Database, _PooledPostgresqlDatabase, pw.PostgresqlDatabas
     def _is_closed(self, conn: Any) -> bool:
         # An idle connection has nothing to say; if there is something to read, it is the server's farewell.
         # (peewee asks `SELECT 1` instead, which costs every request a round trip.)
-        if conn.closed or conn.broken:
+        if conn.closed:
             return True
         poll = select.poll()
         poll.register(conn.fileno(), select.POLLIN)
-        return bool(poll.poll(0))
+        if not poll.poll(0):
+            return False
+        conn.close()
+        return True
 
 
 def _columns(detail: str) -> tuple[str, ...]:

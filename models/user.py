@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import peewee as pw
 
-from models.base import ListField, Owned
+from models.base import EmailField, ListField, Owned
 
 
 class User(Owned):
@@ -15,7 +15,7 @@ class User(Owned):
     """
 
     name = pw.TextField()
-    email = pw.TextField()
+    email = EmailField()
     password_hash = pw.TextField()
     role = pw.TextField(default="user")
     groups = ListField(default=list)
@@ -28,19 +28,13 @@ class User(Owned):
     def stamp(self, tenant_id: str, at: str) -> None:
         super().stamp(tenant_id, at)
         self.owner_id = self.id
-        self.email = normal_email(self.email)
 
     @classmethod
     def by_email(cls, email: str) -> User | None:
         # Across tenants: whoever logs in names an e-mail, unique per instance, and no tenant.
-        return cls.select().where(cls.email == normal_email(email)).first()
+        return cls.select().where(cls.email == email).first()
 
     @classmethod
     def by_id(cls, id: str) -> User | None:
         # Across tenants: a token names its user, and the user's row says which tenant that is now.
         return cls.select().where(cls.id == id).first()
-
-
-def normal_email(email: str) -> str:
-    """The form in which an e-mail address is stored and compared: unique whatever the case."""
-    return email.strip().lower()
