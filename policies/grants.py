@@ -1,0 +1,145 @@
+"""What a role may effectively do: every line that reaches it, its own and the inherited ones, as one `Grant`.
+
+The matrix shows grants, the diff compares them. A grant knows the words of the condition column, for people,
+and what they mean, so that a renamed condition is no change and a redefined one is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .expression import (
+    All,
+    Any,
+    Attribute,
+    Comparison,
+    Expression,
+    Not,
+    conjunction,
+    disjunction,
+    negation,
+    text,
+)
+from .rules import Rule
+
+if TYPE_CHECKING:
+    from . import Policy
+
+ALWAYS = "always"
+_KIND = Attribute("sub", "kind")
+# Roles as a person reads them, from whoever comes in to whoever may do everything.
+ROLE_ORDER = ("guest", "user", "support", "editor", "moderator", "manager", "developer", "owner", "admin")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One line that bears on a permission, and what is left of its condition."""
+
+    rule: Rule
+    expression: Expression
+
+    @property
+    def word(self) -> str:
+        return ALWAYS if self.expression is True else self.rule.when
+
+    @property
+    def meaning(self) -> str:
+        return _canonical(self.expression)
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What the lines together give: allowed when one of `allows` holds and none of `denies`."""
+
+    allows: tuple[Part, ...]
+    denies: tuple[Part, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.allows)
+
+    @property
+    def always(self) -> bool:
+        return any(part.expression is True for part in self.allows) and not self.denies
+
+    @property
+    def words(self) -> str:
+        """`always`, `own, shared`, `always, but not office_hours`; empty when nothing is granted."""
+        allowed = ", ".join(dict.fromkeys(part.word for part in self.allows))
+        denied = ", ".join(dict.fromkeys(part.word for part in self.denies))
+        return f"{allowed}, but not {denied}" if denied and allowed else allowed
+
+    @property
+    def meaning(self) -> tuple[frozenset[str], frozenset[str]]:
+        """The same for two grants that always answer alike, as far as their texts can tell."""
+        return (
+            frozenset(part.meaning for part in self.allows),
+            frozenset(part.meaning for part in self.denies),
+        )
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """`articles.csv:14` of each line."""
+        return tuple(part.rule.place for part in (*self.allows, *self.denies))
+
+
+NOTHING = Grant((), ())
+
+
+def grant(policy: Policy, who: str, permission: str) -> Grant:
+    """What `who`, a role or a person's key, may do by way of `permission`."""
+    parts = list(bearing(policy, who, permission))
+    denies = [part for part in parts if part.rule.eft == "deny"]
+    if any(part.expression is True for part in denies):
+        return NOTHING
+    allows = [part for part in parts if part.rule.eft == "allow"]
+    if not allows:
+        return NOTHING
+    # What is always allowed needs no further reason.
+    unconditional = [part for part in allows if part.expression is True]
+    return Grant(tuple(unconditional[:1] or allows), tuple(denies))
+
+
+def bearing(policy: Policy, who: str, permission: str) -> Iterator[Part]:
+    """Every line that can bear on the question, in the order of the files.
+
+    For a person only the lines that name the person; those of the person's role come on top.
+    """
+    kind = ("guest" if who == "guest" else "user") if who in policy.vocabulary.roles else None
+    for rule, expression in policy.residuals(who, permission):
+        left = expression if kind is None else _with_kind(expression, kind)
+        if left is not False:
+            yield Part(rule, left)
+
+
+def ordered(roles: Collection[str]) -> list[str]:
+    """Roles in the order in which a person reads them."""
+    known = [role for role in ROLE_ORDER if role in roles]
+    return known + sorted(set(roles).difference(known))
+
+
+def _with_kind(expression: Expression, kind: str) -> Expression:
+    """A guest is of the kind `guest`, and nobody else is."""
+    match expression:
+        case All(parts):
+            return conjunction(_with_kind(part, kind) for part in parts)
+        case Any(parts):
+            return disjunction(_with_kind(part, kind) for part in parts)
+        case Not(part):
+            return negation(_with_kind(part, kind))
+        case Comparison("==" | "!=" as operator, left, right) if left == _KIND and "guest" in (kind, right):
+            return (kind == right) is (operator == "==")
+    return expression
+
+
+def _canonical(expression: Expression) -> str:
+    """The expression as text, the same in whichever order its parts stand."""
+    match expression:
+        case All(parts):
+            return " && ".join(sorted(f"({_canonical(part)})" for part in parts))
+        case Any(parts):
+            return " || ".join(sorted(f"({_canonical(part)})" for part in parts))
+        case Not(part):
+            return f"!({_canonical(part)})"
+    return text(expression)
