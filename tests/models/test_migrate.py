@@ -1,0 +1,114 @@
+"""Migrations: each directory with its own history, one process at a time, a copy first."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playhouse.migrations import MigrationError
+
+from models import migrate
+from models.database import Database, open_database
+from tests.databases import new_database
+
+ROOT = Path(__file__).parents[2]
+UPGRADE = """
+import sys
+from models import migrate
+from models.database import open_database
+database = open_database(sys.argv[1], pool_size=1, synchronous="normal", statement_timeout=30)
+print(len(migrate.upgrade(database).applied))
+database.close_all()
+"""
+PLUGIN = """
+from models import ddl
+
+def up(migrator, db):
+    ddl.run(db, "CREATE TABLE {table} (id {{id}} NOT NULL PRIMARY KEY) {{strict}}")
+"""
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def empty_url(request: pytest.FixtureRequest) -> str:
+    return new_database(request.param, request, migrated=False)
+
+
+@pytest.fixture
+def empty(empty_url: str) -> Iterator[Database]:
+    database = open_database(empty_url, pool_size=2, synchronous="normal", statement_timeout=10)
+    yield database
+    database.close_all()
+
+
+def plugin(directory: Path, *names: str, text: str | None = None) -> Path:
+    directory.mkdir(exist_ok=True)
+    for name in names:
+        (directory / f"{name}.py").write_text(text or PLUGIN.format(table=f"{directory.name}_{name[5:]}"))
+    return directory
+
+
+def test_all_shipped_migrations_are_applied_once_and_in_order(empty: Database) -> None:
+    empty.create()
+    shipped = sorted(f"gatepost/{path.stem}" for path in migrate.SHIPPED["gatepost"].glob("0*.py"))
+    assert migrate.pending(empty) == shipped
+    assert migrate.upgrade(empty) == migrate.Upgrade(tuple(shipped), None)
+    assert migrate.pending(empty) == []
+    assert migrate.upgrade(empty) == migrate.Upgrade((), None)
+
+
+def test_a_plugin_with_the_same_file_name_has_its_own_history(empty: Database, tmp_path: Path) -> None:
+    both = {"first": plugin(tmp_path / "first", "0001_things"), "second": plugin(tmp_path / "second", "0001_things")}
+    assert migrate.upgrade(empty, both).applied == ("first/0001_things", "second/0001_things")
+    with empty.connected():
+        assert {"first_things", "second_things"} <= set(empty.get_tables())
+
+
+def test_a_migration_that_fails_leaves_the_database_at_the_one_before(empty: Database, tmp_path: Path) -> None:
+    directory = plugin(tmp_path / "shop", "0001_things")
+    plugin(directory, "0002_broken", text=PLUGIN.format(table="half_done") + "    raise KeyError('stop')\n")
+    with pytest.raises(KeyError):
+        migrate.upgrade(empty, {"shop": directory})
+    assert migrate.pending(empty, {"shop": directory}) == ["shop/0002_broken"]
+    with empty.connected():
+        assert "shop_things" in empty.get_tables() and "half_done" not in empty.get_tables()
+
+
+def test_two_processes_that_upgrade_at_once_do_it_once(empty_url: str) -> None:
+    processes = [subprocess.Popen([sys.executable, "-c", UPGRADE, empty_url], cwd=ROOT, stdout=subprocess.PIPE,
+                                  text=True) for _ in range(3)]
+    applied = sorted(int(process.communicate(timeout=60)[0]) for process in processes)
+    assert applied == [0, 0, len(list(migrate.SHIPPED["gatepost"].glob("0*.py")))]
+
+
+def test_before_an_upgrade_the_database_is_copied(empty: Database, tmp_path: Path) -> None:
+    backups = tmp_path / "backups"
+    assert migrate.upgrade(empty, backup=backups).backup is None
+    everything = {**migrate.SHIPPED, "shop": plugin(tmp_path / "shop", "0001_things")}
+    copy = migrate.upgrade(empty, everything, backup=backups).backup
+    assert copy is not None and copy.stat().st_size > 0 and copy.parent == backups
+    if empty.dialect == "sqlite":
+        before = open_database(f"sqlite:///{copy}", pool_size=1, synchronous="normal", statement_timeout=10)
+        assert migrate.pending(before, everything) == ["shop/0001_things"]
+        before.close_all()
+
+
+@pytest.mark.parametrize("name", ["", "Shop", "shop; DROP TABLE users", "shop-2", "1shop", "x" * 60])
+def test_a_name_that_could_not_be_a_table_is_refused(name: str, empty: Database, tmp_path: Path) -> None:
+    with pytest.raises(MigrationError):
+        migrate.upgrade(empty, {name: plugin(tmp_path / "shop", "0001_things")})
+
+
+def test_a_directory_that_is_missing_is_refused(empty: Database, tmp_path: Path) -> None:
+    with pytest.raises(MigrationError, match="no such directory"):
+        migrate.upgrade(empty, {"shop": tmp_path / "absent"})
+
+
+def test_foreign_keys_are_enforced_again_after_an_upgrade(tmp_path: Path) -> None:
+    database = open_database(f"sqlite:///{tmp_path}/x.db", pool_size=1, synchronous="normal", statement_timeout=10)
+    migrate.upgrade(database)
+    with database.connected():
+        assert database.query("PRAGMA foreign_keys") == [(1,)]
+    database.close_all()
