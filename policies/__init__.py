@@ -2,6 +2,7 @@
 
 This package knows neither requests nor rows. `load` reads a directory of files into a Policy.
 """
+
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""Whether conditions make sense: their shape, their types, and the columns of every resource that they reach."""
+"""Whether conditions make sense: their shape, their types, and the columns of every resource they reach."""
+
 from __future__ import annotations
 
 import re
@@ -34,6 +35,7 @@ ENVIRONMENT: Mapping[str, Column] = {
     "hour": NUMBER, "weekday": NUMBER, "date": Column(str, False, "date"), "ip": OPTIONAL_TEXT, "device": TEXT,
     "method": TEXT, "request": TEXT,
 }  # fmt: skip
+NEGATED_OBJECT = "`!` over the object: a missing value would read as a match; write != instead"
 # Values that no line can hold.
 NO_WORD = "\0"
 FORMATS = {
@@ -43,6 +45,7 @@ FORMATS = {
         r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{6}Z"
     ),
 }
+KINDS = {str: "a text", int: "a number", bool: "a truth value"}
 ORDERED = ("<", "<=", ">", ">=")
 
 
@@ -61,20 +64,23 @@ def matchers(model: Model) -> list[Finding]:
     )  # fmt: skip
     folder = Folder(model.matcher, Roles(()))
     findings = [
-        Finding(FILE, model.matcher_line, message) for known, message in cases if folder.fold(known) is not False
+        Finding(FILE, model.matcher_line, message)
+        for known, message in cases
+        if folder.fold(known) is not False
     ]
     scopes = Folder(model.scope_matcher, Roles(()))
     for known in ({"scope": "s", "rule.scope": NO_WORD}, {"act": "a", "rule.act": NO_WORD}):
         if scopes.fold(known) is not False:
             findings.append(Finding(FILE, 0, "m2 must compare r2.scope with p2.scope and r2.act with p2.act"))
             break
-    if any(attribute.root in ("sub", "obj", "env") for atom in atoms(model.scope_matcher)
-           for attribute in attributes(atom)) or any(isinstance(atom, Shared) for atom in atoms(model.scope_matcher)):  # fmt: skip
+    if not all(
+        isinstance(atom, Comparison | Call) and not _reads_request(atom)
+        for atom in atoms(model.scope_matcher)
+    ):
         findings.append(Finding(FILE, 0, "m2 knows r2.scope, r2.act, p2.scope and p2.act only"))
-    findings += [
-        Finding(FILE, _line(model, part), "`!` over the object in a condition: a missing value would read as a match; write !=")
-        for part in _negated(model.matcher) if reads_object(part)
-    ]  # fmt: skip
+    for part in _negated(model.matcher):
+        if reads_object(part):
+            findings.append(Finding(FILE, _line(model, part), NEGATED_OBJECT))
     for atom in dict.fromkeys(atoms(model.matcher)):
         wrong = _wrong_atom(atom, None)
         if wrong:
@@ -97,7 +103,9 @@ def conditions(
     for rule in rules:
         resources = reached.get(rule.act)
         if resources is None:
-            found = (vocabulary.by_permission[permission] for permission in sorted(patterns.covered(rule.act)))
+            found = (
+                vocabulary.by_permission[permission] for permission in sorted(patterns.covered(rule.act))
+            )
             resources = reached[rule.act] = tuple({resource.name: resource for resource in found}.values())
         for resource in resources:
             key = (resource.name, *(getattr(rule, field) for field in sorted(named)))
@@ -124,7 +132,7 @@ def _wrong_condition(expression: Expression, resource: Resource) -> str | None:
 
 
 def _wrong_atom(atom: Expression, resource: Resource | None) -> str | None:
-    """What is wrong with the types of an atom; columns of the object are judged once the resource is known."""
+    """What is wrong with the types of an atom; columns of the object are judged once their resource is known."""
     if not isinstance(atom, Comparison) or not isinstance(atom.left, Attribute):
         return None
     left = _column(atom.left, resource)
@@ -136,11 +144,15 @@ def _wrong_atom(atom: Expression, resource: Resource | None) -> str | None:
             return right
         if left is None or right is None:
             return None
-        if left.type is not right.type or (None not in (left.format, right.format) and left.format != right.format):
+        if left.type is not right.type or (
+            None not in (left.format, right.format) and left.format != right.format
+        ):
             return f"{atom.left} and {atom.right} are of different types"
     elif left is None:
         return None
-    elif type(atom.right) is not left.type or (left.format in FORMATS and not FORMATS[left.format].fullmatch(str(atom.right))):
+    elif type(atom.right) is not left.type or (
+        left.format in FORMATS and not FORMATS[left.format].fullmatch(str(atom.right))
+    ):
         return f"{atom.left} is {_type(left)}; {atom.right!r} is not"
     if atom.operator in ORDERED and left.type is not int and left.format not in ("date", "date-time"):
         return f"{atom.left} is {_type(left)}, which has no order; only numbers and times do"
@@ -158,7 +170,11 @@ def _column(attribute: Attribute, resource: Resource | None) -> Column | str | N
 
 
 def _type(column: Column) -> str:
-    return {str: "a text", int: "a number", bool: "a truth value"}[column.type] if not column.format else f"a {column.format}"
+    return f"a {column.format}" if column.format else KINDS[column.type]
+
+
+def _reads_request(atom: Comparison | Call) -> bool:
+    return any(attribute.root in ("sub", "obj", "env") for attribute in attributes(atom))
 
 
 def _negated(expression: Expression) -> Iterable[Expression]:

@@ -1,8 +1,9 @@
 """Expressions as Python functions, for decisions at the cost of a comparison.
 
-Each function takes (principal, object, environment, shared) and answers True or False. A missing value is None,
-and a comparison with it is false.
+Each function takes (principal, object, environment, shared) and answers True or False. A missing value is
+None, and a comparison with it is false.
 """
+
 from __future__ import annotations
 
 import ipaddress

@@ -1,8 +1,9 @@
 """The expressions that are left of a matcher: a small tree, the same for Python, SQL and people.
 
-An expression is True, False, a comparison, a call of a function, `shared`, or All, Any and Not of expressions.
-An operand is an attribute, a text or a whole number.
+An expression is True, False, a comparison, a call of a function, `shared`, or All, Any, Not of expressions. An
+operand is an attribute, a text or a whole number.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """`r.sub.id` is Attribute("sub", "id"), `p.when` is Attribute("rule", "when"), `r.act` Attribute("act", "")."""
+    """`r.sub.id` is Attribute("sub", "id"), `p.when` Attribute("rule", "when"), `r.act` Attribute("act", "")."""
 
     root: str
     name: str
@@ -44,7 +45,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """`shared(r.sub, r.obj, r.act)`: a row of the table of shares gives the caller this permission on the object."""
+    """`shared(r.sub, r.obj, r.act)`: a share gives the caller this permission on the object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +133,8 @@ def reads_object(expression: Expression) -> bool:
 
 def columns(expression: Expression) -> frozenset[str]:
     """The columns of the object that an expression reads."""
-    return frozenset(
-        attribute.name for atom in atoms(expression) for attribute in attributes(atom) if attribute.root == "obj"
-    )
+    read = (attribute for atom in atoms(expression) for attribute in attributes(atom))
+    return frozenset(attribute.name for attribute in read if attribute.root == "obj")
 
 
 def text(expression: Expression) -> str:
@@ -160,9 +160,7 @@ def _operand(operand: Operand) -> str:
     return f"'{operand}'" if isinstance(operand, str) else str(operand)
 
 
-def _joined(
-    kind: type[All] | type[Any], parts: tuple[Expression, ...], empty: bool
-) -> Expression:
+def _joined(kind: type[All] | type[Any], parts: tuple[Expression, ...], empty: bool) -> Expression:
     if not parts:
         return empty
     return parts[0] if len(parts) == 1 else kind(parts)

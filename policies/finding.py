@@ -1,4 +1,5 @@
 """What a reader of policy files has to say about them."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable

@@ -1,10 +1,11 @@
 """Partial evaluation: put what is known into a matcher and keep what is left.
 
-Known are the columns of a policy line (`rule.when`, …), the permission (`act`), the caller's role (`role`) and,
-where a line speaks of single persons, the caller's key (`key`). What is left reads r.sub, r.obj and r.env.
+Known are the columns of a policy line (`rule.when`, …), the permission (`act`), the caller's role (`role`)
+and, where a line speaks of single persons, the caller's key (`key`). What is left reads r.sub, r.obj, r.env.
 Every part of a matcher remembers its answers by the constants that it depends on, so that thousands of lines
 with the same condition are folded once.
 """
+
 from __future__ import annotations
 
 import operator
@@ -58,8 +59,8 @@ class Folder:
         return conjunction(left)
 
     def _prepare(self, part: Expression) -> None:
-        needs = {need for atom in atoms(part) for attribute in attributes(atom) if (need := _need(attribute, atom))}
-        self._needs[id(part)] = tuple(sorted(needs))
+        needs = (_need(attribute, atom) for atom in atoms(part) for attribute in attributes(atom))
+        self._needs[id(part)] = tuple(sorted({need for need in needs if need}))
         match part:
             case All(parts) | Any(parts):
                 for inner in parts:
@@ -102,7 +103,7 @@ class Folder:
             return Call(function, (first, second))
         if function == "g":
             return second in self._roles.closure(first)
-        return bool(glob_match(first, second))
+        return bool(glob_match(first, second))  # type: ignore[no-untyped-call]
 
 
 def _need(attribute: Attribute, atom: Expression) -> str | None:

@@ -1,4 +1,5 @@
 """From a directory of files to a policy, or to every reason why not, all at once."""
+
 from __future__ import annotations
 
 import hashlib
@@ -21,14 +22,14 @@ def load(
 ) -> Policy:  # fmt: skip
     """The policy in `directory`: model.conf and every CSV file.
 
-    `plugins` maps file names such as `notes.csv` to the rules that a plugin ships, used unless the directory has a
-    file of that name. `required` are file names that must be there. Raises PolicyError with every finding.
+    `plugins` maps file names such as `notes.csv` to the rules that a plugin ships, used unless the directory has
+    a file of that name. `required` are file names that must be there. Raises PolicyError with every finding.
     """
     findings: list[Finding] = []
     files = read_files(Path(directory), plugins or {}, findings)
     for name in required:
         if name not in files:
-            findings.append(Finding(name, 0, f"the file is missing; `gatepost policy adopt {Path(name).stem}` brings it"))
+            findings.append(Finding(name, 0, _missing(name)))
     return from_files(files, vocabulary, findings)
 
 
@@ -48,8 +49,10 @@ def read_files(directory: Path, plugins: Mapping[str, Path], findings: list[Find
     return files
 
 
-def from_files(files: Mapping[str, bytes], vocabulary: Vocabulary, findings: list[Finding] | None = None) -> Policy:
-    """The policy that these files are, by name. Raises PolicyError with every finding, those given included."""
+def from_files(
+    files: Mapping[str, bytes], vocabulary: Vocabulary, findings: list[Finding] | None = None
+) -> Policy:
+    """The policy that these files are, by name. Raises PolicyError with all findings, also those given."""
     findings = [] if findings is None else findings
     for name in (model.FILE, ROLES):
         if name not in files and not any(finding.file == name for finding in findings):
@@ -80,6 +83,10 @@ def digest(files: Mapping[str, bytes]) -> str:
         whole.update(f"{name}\0{len(content)}\0".encode())
         whole.update(content)
     return whole.hexdigest()[:16]
+
+
+def _missing(name: str) -> str:
+    return f"the file is missing; `gatepost policy adopt {Path(name).stem}` brings it"
 
 
 def _is_policy(name: str) -> bool:

@@ -1,8 +1,9 @@
 """A matcher of model.conf as an expression: what Casbin and we read alike, and nothing else.
 
-The text is translated to Python's operators outside string literals, parsed with `ast`, and every node that is
-not on the list here is refused with its line. Nothing of the text is ever evaluated.
+The text is translated to Python's operators outside string literals, parsed with `ast`, and every node that
+is not on the list here is refused with its line. Nothing of the text is ever evaluated.
 """
+
 from __future__ import annotations
 
 import ast
@@ -52,7 +53,9 @@ def parse(text: str, *, file: str, line: int, request: str = "r", rule: str = "p
 
 
 class _Reader:
-    def __init__(self, text: str, file: str, line: int, request: str, rule: str, fields: tuple[str, ...]) -> None:
+    def __init__(
+        self, text: str, file: str, line: int, request: str, rule: str, fields: tuple[str, ...]
+    ) -> None:
         self.file, self.line = file, line
         self.request, self.rule, self.fields = request, rule, fields
         self.findings: list[Finding] = []
@@ -115,11 +118,15 @@ class _Reader:
             case ast.Compare(ops=[operator], comparators=[right]) if type(operator) in OPERATORS:
                 return self._comparison(OPERATORS[type(operator)], node.left, right)
             case ast.Compare():
-                return self._refuse(node, f"`{self._source(node)}`: write one comparison at a time, joined by &&")
+                return self._refuse(
+                    node, f"`{self._source(node)}`: write one comparison at a time, joined by &&"
+                )
             case ast.Call():
                 return self._call(node)
             case ast.Name(id="true" | "false"):
-                return self._refuse(node, f"bare `{node.id}` reads differently in each Casbin; write a comparison")
+                return self._refuse(
+                    node, f"bare `{node.id}` reads differently in each Casbin; write a comparison"
+                )
             case ast.Attribute() | ast.Name() | ast.Constant():
                 return self._refuse(node, f"`{self._source(node)}` alone is no condition; write a comparison")
             case _:
@@ -188,7 +195,9 @@ class _Reader:
             except ValueError:
                 return self._refuse(node, f"{second!r} is no network address")
         if call.function == "globMatch":
-            if first != Attribute("act", "") or not (isinstance(second, str) or second == Attribute("rule", "act")):
+            if first != Attribute("act", "") or not (
+                isinstance(second, str) or second == Attribute("rule", "act")
+            ):
                 return self._refuse(node, f"write globMatch({self.request}.act, {self.rule}.act)")
         return call
 

@@ -1,11 +1,12 @@
 """model.conf: the definitions, which are fixed, and the matchers, which an administrator may change."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from . import matcher
-from .expression import All, Any, Attribute, Comparison, Expression, atoms, conjunction, text
+from .expression import All, Any, Attribute, Comparison, Expression, atoms, conjunction, disjunction, text
 from .finding import Finding
 from .text import decoded
 
@@ -87,7 +88,9 @@ def _values(lines: list[str], findings: list[Finding]) -> dict[tuple[str, str], 
     for number, line in enumerate(lines, 1):
         if current is not None:
             if not line or line.startswith(("#", ";", "[")):
-                findings.append(Finding(FILE, number, "the line before ends in \\ and needs another line of matcher"))
+                findings.append(
+                    Finding(FILE, number, "the line before ends in \\ and needs another line of matcher")
+                )
                 current = None
                 continue
             current.text += "\n" + line.removesuffix("\\")
@@ -96,7 +99,9 @@ def _values(lines: list[str], findings: list[Finding]) -> dict[tuple[str, str], 
         elif line.startswith("["):
             section = line[1:-1]
             if not line.endswith("]") or section not in DEFINITIONS:
-                findings.append(Finding(FILE, number, f"{line} is no section; known are {', '.join(DEFINITIONS)}"))
+                findings.append(
+                    Finding(FILE, number, f"{line} is no section; known are {', '.join(DEFINITIONS)}")
+                )
             continue
         else:
             name, equals, value = line.partition("=")
@@ -104,7 +109,9 @@ def _values(lines: list[str], findings: list[Finding]) -> dict[tuple[str, str], 
             if not equals or name not in DEFINITIONS.get(section, {}):
                 findings.append(Finding(FILE, number, f"`{name}` does not belong in [{section}]"))
             elif (section, name) in values:
-                findings.append(Finding(FILE, number, f"`{name}` is already on line {values[section, name].line}"))
+                findings.append(
+                    Finding(FILE, number, f"`{name}` is already on line {values[section, name].line}")
+                )
             current = _Value(number, value.strip().removesuffix("\\"))
             values[section, name] = current
         if "#" in line or ";" in line:
@@ -117,7 +124,9 @@ def _values(lines: list[str], findings: list[Finding]) -> dict[tuple[str, str], 
 def _conditions(main: Expression, value: _Value) -> dict[str, Condition]:
     """The words that the matcher compares p.when with, each with what else its branch asks."""
     words = dict.fromkeys(
-        str(atom.right) for atom in atoms(main) if _names_condition(atom) and isinstance(atom.right, str)  # type: ignore[union-attr]
+        atom.right
+        for atom in atoms(main)
+        if isinstance(atom, Comparison) and _names_condition(atom) and isinstance(atom.right, str)
     )
     lines = value.text.split("\n")
     conditions = {}
@@ -145,8 +154,7 @@ def _branch(expression: Expression, word: str) -> Expression:
             rest = [part for part in parts if not _names_condition(part, word)]
             if len(rest) < len(parts):
                 return conjunction(rest)
-            return next((found for part in parts if (found := _branch(part, word)) is not False), False)
+            return disjunction(_branch(part, word) for part in parts)
         case Any(parts):
-            found = [branch for part in parts if (branch := _branch(part, word)) is not False]
-            return found[0] if len(found) == 1 else Any(tuple(found)) if found else False
+            return disjunction(_branch(part, word) for part in parts)
     return False

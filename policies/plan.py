@@ -3,6 +3,7 @@
 A plan names columns of the object, and attributes of the caller and of the environment as parameters; whatever
 does not depend on the object is already answered. Equal plans are equal keys of a cache, and quick ones.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass, field

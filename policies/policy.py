@@ -1,8 +1,10 @@
 """A policy: one immutable snapshot of the rules, and every question that can be asked of it."""
+
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
+from typing import TYPE_CHECKING
 from typing import Any as Anything
 
 from .closures import NOTHING, Row, SharedWith
@@ -13,9 +15,13 @@ from .model import Condition, Model
 from .plan import NEVER, Plan
 from .principal import Principal
 from .roles import Roles
-from .rules import Lines, Rule, ScopeRule
+from .rules import Lines, Patterns, Rule, ScopeRule
 from .standing import Standing
+from .trace import RuleTrace, traced
 from .vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from .explain import Explanation
 
 # What a caller may do whose role or permission the policy has never heard of.
 _NO_STANDING = Standing("", ())
@@ -38,6 +44,7 @@ class Policy:
         self.scopes: tuple[ScopeRule, ...] = tuple(lines.scopes)
         self.roles = Roles(lines.links)
         self.conditions: Mapping[str, Condition] = model.conditions
+        self.patterns = Patterns(vocabulary)
         self._folder = Folder(model.matcher, self.roles)
         self._scope_folder = Folder(model.scope_matcher, self.roles)
         self._persons = frozenset(
@@ -48,7 +55,12 @@ class Policy:
         self._covered: dict[tuple[str, str], bool] = {}
 
     def decide(
-        self, principal: Principal, permission: str, obj: Row | None, env: Anything, shared: SharedWith = nobody
+        self,
+        principal: Principal,
+        permission: str,
+        obj: Row | None,
+        env: Anything,
+        shared: SharedWith = nobody,
     ) -> bool:
         """May `principal` do this to `obj`, a mapping of every column to its value (None: there is no object)?
 
@@ -76,7 +88,8 @@ class Policy:
 
     def covers(self, principal: Principal, permission: str) -> bool:
         """Whether the scopes of a scoped principal include this permission; always, for an unscoped one."""
-        return principal.scopes is None or any(self._scope_covers(scope, permission) for scope in principal.scopes)
+        scopes = principal.scopes
+        return scopes is None or any(self._scope_covers(scope, permission) for scope in scopes)
 
     @cached_property
     def scope_names(self) -> frozenset[str]:
@@ -106,6 +119,33 @@ class Policy:
         """What is left of the matcher for one rule, one permission and one role or person."""
         return self._folder.fold(_known(rule, act=permission, role=role, key=key or ""))
 
+    def residuals(self, who: str, permission: str) -> Iterator[tuple[Rule, Expression]]:
+        """What each rule asks of a role, or of a person's key alone, for a permission; rules that never hold left out."""
+        for rule in self.rules:
+            left = self.folded(rule, permission, who, who)
+            if left is not False:
+                yield rule, left
+
+    def trace(
+        self,
+        principal: Principal,
+        permission: str,
+        obj: Row | None,
+        env: Anything,
+        shared: SharedWith = nobody,
+    ) -> list[RuleTrace]:
+        """Every rule that speaks of this caller and permission: whether it holds, and which facts it lacks."""
+        standing = self.standing(principal.role, principal.key, permission)
+        return [traced(rule, left, permission, principal, obj, env, shared) for rule, left in standing.rules]
+
+    def explain(
+        self, principal: Principal, permission: str, obj: Row | None, env: Anything, shared: SharedWith = nobody
+    ) -> Explanation:
+        """Why the answer of `decide` is what it is, for people."""
+        from .explain import explain
+
+        return explain(self, principal, permission, obj, env, shared)
+
     def condition(self, rule: Rule, permission: str) -> Expression:
         """What a rule asks for a permission, of somebody whom it names."""
         return self.folded(rule, permission, rule.sub, rule.sub)
@@ -128,4 +168,3 @@ class Policy:
 
 def _known(rule: Rule, **known: str) -> dict[str, str]:
     return {"rule.sub": rule.sub, "rule.act": rule.act, "rule.when": rule.when, "rule.eft": rule.eft, **known}
-

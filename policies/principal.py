@@ -1,4 +1,5 @@
 """Who asks."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -8,8 +9,8 @@ from dataclasses import dataclass
 class Principal:
     """The caller of one request: what a condition reads as `r.sub`, and what narrows it.
 
-    `key` is `user:<id>`, or `guest` without credentials. `kind` is user, service or guest. `scopes` is None for
-    an unscoped principal; an empty set grants nothing.
+    `key` is `user:<id>`, or `guest` without credentials. `kind` is user, service or guest. `scopes` is None
+    for an unscoped principal; an empty set grants nothing.
     """
 
     id: str | None

@@ -1,4 +1,5 @@
 """Who inherits what: the `g` lines as a graph without cycles."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
@@ -49,7 +50,7 @@ class Roles:
         return closure
 
     def chain(self, name: str, ancestor: str) -> tuple[RoleLink, ...] | None:
-        """The shortest way from `name` up to `ancestor`; empty when they are the same, None when there is none."""
+        """The shortest way from `name` up to `ancestor`: empty when they are the same, None without a way."""
         ways: dict[str, tuple[RoleLink, ...]] = {name: ()}
         waiting = [name]
         for current in waiting:
@@ -90,7 +91,7 @@ class Roles:
                 stack.append((name, position + 1))
                 link = links[position]
                 if link.inherits in path:
-                    circle = " → ".join([*path[path.index(link.inherits):], link.inherits])
+                    circle = " → ".join([*path[path.index(link.inherits) :], link.inherits])
                     findings.append(Finding(link.file, link.line, f"the roles inherit in a circle: {circle}"))
                 elif link.inherits not in longest:
                     stack.append((link.inherits, 0))

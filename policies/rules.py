@@ -1,4 +1,5 @@
-"""The lines of the CSV files: rules (`p`), scopes (`p2`) and roles (`g`), each with the place where it stands."""
+"""The lines of the CSV files: rules (`p`), scopes (`p2`) and roles (`g`), each with its file and line."""
+
 from __future__ import annotations
 
 import re
@@ -10,7 +11,11 @@ from .roles import RoleLink
 from .text import decoded, meaningful
 from .vocabulary import Vocabulary
 
-COLUMNS = {"p": ("who", "permission", "when", "effect"), "p2": ("scope", "permission"), "g": ("name", "inherits")}
+COLUMNS = {
+    "p": ("who", "permission", "when", "effect"),
+    "p2": ("scope", "permission"),
+    "g": ("name", "inherits"),
+}
 PERSON = re.compile(r"user:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 SCOPE = re.compile(r"(read|write|manage):[a-z][a-z0-9_]*")
 

@@ -1,4 +1,5 @@
 """A plan as SQL: each way of being allowed is one expression, so that each can walk an index of its own."""
+
 from __future__ import annotations
 
 import operator
@@ -19,7 +20,7 @@ Parameter = Callable[[str, str], pw.Node]
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Rows that one of `allows` picks (None: every row), restricted by all of `denies`, which are ANDed as they are.
+    """Rows that one of `allows` picks (None: every row) and that pass all of `denies`, ANDed as they are.
 
     An empty `allows` picks no row.
     """
@@ -28,25 +29,28 @@ class Where:
     denies: list[pw.Node]
 
 
-def where(plan: Plan, columns: Columns, parameter: Parameter, shared: Callable[[], pw.Expression]) -> Where:
+def where(plan: Plan, columns: Columns, parameter: Parameter, shared: Callable[[], pw.Node]) -> Where:
     """Turn a plan into expressions over `columns`.
 
-    `parameter("sub", "id")` gives the value of r.sub.id, as a literal or to be bound later; `shared()` the rows that
-    a share gives. A missing value matches no allow, and no deny: `(…) IS NOT TRUE` keeps its row.
+    `parameter("sub", "id")` gives the value of r.sub.id, as a literal or to be bound later; `shared()` the rows
+    that a share gives. A missing value matches no allow, and no deny: `(…) IS NOT TRUE` keeps its row.
     """
     if plan.outcome is NEVER:
         return Where([], [])
     writer = _Writer(columns, parameter, shared)
     allows = None if plan.allows is None else [writer.expression(allow) for allow in plan.allows]
-    denies = [pw.NodeList((pw.EnclosedNodeList([writer.expression(deny)]), pw.SQL("IS NOT TRUE"))) for deny in plan.denies]
-    return Where(allows, denies)
+    return Where(allows, [_not_true(writer.expression(deny)) for deny in plan.denies])
+
+
+def _not_true(expression: pw.Node) -> pw.Node:
+    return pw.NodeList((pw.EnclosedNodeList([expression]), pw.SQL("IS NOT TRUE")))
 
 
 @dataclass(frozen=True, slots=True)
 class _Writer:
     columns: Columns
     parameter: Parameter
-    shared: Callable[[], pw.Expression]
+    shared: Callable[[], pw.Node]
 
     def expression(self, expression: Expression) -> Anything:
         match expression:
@@ -63,4 +67,8 @@ class _Writer:
     def operand(self, operand: Operand) -> Anything:
         if not isinstance(operand, Attribute):
             return operand
-        return self.columns[operand.name] if operand.root == "obj" else self.parameter(operand.root, operand.name)
+        return (
+            self.columns[operand.name]
+            if operand.root == "obj"
+            else self.parameter(operand.root, operand.name)
+        )

@@ -1,4 +1,5 @@
-"""What the policy leaves open for one role (or person) and one permission: decisions and plans come from here."""
+"""What the policy leaves open for one role or person and one permission: the source of decisions and plans."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -38,7 +39,9 @@ class Standing:
             attribute for atom in used if reads_object(atom) for attribute in attributes(atom)
             if attribute.root != "obj"
         ))  # fmt: skip
-        self._uses_environment = any(attribute.root == "env" for atom in used for attribute in attributes(atom))
+        self._uses_environment = any(
+            attribute.root == "env" for atom in used for attribute in attributes(atom)
+        )
         self._tests = tuple(compiled(atom, permission) for atom in self._settled)
         self._readers = tuple(value_of(attribute) for attribute in self._parameters)
         self._plans: dict[tuple[bool, ...], Plan] = {}
@@ -62,10 +65,9 @@ class Standing:
         return lambda s, o, e, x: allow(s, o, e, x) and not deny(s, o, e, x)
 
     def _planned(self, answers: tuple[bool, ...]) -> Plan:
-        settled = dict(zip(self._settled, answers, strict=False))
-        missing = frozenset(
-            attribute for attribute, absent in zip(self._parameters, answers[len(self._settled):], strict=True) if absent
-        )  # fmt: skip
+        settled: dict[Expression, bool] = dict(zip(self._settled, answers, strict=False))
+        absences = zip(self._parameters, answers[len(self._settled) :], strict=True)
+        missing = frozenset(attribute for attribute, absent in absences if absent)
 
         def put(expression: Expression) -> Expression:
             match expression:
@@ -77,7 +79,7 @@ class Standing:
                     return negation(put(part))
                 case Comparison(_, left, right) if left in missing or right in missing:
                     return False
-            return settled.get(expression, expression)  # type: ignore[call-overload]
+            return settled.get(expression, expression)
 
         return planned(
             self.permission, [put(left) for left in self._allows], [put(left) for left in self._denies],
@@ -94,5 +96,3 @@ def _any_of(expressions: list[Expression], permission: str) -> Test:
 
 def _nobody(principal: Principal, row: Row, permission: str) -> bool:
     return False
-
-

@@ -1,8 +1,10 @@
 """Policy files as lines: what is strict about every one of them, whatever it holds.
 
 A file that was cut short may lack exactly the line that denies, so each ends with the comment `# end`. Casbin
-loses a line to a byte order mark and keeps quotes and trailing comments as part of a value; here they are errors.
+loses a line to a byte order mark and keeps quotes and trailing comments as part of a value; here they are
+errors.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -23,11 +25,9 @@ def decoded(file: str, content: bytes, findings: list[Finding]) -> list[str]:
         line = content.count(b"\n", 0, error.start) + 1
         findings.append(Finding(file, line, "this line is not UTF-8"))
         return []
-    lines = [line.removesuffix("\r") for line in text.split("\n")]
-    if lines[-1] == "":
-        lines.pop()
-    for number, line in enumerate(lines, 1):
-        if not all(character.isprintable() or character == "\t" for character in line):
+    lines = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
+    for number, row in enumerate(lines, 1):
+        if not row.replace("\t", " ").isprintable():
             findings.append(Finding(file, number, "this line holds a control character"))
     _check_end(file, lines, findings)
     return [line.strip() for line in lines]
@@ -40,8 +40,9 @@ def meaningful(lines: list[str]) -> Iterator[tuple[int, str]]:
 
 def _check_end(file: str, lines: list[str], findings: list[Finding]) -> None:
     if not lines or lines[-1] != END:
-        findings.append(Finding(file, len(lines), f"the last line must be the comment `{END}`; was the file cut short?"))
+        message = f"the last line must be the comment `{END}`; was the file cut short?"
+        findings.append(Finding(file, len(lines), message))
     for number, line in enumerate(lines[:-1], 1):
         # A file cut inside such a comment would look complete.
         if END in line:
-            findings.append(Finding(file, number, f"`{END}` begins a comment in the middle of the file; only the last line may"))
+            findings.append(Finding(file, number, f"`{END}` may stand on the last line only"))

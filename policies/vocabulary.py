@@ -2,6 +2,7 @@
 
 Whoever assembles the service says which words exist; a policy that uses any other is refused at load.
 """
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -14,8 +15,8 @@ from typing import Any
 class Column:
     """A column that a condition may name as `r.obj.<column>`.
 
-    `format` narrows text, in the words of JSON Schema: "uuid", "date-time" or "date". Only numbers and the two
-    times have an order, and a uuid is compared with nothing but a uuid, because Postgres would refuse the rest.
+    `format` narrows text, in the words of JSON Schema: "uuid", "date-time" or "date". Only numbers and
+    the two times have an order, and a uuid is compared with a uuid only, because Postgres would refuse the rest.
     """
 
     type: type[str] | type[int] | type[bool]
@@ -27,7 +28,7 @@ class Column:
 class Resource:
     """One kind of object, such as `article`, with its permissions such as `article.view`.
 
-    `indexes` are the column tuples of the table's indexes, in order: they say which conditions are cheap to list by.
+    `indexes` are the columns of each of the table's indexes, in order: they say by what it is cheap to list.
     """
 
     name: str

@@ -1,0 +1,114 @@
+"""Policies put together at random, from the shipped words and from hand-changed models."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import policies
+from policies import Policy
+from policies.loading import from_files
+from policies.oracle import PEOPLE
+from tests.policies.shipped_vocabulary import VOCABULARY
+
+MODEL = (Path(policies.SHIPPED) / "model.conf").read_text()
+MATCHER = MODEL[MODEL.index("m = ") : MODEL.index("m2 = ")]
+BRANCHES = MATCHER[MATCHER.index("p.when == 'always'") : MATCHER.rindex(")")].rstrip()
+
+# Resources that have the columns of every shipped condition.
+RESOURCES = ("article", "product", "order", "comment", "page")
+PATTERNS = (*(f"{name}.{end}" for name in RESOURCES for end in ("*", "view", "update", "delete")),
+            "art*.v*", "*cle.view", "page.up*", "order.*e")  # fmt: skip
+CONDITIONS = ("always", "own", "own_draft", "own_pending", "published", "active", "anonymous", "same_department",
+              "office_hours", "intranet", "shared", "shared_draft")  # fmt: skip
+
+
+def model(matcher: str) -> str:
+    """The shipped model.conf with another matcher `m`."""
+    return MODEL.replace(MATCHER, f"m = {matcher}\n")
+
+
+WHO_AND_WHAT = "(g(r.sub.role, p.sub) || g(r.sub.key, p.sub)) && globMatch(r.act, p.act)"
+# name: (model.conf, the conditions that it knows)
+MODELS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "the shipped model": (MODEL, CONDITIONS),
+    "Windows line ends": (MODEL.replace("\n", "\r\n"), CONDITIONS),
+    "double quotes": (MODEL.replace("'", '"'), CONDITIONS),
+    "on one line": (MODEL.replace("\\\n", " "), CONDITIONS),
+    "conditions first": (model(f"({BRANCHES}) && {WHO_AND_WHAT}"), CONDITIONS),
+    "roles without single persons": (model(f"g(r.sub.role, p.sub) && globMatch(r.act, p.act) && ({BRANCHES})"), CONDITIONS),
+    "roles without inheritance": (
+        model(f"r.sub.role == p.sub && globMatch(r.act, p.act) && ({BRANCHES})"), CONDITIONS,
+    ),
+    "permissions without patterns": (
+        model(f"g(r.sub.role, p.sub) && (r.act == p.act || p.act == 'article.*') && ({BRANCHES})"), CONDITIONS,
+    ),
+    "branches repeated in full": (
+        model(
+            f"{WHO_AND_WHAT} && p.when == 'always' || {WHO_AND_WHAT} && p.when == 'own' && r.sub.id == r.obj.owner_id"
+        ),
+        ("always", "own"),
+    ),
+    "new conditions": (
+        model(
+            f"{WHO_AND_WHAT} && (p.when == 'always' || "
+            "p.when == 'late' && (r.env.hour > 17 || r.env.hour <= 7) && !(r.env.weekday == 7) || "
+            "p.when == 'living' && r.obj.status != 'archived' && ('draft' != r.obj.status || r.obj.owner_id == r.sub.id) || "
+            "p.when == 'either' && (r.obj.owner_id == r.sub.id || r.obj.department == r.sub.department) "
+            "&& (r.obj.status == 'draft' || r.obj.status == 'published') || "
+            "p.when == 'writer' && (r.sub.role == 'editor' || g(r.sub.role, 'manager')) || "
+            "p.when == 'not_me' && r.obj.owner_id != r.sub.id || "
+            "p.when == 'old' && 3 >= r.obj.version || "
+            "p.when == 'same' && r.obj.owner_id == r.obj.department || "
+            "p.when == 'since' && r.env.date >= '2026-02-01' && !ipMatch(r.env.ip, '192.168.0.0/16') || "
+            "p.when == 'read_only' && (r.env.request == 'read' || r.env.device != 'bot') && !(r.sub.kind == 'guest') || "
+            "p.when == 'lent' && (shared(r.sub, r.obj, r.act) || r.obj.status == 'published') || "
+            "p.when == 'at_home' && ipMatch(r.env.ip, '::1') || "
+            "p.when == 'refused' && p.eft == 'deny' && r.obj.owner_id == r.sub.id)"
+        ),
+        ("always", "late", "living", "either", "writer", "not_me", "old", "same", "since", "read_only", "lent",
+         "at_home", "refused"),
+    ),
+}  # fmt: skip
+
+
+def lines(chance: random.Random, conditions: tuple[str, ...], count: int) -> tuple[list[str], list[str]]:
+    """Random rules and role lines; roles inherit in one direction only, so that there is no circle."""
+    roles = sorted(VOCABULARY.roles)
+    chance.shuffle(roles)
+    people = [f"user:{person}" for person in PEOPLE]
+    inheritance = [
+        f"g, {lower}, {higher}"
+        for position, lower in enumerate(roles)
+        for higher in roles[position + 1 :]
+        if chance.random() < 0.15
+    ]
+    inheritance += [f"g, {person}, {chance.choice(roles)}" for person in people if chance.random() < 0.3]
+    rules = [
+        ", ".join((
+            "p", chance.choice((*roles, *roles, *people)), chance.choice(PATTERNS), chance.choice(conditions),
+            "allow" if chance.random() < 0.75 else "deny",
+        ))
+        for _ in range(count)
+    ]  # fmt: skip
+    scopes = [f"p2, {chance.choice(('read', 'write'))}:{name}s, {name}.{chance.choice(('view', '*'))}" for name in RESOURCES]
+    return inheritance, rules + scopes
+
+
+def policy(chance: random.Random, model_name: str, count: int = 12) -> Policy:
+    """A random policy of `count` rules under one of MODELS."""
+    text, conditions = MODELS[model_name]
+    inheritance, rules = lines(chance, conditions, count)
+    return assembled(rules, inheritance, text)
+
+
+def assembled(rules: list[str], inheritance: list[str] | None = None, text: str = MODEL) -> Policy:
+    """The policy of these lines. Raises PolicyError as load does."""
+    return from_files(
+        {
+            "model.conf": text.encode(),
+            "roles.csv": "\n".join([*(inheritance or []), "# end\n"]).encode(),
+            "rules.csv": "\n".join([*rules, "# end\n"]).encode(),
+        },
+        VOCABULARY,
+    )
