@@ -1,0 +1,122 @@
+"""Cursors: a place in one list, as opaque text that only this service can have written.
+
+A cursor names its collection, the position after (or before) which the next page starts, a fingerprint of
+what the list was asked for, and the snapshot time of the walk. It grants nothing: each request is authorised
+afresh. It is not encrypted either, and holds only values of a row that its first owner has seen.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from hmac import compare_digest
+from typing import Any
+
+import orjson
+from itsdangerous import Signer
+from itsdangerous.encoding import base64_decode, base64_encode
+from itsdangerous.exc import BadData
+
+MAX_AGE = 24 * 60 * 60  # seconds
+MAX_LENGTH = 8_192  # characters: a title of a thousand letters fits, a flood does not
+_SALT = b"gatepost.cursor.1"
+
+
+class CursorError(Exception):
+    """A cursor that cannot be used. `code` is the error code of the answer."""
+
+    code: str
+
+
+class InvalidCursor(CursorError):
+    """Not written by us, changed since, or signed with a key that was rotated out."""
+
+    code = "invalid_cursor"
+
+
+class CursorMismatch(CursorError):
+    """From another list: another collection, tenant, filter, sort or search."""
+
+    code = "cursor_mismatch"
+
+
+class CursorExpired(CursorError):
+    """Older than a day."""
+
+    code = "cursor_expired"
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """What a cursor says.
+
+    `position`: the values of the sort keys, the id last. `snapshot`: only rows up to this time; None, all.
+    """
+
+    position: tuple[Any, ...]
+    snapshot: str | None = None
+
+
+def fingerprint(*, filters: Mapping[str, Any], sort: str, q: str | None, tenant: str) -> str:
+    """A short hash of what a list was asked for; equal for equal questions, in whatever order they were put.
+
+    `filters`: the parameter as written (`price__gte`) to its value, anything that JSON can hold.
+    """
+    question = orjson.dumps([filters, sort, q, tenant], option=orjson.OPT_SORT_KEYS)
+    return base64_encode(hashlib.sha256(question).digest()[:12]).decode()
+
+
+class Cursors:
+    """Writes and reads cursors with a ring of secrets, newest first.
+
+    The newest secret signs, all of them are accepted: to rotate, put a new one in front, and drop the old one
+    after a day. Raises ValueError for an empty ring.
+    """
+
+    def __init__(self, secrets: Sequence[str | bytes], *, max_age: int = MAX_AGE,
+                 clock: Callable[[], float] = time.time) -> None:
+        if not secrets or not all(secrets):
+            raise ValueError("cursors need at least one secret")
+        self._signers = [_signer(secret) for secret in secrets]
+        self._max_age = max_age
+        self._clock = clock
+
+    def write(self, collection: str, cursor: Cursor, question: str) -> str:
+        """The text of a cursor, URL-safe; `question` is the `fingerprint` of the list."""
+        payload = orjson.dumps([collection, cursor.position, question, cursor.snapshot, int(self._clock())])
+        return self._signers[0].sign(base64_encode(payload)).decode("ascii")
+
+    def read(self, text: str, collection: str, question: str) -> Cursor:
+        """What `write` was given.
+
+        Raises InvalidCursor, CursorExpired, CursorMismatch; what is wrong first in this order.
+        """
+        of, position, asked, snapshot, written = self._verified(text)
+        if self._clock() - written > self._max_age:
+            raise CursorExpired
+        if (of, asked) != (collection, question):
+            raise CursorMismatch
+        return Cursor(tuple(position), snapshot)
+
+    def _verified(self, text: str) -> list[Any]:
+        if len(text) > MAX_LENGTH or not text.isascii():
+            raise InvalidCursor
+        given = text.encode("ascii")
+        payload = given.rpartition(b".")[0]
+        # Not `unsign`: base64 has spare bits and ignores strange characters, so several texts would decode to
+        # one signature. Only the very text that we would write ourselves is accepted.
+        if not any([compare_digest(signer.sign(payload), given) for signer in self._signers]):
+            raise InvalidCursor
+        try:
+            found: list[Any] = orjson.loads(base64_decode(payload))
+        except (BadData, orjson.JSONDecodeError):  # signed by us, but not a cursor
+            raise InvalidCursor from None
+        return found
+
+
+def _signer(secret: str | bytes) -> Signer:
+    # The derived key never changes, and deriving it costs as much as a signature.
+    derived = Signer(secret, salt=_SALT, key_derivation="hmac", digest_method=hashlib.sha256).derive_key()
+    return Signer(derived, key_derivation="none", digest_method=hashlib.sha256)
