@@ -112,7 +112,6 @@ INDEXES = (
     "CREATE INDEX users_owner ON users (tenant_id, owner_id, created_at, id)",
     "CREATE INDEX users_role ON users (tenant_id, role, created_at DESC, id DESC)",
     "CREATE INDEX users_department ON users (tenant_id, department, created_at, id)",
-    "CREATE INDEX users_active ON users (tenant_id, active, created_at, id)",
     "CREATE INDEX sessions_user ON sessions (tenant_id, user_id, created_at, id)",
     "CREATE INDEX sessions_family ON sessions (tenant_id, family)",
     "CREATE INDEX sessions_previous ON sessions (previous_hash)",

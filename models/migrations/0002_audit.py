@@ -61,7 +61,7 @@ SQLITE_TRIGGERS = (
     """,
     """
     CREATE TRIGGER audit_outlives_retention BEFORE DELETE ON audit
-    WHEN OLD.time >= (SELECT before FROM audit_retention)
+    WHEN (OLD.time < (SELECT before FROM audit_retention)) IS NOT TRUE
     BEGIN SELECT RAISE(ABORT, 'audit rows within retention are never deleted'); END
     """,
     """
@@ -78,9 +78,11 @@ POSTGRES_TRIGGERS = (
     """
     CREATE FUNCTION audit_refuse() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
-        IF TG_TABLE_NAME = 'audit' AND TG_OP = 'DELETE'
-           AND OLD.time < (SELECT before FROM audit_retention) THEN
-            RETURN OLD;
+        -- One condition inside the other: seals have no column "time".
+        IF TG_TABLE_NAME = 'audit' AND TG_OP = 'DELETE' THEN
+            IF OLD.time < (SELECT before FROM audit_retention) THEN
+                RETURN OLD;
+            END IF;
         END IF;
         RAISE EXCEPTION '% on % is refused: the audit trail is append-only', TG_OP, TG_TABLE_NAME;
     END $$

@@ -1,0 +1,98 @@
+"""The audit trail: rows are added, and the database itself refuses to change them or to drop them too early."""
+
+from __future__ import annotations
+
+import peewee as pw
+import pytest
+
+from models import audit
+from models.audit import Audit, Retention, Seal
+from models.base import later, new_id, now
+from models.database import Database
+from models.tenant import Tenant
+
+LONG_AGO = "2001-01-01T00:00:00.000000Z"
+
+
+@pytest.fixture
+def tenant(database: Database) -> str:
+    return Tenant.add(f"tenant {new_id()}").id
+
+
+def entry(tenant_id: str, **values: object) -> Audit:
+    return Audit(**{"tenant_id": tenant_id, "principal": "guest", "role": "guest", "action": "article.view",
+                    "resource": "article", "result": "refused", **values})
+
+
+def of(tenant_id: str) -> list[Audit]:
+    return list(audit.of_tenant(tenant_id).order_by(Audit.seq))
+
+
+def test_rows_are_stored_in_order_with_and_without_their_optional_columns(tenant: str) -> None:
+    made = [entry(tenant), entry(tenant, resource_id=new_id(), count=7, rule="articles.csv:3"), entry(tenant)]
+    assert audit.append(made) == 3
+    found = of(tenant)
+    assert [row.id for row in found] == [row.id for row in made]
+    assert [row.count for row in found] == [1, 7, 1]
+    assert [row.seq for row in found] == sorted({row.seq for row in found})
+
+
+def test_no_row_can_be_changed(tenant: str) -> None:
+    audit.append([entry(tenant)])
+    with pytest.raises(pw.PeeweeException, match="never changed|append-only"):
+        Audit.update({Audit.result: "allowed"}).where(Audit.tenant_id == tenant).execute()
+    assert of(tenant)[0].result == "refused"
+
+
+@pytest.mark.parametrize("statement", [
+    "DELETE FROM audit", "DELETE FROM audit_seals", "UPDATE audit_seals SET head = ''"])
+def test_no_row_can_be_dropped_before_its_time(statement: str, tenant: str, database: Database) -> None:
+    audit.append([entry(tenant)])
+    seal = {"first_seq": 1, "last_seq": of(tenant)[0].seq, "rows": 1, "previous": new_id(), "head": "x",
+            "created_at": now()}
+    Seal.insert(seal).execute()
+    with pytest.raises(pw.PeeweeException, match="never|append-only"):
+        database.execute_sql(statement)
+    assert len(of(tenant)) == 1
+
+
+def test_replacing_a_row_is_refused_too(tenant: str, database: Database) -> None:
+    audit.append([entry(tenant)])
+    seq = of(tenant)[0].seq
+    if database.dialect == "postgres":
+        with pytest.raises(pw.PeeweeException, match="append-only"):
+            database.execute_sql("TRUNCATE audit")
+        return
+    with pytest.raises(pw.PeeweeException, match="never"):
+        Audit.replace({**of(tenant)[0].__data__, "seq": seq, "result": "allowed"}).execute()
+
+
+def test_retention_drops_what_is_old_and_nothing_else(tenant: str, database: Database) -> None:
+    audit.append([entry(tenant, time=LONG_AGO), entry(tenant, time=LONG_AGO), entry(tenant)])
+    dropped = database.transact(lambda: audit.retain(later(-3600)))
+    assert (dropped, len(of(tenant))) == (2, 1)
+
+
+def test_without_a_retention_nothing_is_dropped(tenant: str, database: Database) -> None:
+    audit.append([entry(tenant, time=LONG_AGO)])
+
+    def work() -> None:
+        Retention.delete().execute()
+        database.execute_sql("DELETE FROM audit")
+
+    with pytest.raises(pw.PeeweeException, match="never|append-only"):
+        database.transact(work)
+    assert len(of(tenant)) == 1
+
+
+def test_retention_never_goes_back(tenant: str, database: Database) -> None:
+    database.transact(lambda: audit.retain("2002-01-01T00:00:00.000000Z"))
+    before = Retention.get().before
+    database.transact(lambda: audit.retain(LONG_AGO))
+    assert Retention.get().before == before >= "2002-01-01T00:00:00.000000Z"
+
+
+def test_a_tenant_sees_its_own_rows(tenant: str) -> None:
+    other = Tenant.add(f"other {new_id()}").id
+    audit.append([entry(other)])
+    assert of(tenant) == []

@@ -1,0 +1,174 @@
+"""Sessions, service tokens, shares and remembered answers."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from models import share
+from models.base import Rows, later, new_id, now
+from models.database import Database
+from models.deprecated_use import DeprecatedUse, note_use
+from models.errors import AlreadyExists
+from models.idempotency import IdempotencyKey, claim, stored
+from models.order import Order, OrderItem, items_of, quantities
+from models.page import Page, in_best_language
+from models.product import Product
+from models.service_token import ServiceToken
+from models.session import Session, revoke
+from models.tenant import Tenant
+from models.user import User
+
+
+@pytest.fixture
+def tenant(database: Database) -> str:
+    return Tenant.add(f"tenant {new_id()}").id
+
+
+@pytest.fixture
+def user(tenant: str) -> User:
+    return Rows(User, tenant).insert(User(name="Ada", email=f"{new_id()}@example.org", password_hash="-"))
+
+
+def session(user: User, **values: object) -> Session:
+    return Rows(Session, user.tenant_id).insert(Session(**{
+        "user_id": user.id, "family": new_id(), "token_hash": new_id(), "expires_at": later(60),
+        "absolute_expires_at": later(600), **values}))
+
+
+def test_a_session_is_found_by_its_id_and_by_either_of_its_tokens(user: User) -> None:
+    made = session(user, previous_hash=new_id())
+    for found in (Session.by_id(made.id), Session.by_token(made.token_hash), Session.by_token(made.previous_hash)):
+        assert found.id == made.id
+    assert Session.by_token(new_id()) is None
+
+
+def test_revoking_ends_what_is_meant_once(user: User) -> None:
+    mine, spared = session(user), session(user)
+    assert revoke(user.tenant_id, Session.user_id == user.id, Session.id != spared.id) == 1
+    assert revoke(user.tenant_id, Session.user_id == user.id, Session.id != spared.id) == 0
+    assert Session.by_id(mine.id).revoked_at is not None and Session.by_id(spared.id).revoked_at is None
+
+
+def test_sessions_that_ended_are_purged(user: User) -> None:
+    over, running = session(user, absolute_expires_at=later(-10)), session(user)
+    assert Session.purge(now()) == 1
+    assert Session.by_id(over.id) is None and Session.by_id(running.id) is not None
+
+
+def test_the_credentials_of_a_user_go_with_the_user(user: User) -> None:
+    kept = session(user)
+    token = Rows(ServiceToken, user.tenant_id).insert(
+        ServiceToken(owner_id=user.id, name="ci", token_hash=new_id(), scopes=["read:articles"]))
+    assert ServiceToken.by_id(token.id).scopes == ["read:articles"]
+    Rows(User, user.tenant_id).delete(user)
+    assert Session.by_id(kept.id) is None and ServiceToken.by_id(token.id) is None
+
+
+def test_using_a_token_is_noted_and_is_no_change(user: User) -> None:
+    token = Rows(ServiceToken, user.tenant_id).insert(
+        ServiceToken(owner_id=user.id, name="ci", token_hash=new_id(), scopes=[]))
+    at = now()
+    ServiceToken.touch(token.id, at)
+    found = ServiceToken.by_id(token.id)
+    assert (found.last_used_at, found.version) == (at, 1)
+
+
+def test_a_grantee_has_one_right_on_an_object(tenant: str) -> None:
+    thing, grantee = new_id(), f"user:{new_id()}"
+    share.grant(tenant, "article", thing, grantee, "read")
+    share.grant(tenant, "article", thing, grantee, "write")
+    assert [(one.grantee, one.right) for one in share.of_object(tenant, "article", thing)] == [(grantee, "write")]
+    assert share.has_right(tenant, "article", thing, [grantee], ["write", "manage"])
+    assert not share.has_right(tenant, "article", thing, [grantee], ["read"])
+    assert share.withdraw(tenant, "article", thing, grantee) == 1
+    assert share.withdraw(tenant, "article", thing, grantee) == 0
+
+
+@pytest.mark.parametrize(("place", "value"), [(0, None), (1, "order"), (2, None), (3, "user:nobody")])
+def test_a_right_holds_for_its_tenant_resource_object_and_grantee_alone(
+        place: int, value: str | None, tenant: str) -> None:
+    exact = [tenant, "article", new_id(), "user:somebody"]
+    share.grant(*exact, right="read")
+    other = [*exact[:place], value or new_id(), *exact[place + 1:]]
+    for where, expected in ((exact, True), (other, False)):
+        assert share.has_right(where[0], where[1], where[2], [where[3]], ["read"]) is expected
+        ids = [one.object_id for one in share.shared_ids(where[0], where[1], [where[3]], ["read"])]
+        assert (exact[2] in ids and where[2] in ids) is expected
+
+
+def key(**values: object) -> IdempotencyKey:
+    return IdempotencyKey(**{"principal": "user:1", "method": "POST", "path": "/api/articles", "key": "k",
+                             "fingerprint": "f", "expires_at": later(60), **values})
+
+
+def test_a_key_is_claimed_once_and_again_after_it_expired(tenant: str, database: Database) -> None:
+    database.transact(lambda: claim(tenant, key(expires_at=later(-1))))
+    assert stored(tenant, "user:1", "POST", "/api/articles", "k") is None
+    made = database.transact(lambda: claim(tenant, key(body=b"\x00\xff", status=201)))
+    found = stored(tenant, "user:1", "POST", "/api/articles", "k")
+    assert (found.id, bytes(found.body), found.status) == (made.id, b"\x00\xff", 201)
+    with pytest.raises(AlreadyExists):
+        database.transact(lambda: claim(tenant, key()))
+
+
+@pytest.mark.parametrize("other", [{"principal": "user:2"}, {"method": "PATCH"}, {"path": "/api/x"}, {"key": "K"}])
+def test_a_key_belongs_to_one_caller_method_and_path(other: dict, tenant: str, database: Database) -> None:
+    for wanted in (key(), key(**other)):
+        database.transact(lambda wanted=wanted: claim(tenant, wanted))
+
+
+def test_of_two_claims_at_once_the_second_waits_and_finds_the_first(tenant: str, opened: Database) -> None:
+    effects, outcomes, barrier = [], [], threading.Barrier(4)
+
+    def work() -> str:
+        claim(tenant, key(key="twin"))
+        effects.append(1)
+        return "did it"
+
+    def run() -> None:
+        barrier.wait()
+        try:
+            outcomes.append(opened.transact(work))
+        except AlreadyExists:
+            with opened.connected():
+                outcomes.append(stored(tenant, "user:1", "POST", "/api/articles", "twin").fingerprint)
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(effects) == 1 and sorted(outcomes) == ["did it", "f", "f", "f"]
+
+
+def test_a_page_comes_in_the_best_language_it_has(tenant: str) -> None:
+    for language, status in (("de", "published"), ("en", "published"), ("fr", "draft")):
+        Rows(Page, tenant).insert(Page(slug="imprint", language=language, title="T", body="B", status=status))
+    published = Page.status == "published"
+    for languages, expected in ((["en", "de"], "en"), (["fr", "en"], "en"), ([], "de"), (["pt"], "de")):
+        assert in_best_language(tenant, "imprint", languages, published).language == expected
+    assert in_best_language(tenant, "absent", ["en"]) is None
+
+
+def test_items_come_with_their_orders_and_go_with_them(tenant: str, user: User) -> None:
+    product = Rows(Product, tenant).insert(Product(name="P", sku=new_id(), price=5, currency="EUR"))
+    orders = [Rows(Order, tenant).insert(Order(owner_id=user.id, total=10, currency="EUR")) for _ in range(3)]
+    for order in orders[:2]:
+        for position in (1, 0):
+            Rows(OrderItem, tenant).insert(OrderItem(
+                order_id=order.id, position=position, product_id=product.id, quantity=2, unit_price=5))
+    found = items_of(tenant, [order.id for order in orders])
+    assert [[item.position for item in found[order.id]] for order in orders] == [[0, 1], [0, 1], []]
+    assert quantities(found[orders[0].id]) == {product.id: 4}
+    Rows(Order, tenant).delete(orders[0])
+    assert items_of(tenant, [orders[0].id]) == {orders[0].id: []}
+    assert items_of(tenant, []) == {}
+
+
+def test_uses_of_what_is_deprecated_are_counted_per_client(tenant: str) -> None:
+    for client, times in (("user:1", 1), ("user:2", 1), ("user:1", 4)):
+        note_use(tenant, "GET /api/ping", client, times)
+    rows = Rows(DeprecatedUse, tenant).select().order_by(DeprecatedUse.client)
+    assert [(row.client, row.count) for row in rows] == [("user:1", 5), ("user:2", 1)]

@@ -1,0 +1,112 @@
+"""Every sort and every filter with its default sort is walked in an index, without sorting and without a scan."""
+
+from __future__ import annotations
+
+import pytest
+
+from models.article import Article
+from models.audit import Audit
+from models.base import Table, new_id
+from models.category import Category
+from models.comment import Comment
+from models.contact import ContactMessage
+from models.database import Database
+from models.order import Order
+from models.page import Page
+from models.product import Product
+from models.service_token import ServiceToken
+from models.session import Session
+from models.share import Share
+from models.user import User
+
+# table, columns that are compared with one value, sort ("-" descending; the id follows in the last direction)
+WALKS: list[tuple[type[Table], tuple[str, ...], tuple[str, ...]]] = [
+    *((table, (), (key,)) for table in (Article, Category, Comment, Order, Page, Product, User)
+      for key in ("created_at", "updated_at")),
+    *((table, ("owner_id",), ("created_at",)) for table in (Article, Category, Comment, Order, Page, Product, User)),
+    *((table, ("status",), ("created_at",)) for table in (Article, Comment, Order, Page, Product)),
+    *((table, (), ("status", "-created_at")) for table in (Article, Comment, Order, Page, Product)),
+    (Article, (), ("title",)),
+    (Article, (), ("published_at",)),
+    (Article, ("category_id",), ("created_at",)),
+    (Article, ("slug",), ()),
+    (Category, (), ("name",)),
+    (Category, ("parent_id",), ("created_at",)),
+    (Category, ("slug",), ()),
+    (Comment, ("article_id",), ("created_at",)),
+    (Order, (), ("total",)),
+    (Page, (), ("title",)),
+    (Page, (), ("slug",)),
+    (Page, (), ("published_at",)),
+    (Page, ("slug", "language"), ()),
+    (Product, (), ("name",)),
+    (Product, (), ("price",)),
+    (Product, (), ("stock",)),
+    (Product, ("category_id",), ("created_at",)),
+    (Product, ("sku",), ()),
+    (User, (), ("name",)),
+    (User, (), ("email",)),
+    (User, (), ("role", "-created_at")),
+    (User, ("role",), ("created_at",)),
+    (User, ("department",), ("created_at",)),
+    (ContactMessage, (), ("created_at",)),
+    (ServiceToken, (), ("created_at",)),
+    (ServiceToken, ("owner_id",), ("created_at",)),
+    (Session, ("user_id",), ("created_at",)),
+    (Share, ("resource", "object_id", "grantee"), ()),
+    (Share, ("resource", "grantee", "right"), ()),
+    (Audit, (), ("time",)),
+    (Audit, ("principal",), ("time",)),
+    (Audit, ("action",), ("time",)),
+    (Audit, ("result",), ("time",)),
+    (Audit, ("resource_id",), ("time",)),
+]
+
+
+def name(walk: tuple[type[Table], tuple[str, ...], tuple[str, ...]]) -> str:
+    table, equal, keys = walk
+    return f"{table.__name__}-{','.join(equal)}-{','.join(keys)}"
+
+
+def plan(database: Database, query: str, params: list[object]) -> str:
+    if database.dialect == "sqlite":
+        return "\n".join(row[3] for row in database.query(f"EXPLAIN QUERY PLAN {query}", params))
+    # An empty table is cheapest to scan; the question is whether an index could serve at all.
+    for setting in ("enable_seqscan", "enable_sort", "enable_incremental_sort", "enable_bitmapscan"):
+        database.execute_sql(f"SET {setting} = off")
+    return "\n".join(row[0] for row in database.query(f"EXPLAIN {query}", params))
+
+
+@pytest.mark.parametrize("backward", [False, True], ids=["forward", "backward"])
+@pytest.mark.parametrize("walk", WALKS, ids=name)
+def test_a_walk_is_served_by_an_index(
+        walk: tuple[type[Table], tuple[str, ...], tuple[str, ...]], backward: bool, database: Database) -> None:
+    table, equal, keys = walk
+    fields = table._meta.fields
+    conditions = [table.tenant_id == new_id(), *(fields[one] == new_id() for one in equal)]
+    directions = [(fields[key.lstrip("-")], key.startswith("-") != backward) for key in keys]
+    if directions:
+        directions.append((table.id, directions[-1][1]))
+    order = [field.desc() if descending else field.asc() for field, descending in directions]
+    query, params = table.select(table.id).where(*conditions).order_by(*order).limit(21).sql()
+    found = plan(database, query, params)
+    assert "SCAN" not in found and "Seq Scan" not in found, found
+    assert "TEMP B-TREE" not in found and "Sort" not in found, found
+    # The whole prefix is used to find the place, not only the tenant.
+    for column in ("tenant_id", *equal):
+        assert f"{column}=" in found or f"{column} = " in found or f'"{column}" = ' in found, found
+
+
+@pytest.mark.parametrize("child", [
+    ("articles", "owner_id"), ("articles", "category_id"), ("products", "owner_id"), ("products", "category_id"),
+    ("orders", "owner_id"), ("comments", "owner_id"), ("comments", "article_id"), ("categories", "owner_id"),
+    ("categories", "parent_id"), ("pages", "owner_id"), ("order_items", "order_id"), ("order_items", "product_id"),
+    ("sessions", "user_id"), ("service_tokens", "owner_id"),
+], ids=".".join)
+def test_what_a_deletion_must_look_for_is_found_by_an_index(child: tuple[str, str], database: Database) -> None:
+    table, column = child
+    mark = "?" if database.dialect == "sqlite" else "%s"
+    found = plan(database, f"SELECT 1 FROM {table} WHERE tenant_id = {mark} AND {column} = {mark}",
+                 [new_id(), new_id()])
+    assert "SCAN" not in found and "Seq Scan" not in found, found
+    assert found.count(f"{column}=") + found.count(f"{column} = ") == 1, found
