@@ -102,9 +102,10 @@ def test_a_page_is_read_from_indexes_without_a_sort(database, values, monkeypatc
 
     for plan in plans(database, monkeypatch, two_pages):
         assert_read_from_indexes(plan)
-        # Where a branch fixes the status, Postgres forgets that its rows are sorted by it, and sorts those 21.
-        if (ordered, who, database.dialect) != ("status,-created_at", "user", "postgres"):
-            assert_nothing_is_sorted(plan)
+        # Where a branch fixes the status, Postgres forgets that its rows are sorted by it: it sorts those 42.
+        if (ordered, who, database.dialect) == ("status,-created_at", "user", "postgres"):
+            continue
+        assert_nothing_is_sorted(plan)
         merged = "MERGE (UNION ALL)" if database.dialect == "sqlite" else "Merge Append"
         assert (merged in plan) == (who == "user"), plan
 
