@@ -59,7 +59,9 @@ def from_files(
             findings.append(Finding(name, 0, "the file is missing"))
     read = model.read(files[model.FILE], findings) if model.FILE in files else None
     patterns = Patterns(vocabulary)
-    reader = Reader(vocabulary, read.conditions if read else None, patterns, findings)
+    reader = Reader(
+        vocabulary.roles, patterns, read.conditions if read else None, _areas(files, vocabulary), findings
+    )
     for name, content in sorted(files.items()):
         if name != model.FILE:
             reader.read(name, content)
@@ -83,6 +85,12 @@ def digest(files: Mapping[str, bytes]) -> str:
         whole.update(f"{name}\0{len(content)}\0".encode())
         whole.update(content)
     return whole.hexdigest()[:16]
+
+
+def _areas(files: Mapping[str, bytes], vocabulary: Vocabulary) -> frozenset[str]:
+    """What a scope can be of: a collection, which has a file, or something without rows, such as a profile."""
+    rowless = (resource.name for resource in vocabulary.resources.values() if not resource.columns)
+    return frozenset((*rowless, *(Path(name).stem for name in files)))
 
 
 def _missing(name: str) -> str:

@@ -17,7 +17,7 @@ COLUMNS = {
     "g": ("name", "inherits"),
 }
 PERSON = re.compile(r"user:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-SCOPE = re.compile(r"(read|write|manage):[a-z][a-z0-9_]*")
+SCOPE = re.compile(r"(?:read|write|manage):([a-z][a-z0-9_]*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +79,16 @@ class Patterns:
 class Reader:
     """Reads CSV files one after the other and collects what is wrong with them."""
 
-    def __init__(self, vocabulary: Vocabulary, conditions: Mapping[str, object] | None, patterns: Patterns,
-                 findings: list[Finding]) -> None:  # fmt: skip
-        self._roles, self._conditions, self._patterns = vocabulary.roles, conditions, patterns
+    def __init__(
+        self,
+        roles: frozenset[str],
+        patterns: Patterns,
+        conditions: Mapping[str, object] | None,
+        areas: frozenset[str],
+        findings: list[Finding],
+    ) -> None:
+        """`conditions` are the words of the `when` column (None: not known), `areas` what a scope can be of."""
+        self._roles, self._patterns, self._conditions, self._areas = roles, patterns, conditions, areas
         self._findings = findings
         self.lines = Lines()
 
@@ -113,8 +120,11 @@ class Reader:
             return self._wrong_rule(*columns)
         if kind == "p2":
             scope, act = columns
-            if not SCOPE.fullmatch(scope):
+            found = SCOPE.fullmatch(scope)
+            if not found:
                 return f"`{scope}` is no scope; write read, write or manage, a colon and a collection"
+            if found[1] not in self._areas:
+                return f"`{scope}` is no scope: {found[1]} is unknown; {_known(self._areas)}"
             return self._wrong_permission(act)
         name, inherits = columns
         return self._wrong_name(name) or (
