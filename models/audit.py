@@ -38,7 +38,7 @@ class Audit(Table):
 
 
 class Seal(Table):
-    """A batch of audit rows up to `last_seq`, chained to the seal before: `head` = HMAC(`previous`, the rows)."""
+    """A batch of audit rows, chained to the seal before it: `head` = HMAC(`previous`, the rows)."""
 
     seq = pw.BigAutoField()
     first_seq = pw.BigIntegerField()
@@ -74,13 +74,13 @@ def append(rows: Iterable[Audit]) -> int:
     return count
 
 
-def of_tenant(tenant_id: str, *columns: pw.Node) -> pw.ModelSelect:
+def of_tenant(tenant_id: str, *columns: pw.Node) -> pw.ModelSelect[Audit]:
     """A query over one tenant's audit rows."""
     return Audit.select(*columns).where(Audit.tenant_id == tenant_id)
 
 
 def retain(before: str) -> int:
-    """Delete what is older than `before` (canonical time), in all tenants; how many rows. In a transaction."""
+    """Delete what is older than `before`, a time, in all tenants; how many rows. In a transaction."""
     # Across tenants: retention is the operator's rule for the whole instance.
     Retention.update({Retention.before: before}).where(Retention.before < before).execute()
     return Audit.delete().where(Audit.time < before).execute()

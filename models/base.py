@@ -24,7 +24,7 @@ _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 
 
 def new_id() -> str:
-    """A UUIDv7 (RFC 9562 §5.7) as canonical lower-case text; rand_a holds the fraction of the millisecond (§6.2)."""
+    """A UUIDv7 (RFC 9562 §5.7) as lower-case text; rand_a is the fraction of the millisecond (§6.2)."""
     milliseconds, rest = divmod(time.time_ns(), 1_000_000)
     fraction = (rest << 12) // 1_000_000
     chance = int.from_bytes(urandom(8), "big") & 0x3FFF_FFFF_FFFF_FFFF
@@ -38,7 +38,7 @@ def is_id(text: str) -> bool:
 
 
 def now() -> str:
-    """The time in the one form that we write: RFC 3339, UTC, microseconds, `Z`; order of text is order of time."""
+    """The time as we write it: RFC 3339, UTC, microseconds, `Z`; order of text is order of time."""
     return _written(datetime.now(UTC))
 
 
@@ -97,7 +97,7 @@ class ListField(pw.TextField):
 class EmailField(pw.TextField):
     """An e-mail address in lower case, however it is assigned or compared: unique whatever the case."""
 
-    class accessor_class(pw.FieldAccessor):  # noqa: N801 - peewee's name
+    class accessor_class(pw.FieldAccessor):
         def __set__(self, instance: Any, value: Any) -> None:
             super().__set__(instance, self.field.db_value(value))
 
@@ -116,6 +116,10 @@ class Table(pw.Model):
 
 class Record(Table):
     """A row of a tenant."""
+
+    # peewee's own notes about a row, which its type stubs leave out
+    __data__: dict[str, Any]
+    _dirty: set[str]
 
     id = IdField(primary_key=True)
     tenant_id = IdField()
@@ -140,7 +144,7 @@ class Owned(Record):
 
 
 def whole(row: Table) -> dict[str, Any]:
-    """All columns of a new row but a serial number, so that rows with and without a value fit one statement."""
+    """All columns of a new row but a serial number: rows with and without a value fit one statement."""
     return {name: row.__data__.get(name) for name, field in row._meta.fields.items()
             if not isinstance(field, pw.AutoField)}
 
@@ -162,12 +166,12 @@ class Rows(Generic[T]):
         self.tenant_id = tenant_id
         self.mine = model.tenant_id == tenant_id
 
-    def select(self, *columns: pw.Node) -> pw.ModelSelect:
+    def select(self, *columns: pw.Node) -> pw.ModelSelect[T]:
         """A query over this tenant's rows; whole rows without `columns`."""
         return self.model.select(*columns).where(self.mine)
 
     def find(self, id: str, *where: pw.Expression, lock: bool = False) -> T | None:
-        """The row, if it is this tenant's and satisfies `where`. `lock`: nobody else may change it meanwhile."""
+        """The row, if it is this tenant's and satisfies `where`. `lock`: nobody may change it meanwhile."""
         query = self.select().where(self.model.id == id, *where)
         # On SQLite a transaction already has the database for itself.
         if lock and current.dialect == "postgres":
@@ -194,7 +198,7 @@ class Rows(Generic[T]):
         return row
 
     def insert_many(self, rows: Iterable[T]) -> int:
-        """Store many new rows as `insert` does, in few statements; their number. Belongs into a transaction."""
+        """Store many new rows as `insert` does, in few statements; their number. In a transaction."""
         at, count, rest = now(), 0, iter(rows)
         while batch := list(islice(rest, BATCH)):
             for row in batch:
@@ -206,7 +210,8 @@ class Rows(Generic[T]):
     def save(self, row: T) -> T:
         """Store the changed columns of a row that was read before; none changed: nothing happens.
 
-        Raises `Outdated` when somebody changed or deleted the row meanwhile, `AlreadyExists`, `InvalidReference`.
+        Raises `Outdated` when somebody changed or deleted the row meanwhile, `AlreadyExists`,
+        `InvalidReference`.
         """
         names = row._dirty - {"id", "tenant_id", "version"}
         if not names:
@@ -214,22 +219,22 @@ class Rows(Generic[T]):
         before = row.version
         row.version, row.updated_at = before + 1, now()
         values = {name: row.__data__[name] for name in names | {"version", "updated_at"}}
-        query = self.model.update(values).where(self.mine, self.model.id == row.id, self.model.version == before)
-        if query.execute() == 0:
+        same = (self.model.id == row.id) & (self.model.version == before)
+        if self.model.update(values).where(self.mine, same).execute() == 0:
             row.version = before
             raise Outdated(f"{self.model.__name__} {row.id}")
         row._dirty.clear()
         return row
 
     def change(self, changes: Mapping[pw.Field, Any], *where: pw.Expression) -> int:
-        """Change all rows that satisfy `where` in one statement (`{Product.stock: Product.stock - 1}`); their number."""
+        """Change all rows that satisfy `where` (`{Product.stock: Product.stock - 1}`); their number."""
         stamped = {self.model.version: self.model.version + 1, self.model.updated_at: now(), **changes}
         return self.model.update(stamped).where(self.mine, *where).execute()
 
     def delete(self, row: T) -> None:
         """Remove a row. Raises `StillReferenced`, and `Outdated` when it is gone or changed already."""
-        query = self.model.delete().where(self.mine, self.model.id == row.id, self.model.version == row.version)
-        if query.execute() == 0:
+        same = (self.model.id == row.id) & (self.model.version == row.version)
+        if self.model.delete().where(self.mine, same).execute() == 0:
             raise Outdated(f"{self.model.__name__} {row.id}")
 
     def remove(self, *where: pw.Expression) -> int:

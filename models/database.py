@@ -1,7 +1,8 @@
 """The database of one instance: a pool of connections, write transactions, and which one is current.
 
-The tables (`models.base.Record`) are bound to `current`, and `current` points to whatever database the running
-thread or task has entered with `connected()`. So several apps, each with its own database, live in one process.
+The tables (`models.base.Record`) are bound to `current`, and `current` points to whatever database the
+running thread or task has entered with `connected()`. So several apps, each with its own database, live in
+one process.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import peewee as pw
 from playhouse.pool import MaxConnectionsExceeded
@@ -47,6 +48,12 @@ class Database(pw.Database):
     """What both dialects share. Made by `open_database`, never directly."""
 
     dialect: str
+    _state: Any  # peewee's note of this thread's connection
+
+    if TYPE_CHECKING:  # peewee has them, but its type stubs do not say how they are called
+        def __init__(self, database: str, **options: Any) -> None: ...
+        def execute_sql(self, sql: str, params: Values = ()) -> Any: ...
+        def cursor(self, named_cursor: Any = None) -> Any: ...
 
     def connected(self) -> _Connected:
         """Make this the current database and hold one pooled connection; re-entrant.
@@ -103,7 +110,7 @@ class Database(pw.Database):
 
     def _execute_cursor(self, sql: str, params: Any, **options: Any) -> Any:
         try:
-            return super()._execute_cursor(sql, params, **options)
+            return super()._execute_cursor(sql, params, **options)  # type: ignore[misc]
         except Exception as error:
             problem = self.translate(error, sql)
             if problem is None:
@@ -140,7 +147,8 @@ class _Connected:
         if self.opened:
             self.database.close()
         if error is not None:
-            # Rows are read lazily, and COMMIT is no statement of peewee's: both may fail after `_execute_cursor`.
+            # Rows are read lazily, and COMMIT is no statement of peewee's: both may fail after
+            # `_execute_cursor`.
             problem = self.database.translate(error)
             if problem is not None:
                 raise problem from error

@@ -1,7 +1,7 @@
 """The few words in which the two databases spell a table differently, for the migrations.
 
-Migrations are plain SQL with these words in braces, frozen when they are released: a migration never imports a
-table of the application, which moves on.
+Migrations are plain SQL with these words in braces, frozen when they are released: a migration never imports
+a table of the application, which moves on.
 """
 
 from __future__ import annotations

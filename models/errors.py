@@ -6,7 +6,7 @@ class RowError(Exception):
 
 
 class Unavailable(RowError):
-    """The database cannot serve now: pool exhausted, server or file gone, writer lock not obtained in time."""
+    """The database cannot serve now: pool exhausted, server or file gone, another writer too slow."""
 
 
 class Contended(Unavailable):

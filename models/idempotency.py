@@ -10,8 +10,9 @@ from models.base import Record, Rows, TimeField, now
 class IdempotencyKey(Record):
     """One caller's `key` for one method and path.
 
-    The row is claimed by the first statement of the effect's own transaction: a twin waits on the unique index until
-    that transaction ends. `fingerprint` tells another request under the same key; `status` is null until answered.
+    The row is claimed by the first statement of the effect's own transaction: a twin waits on the unique
+    index until that transaction ends. `fingerprint` tells another request under the same key; `status` is
+    null until answered.
     """
 
     principal = pw.TextField()
@@ -49,5 +50,6 @@ def claim(tenant_id: str, wanted: IdempotencyKey) -> IdempotencyKey:
     rows = Rows(IdempotencyKey, tenant_id)
     rows.remove(
         IdempotencyKey.principal == wanted.principal, IdempotencyKey.method == wanted.method,
-        IdempotencyKey.path == wanted.path, IdempotencyKey.key == wanted.key, IdempotencyKey.expires_at <= now())
+        IdempotencyKey.path == wanted.path, IdempotencyKey.key == wanted.key,
+        IdempotencyKey.expires_at <= now())
     return rows.insert(wanted)

@@ -1,4 +1,4 @@
-"""Schema changes: numbered files in directories, each directory with a history of its own, applied under a lock."""
+"""Schema changes: numbered files, each directory with a history of its own, applied under a lock."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,40}")
 
 @dataclass(frozen=True)
 class Upgrade:
-    """What `upgrade` did: the migrations it applied (`gatepost/0001_accounts`) and the backup it wrote first."""
+    """The migrations that `upgrade` applied (`gatepost/0001_accounts`) and the backup it wrote first."""
 
     applied: tuple[str, ...]
     backup: Path | None
@@ -28,7 +28,8 @@ class Upgrade:
 def pending(database: Database, directories: Mapping[str, Path] = SHIPPED) -> list[str]:
     """The migrations not yet applied, as `<name>/<migration>`, in the order in which they would be.
 
-    `directories`: a short name for each (`gatepost`, a plugin's) and where its files are. Raises `Unavailable`.
+    `directories`: a short name for each (`gatepost`, a plugin's) and where its files are. Raises
+    `Unavailable`.
     """
     with database.connected():
         return _pending(_runners(database, directories))
@@ -38,9 +39,9 @@ def upgrade(database: Database, directories: Mapping[str, Path] = SHIPPED, *,
             backup: Path | None = None) -> Upgrade:
     """Apply what is pending, each migration in a transaction of its own.
 
-    A database that holds something is first copied into the directory `backup` (None: no copy). A second process
-    that upgrades at the same time waits, and finds nothing left to do.
-    Raises MigrationError for files that cannot be used, `Unavailable`, and whatever a migration raises.
+    A database that holds something is first copied into the directory `backup` (None: no copy). A second
+    process that upgrades at the same time waits, and finds nothing left to do. Raises MigrationError for
+    files that cannot be used, `Unavailable`, and whatever a migration raises.
     """
     database.create()
     with database.migrating():
@@ -49,7 +50,8 @@ def upgrade(database: Database, directories: Mapping[str, Path] = SHIPPED, *,
         if not waiting:
             return Upgrade((), None)
         copy = _back_up(database, backup) if backup is not None and database.get_tables() else None
-        applied = [f"{name}/{migration}" for name, runner in runners.items() for migration in runner.up()]
+        applied = [f"{name}/{migration}" for name, runner in runners.items()
+                   for migration in runner.up()]  # type: ignore[no-untyped-call]
         return Upgrade(tuple(applied), copy)
 
 
@@ -61,7 +63,8 @@ def _runners(database: Database, directories: Mapping[str, Path]) -> dict[str, R
         if not directory.is_dir():
             raise MigrationError(f"{directory}: no such directory of migrations")
         # One history per directory: in a shared one, a plugin's 0001 would count as applied because ours is.
-        runners[name] = Runner(database, str(directory), table_name=f"migrations_{name}")
+        runners[name] = Runner(  # type: ignore[no-untyped-call]
+            database, str(directory), table_name=f"migrations_{name}")
     return runners
 
 

@@ -22,7 +22,7 @@ class Order(Owned):
 
 
 class OrderItem(Record):
-    """One line of an order, `position` counted from 0. It goes with its order; its product stays while it is here."""
+    """One line of an order, `position` counted from 0. It goes with its order and keeps its product."""
 
     order_id = IdField()
     position = pw.IntegerField()

@@ -23,8 +23,9 @@ class Page(Owned):
         table_name = "pages"
 
 
-def in_best_language(tenant_id: str, slug: str, languages: Sequence[str], *where: pw.Expression) -> Page | None:
-    """The page `slug` in the first of `languages` that it has, else in any; among those that satisfy `where`."""
+def in_best_language(tenant_id: str, slug: str, languages: Sequence[str],
+                     *where: pw.Expression) -> Page | None:
+    """The page in the first of `languages` that it has, else in any, among those that satisfy `where`."""
     pages = list(Rows(Page, tenant_id).select().where(Page.slug == slug, *where).order_by(Page.language))
     ranks = {language: rank for rank, language in enumerate(languages)}
     return min(pages, key=lambda page: ranks.get(page.language, len(ranks)), default=None)

@@ -56,7 +56,7 @@ def _adapters() -> AdaptersMap:
     return adapters
 
 
-class PostgresDatabase(Database, _PooledPostgresqlDatabase, pw.PostgresqlDatabase):
+class PostgresDatabase(Database, _PooledPostgresqlDatabase, pw.PostgresqlDatabase):  # type: ignore[misc]
     """One Postgres database. Made by `open_database`."""
 
     dialect = "postgres"
@@ -88,9 +88,9 @@ class PostgresDatabase(Database, _PooledPostgresqlDatabase, pw.PostgresqlDatabas
 
     def backup(self, target: str) -> None:
         # Anybody may read the list of processes, so the password does not go there.
-        given = conninfo_to_dict(self.database)
+        given: dict[str, Any] = conninfo_to_dict(self.database)
         password = given.pop("password", None)
-        environment = {**os.environ, **({"PGPASSWORD": str(password)} if password else {})}
+        environment = {**os.environ, **({"PGPASSWORD": password} if password else {})}
         done = subprocess.run(
             ["pg_dump", "--format=custom", "--no-password", f"--file={target}",
              f"--dbname={make_conninfo(**given)}"],
@@ -100,7 +100,7 @@ class PostgresDatabase(Database, _PooledPostgresqlDatabase, pw.PostgresqlDatabas
 
     def query(self, sql: str, params: Values = ()) -> list[tuple[Any, ...]]:
         try:
-            return self._state.conn.execute(sql, params).fetchall()  # type: ignore[no-any-return]
+            return self._state.conn.execute(sql, params).fetchall()
         except Exception as error:
             problem = self.translate(error, sql)
             if problem is None:
@@ -122,8 +122,8 @@ class PostgresDatabase(Database, _PooledPostgresqlDatabase, pw.PostgresqlDatabas
             return Contended(str(cause))
         if state in ("57014", "55P03"):  # query_canceled, lock_not_available
             return TimedOut(str(cause))
-        # Without a state the connection itself failed; 08 connection, 28 credentials, 53 resources, 57 shutdown,
-        # 58 system, 3D no such database.
+        # Without a state the connection itself failed; 08 connection, 28 credentials, 53 resources, 57
+        # shutdown, 58 system, 3D no such database.
         if isinstance(cause, psycopg.OperationalError | psycopg.InterfaceError) and (
                 not state or state[:2] in ("08", "28", "53", "57", "58", "3D")):
             return Unavailable(str(cause))

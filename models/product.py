@@ -26,7 +26,7 @@ class Product(Owned):
 
 
 def take_stock(tenant_id: str, wanted: Mapping[str, int]) -> list[str]:
-    """Take `wanted` (product id → quantity) from stock, inside a transaction; the ids that have too little left.
+    """Take `wanted` (product id → quantity) from stock, in a transaction; the ids with too little left.
 
     Any id in the answer means that the transaction must be undone: the others were taken.
     """

@@ -10,7 +10,7 @@ from models.base import IdField, Record, Rows
 
 
 class Share(Record):
-    """`grantee` (`user:<id>`, `group:<name>`, `role:<name>`) has `right` on the object `object_id` of `resource`."""
+    """`grantee` (`user:<id>`, `group:<name>`, `role:<name>`) has `right` on one object of `resource`."""
 
     resource = pw.TextField()
     object_id = IdField()
@@ -45,7 +45,8 @@ def withdraw(tenant_id: str, resource: str, object_id: str, grantee: str | None 
     return Rows(Share, tenant_id).remove(*_object(resource, object_id), *whose)
 
 
-def shared_ids(tenant_id: str, resource: str, grantees: Collection[str], rights: Collection[str]) -> pw.ModelSelect:
+def shared_ids(tenant_id: str, resource: str, grantees: Collection[str],
+               rights: Collection[str]) -> pw.ModelSelect[Share]:
     """A sub-query for `id IN (…)`: the objects on which one of `grantees` has one of `rights`."""
     return Rows(Share, tenant_id).select(Share.object_id).where(
         Share.resource == resource, Share.grantee.in_(list(grantees)), Share.right.in_(list(rights)))

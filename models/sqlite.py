@@ -1,4 +1,4 @@
-"""SQLite through apsw: pooled connections, one writer at a time, statements that stop when they run too long."""
+"""SQLite through apsw: pooled connections, one writer at a time, statements with a time limit."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def check_version(version: str) -> None:
     number = tuple(int(part) for part in version.split("."))[:3]
     if number >= (3, 51, 3) or (3, 50, 7) <= number < (3, 51) or (3, 44, 6) <= number < (3, 45):
         return
-    raise RuntimeError(f"SQLite {version} can lose committed writes; install apsw with SQLite 3.51.3 or newer")
+    raise RuntimeError(f"SQLite {version} can lose committed writes: install apsw with 3.51.3 or newer")
 
 
 class Connection(apsw.Connection):
@@ -76,14 +76,14 @@ class _Apsw(APSWDatabase):
             conn.convert_binding = _storable
             conn.file = _identity(self.database)
             conn.set_progress_handler(lambda: monotonic() > conn.deadline, STEPS)
-            self._add_conn_hooks(conn)
+            self._add_conn_hooks(conn)  # type: ignore[no-untyped-call]
         except BaseException:
             conn.close()
             raise
         return conn
 
 
-class SqliteDatabase(Database, _PooledSqliteDatabase, _Apsw):
+class SqliteDatabase(Database, _PooledSqliteDatabase, _Apsw):  # type: ignore[misc]
     """One database file. Made by `open_database`."""
 
     dialect = "sqlite"
@@ -92,7 +92,7 @@ class SqliteDatabase(Database, _PooledSqliteDatabase, _Apsw):
                  pool_wait: float) -> None:
         check_version(apsw.sqlitelibversion())
         if not path or path.startswith(":") or "?" in path:
-            raise ValueError("the SQLite URL must name a file: sqlite:///gatepost.db or sqlite:////srv/gatepost.db")
+            raise ValueError("the SQLite URL must name a file: sqlite:///x.db or sqlite:////srv/x.db")
         if synchronous.lower() not in ("full", "normal"):
             raise ValueError("synchronous must be full or normal")
         # Absolute, because what changes the working directory must not change the database.
@@ -139,7 +139,7 @@ class SqliteDatabase(Database, _PooledSqliteDatabase, _Apsw):
         conn = self._state.conn
         try:
             conn.deadline = monotonic() + self.statement_timeout
-            return conn.execute(sql, params).fetchall()  # type: ignore[no-any-return]
+            return conn.execute(sql, params).fetchall()
         except Exception as error:
             problem = self.translate(error, sql)
             if problem is None:
@@ -182,12 +182,13 @@ class SqliteDatabase(Database, _PooledSqliteDatabase, _Apsw):
         return True
 
 
-_GONE = (apsw.BusyError, apsw.LockedError, apsw.CantOpenError, apsw.IOError, apsw.FullError, apsw.ReadOnlyError,
-         apsw.NotADBError, apsw.CorruptError, apsw.ProtocolError, apsw.NoMemError, apsw.ConnectionClosedError)
+_GONE = (apsw.BusyError, apsw.LockedError, apsw.CantOpenError, apsw.IOError, apsw.FullError,
+         apsw.ReadOnlyError, apsw.NotADBError, apsw.CorruptError, apsw.ProtocolError, apsw.NoMemError,
+         apsw.ConnectionClosedError)
 
 
 def _broken_constraint(error: apsw.ConstraintError, sql: str) -> RowError | None:
-    kind, text = error.extendedresult, str(error)
+    kind, text = getattr(error, "extendedresult", 0), str(error)
     if kind in (apsw.SQLITE_CONSTRAINT_UNIQUE, apsw.SQLITE_CONSTRAINT_PRIMARYKEY):
         return AlreadyExists(tuple(name for name in _COLUMN.findall(text) if name != "tenant_id"))
     # ON DELETE RESTRICT is carried out by an inner trigger, so its code differs and only the text tells.

@@ -1,8 +1,8 @@
 """Databases for the tests: SQLite files, and a Postgres server of our own when its programs are there.
 
-The server listens on a socket in a temporary directory and on a free port of the loopback address, runs as the
-user `postgres` when the tests run as root (initdb refuses root), and ends with the tests. Without its programs the
-Postgres half is skipped, loudly; with CI=true that is a failure.
+The server listens on a socket in a temporary directory and on a free port of the loopback address, runs as
+the user `postgres` when the tests run as root (initdb refuses root), and ends with the tests. Without its
+programs the Postgres half is skipped, loudly; with CI=true that is a failure.
 """
 
 from __future__ import annotations
@@ -73,11 +73,14 @@ class Server:
             connection.execute(statement)
 
     def _as_postgres(self) -> list[str]:
-        return ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.geteuid() == 0 else []
+        if os.geteuid() != 0:
+            return []
+        return ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
 
     def _run(self, program: str, *arguments: str) -> None:
-        done = subprocess.run([*self._as_postgres(), str(self.programs / program), *arguments], cwd=self.directory,
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [*self._as_postgres(), str(self.programs / program), *arguments], cwd=self.directory,
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise RuntimeError(f"{program}: {done.stderr or done.stdout}")
 

@@ -1,7 +1,8 @@
 """Tenants, users and what lets them in: sessions, service tokens, shares, remembered answers.
 
-Every list is served by an index that starts with the tenant and ends in the id. References name the tenant too, so
-that not even a bug can tie rows of two tenants together. Sessions and tokens go with their user; all else restricts.
+Every list is served by an index that starts with the tenant and ends in the id. References name the tenant
+too, so that not even a bug can tie rows of two tenants together. Sessions and tokens go with their user; all
+else restricts.
 """
 
 from models import ddl

@@ -1,7 +1,7 @@
 """Categories, articles, comments and pages.
 
-An index whose second column is the status ends in `created_at DESC, id DESC`: it serves the sort `status,-created_at`
-as well as one status in either direction.
+An index whose second column is the status ends in `created_at DESC, id DESC`: it serves the sort
+`status,-created_at` as well as one status in either direction.
 """
 
 from models import ddl

@@ -1,4 +1,4 @@
-"""The audit trail: rows are added, and the database itself refuses to change them or to drop them too early."""
+"""The audit trail: rows are added; the database itself refuses to change them or to drop them early."""
 
 from __future__ import annotations
 

@@ -39,8 +39,9 @@ def session(user: User, **values: object) -> Session:
 
 def test_a_session_is_found_by_its_id_and_by_either_of_its_tokens(user: User) -> None:
     made = session(user, previous_hash=new_id())
-    for found in (Session.by_id(made.id), Session.by_token(made.token_hash), Session.by_token(made.previous_hash)):
-        assert found.id == made.id
+    assert Session.by_id(made.id).id == made.id
+    for token_hash in (made.token_hash, made.previous_hash):
+        assert Session.by_token(token_hash).id == made.id
     assert Session.by_token(new_id()) is None
 
 
@@ -79,7 +80,8 @@ def test_a_grantee_has_one_right_on_an_object(tenant: str) -> None:
     thing, grantee = new_id(), f"user:{new_id()}"
     share.grant(tenant, "article", thing, grantee, "read")
     share.grant(tenant, "article", thing, grantee, "write")
-    assert [(one.grantee, one.right) for one in share.of_object(tenant, "article", thing)] == [(grantee, "write")]
+    rights = [(one.grantee, one.right) for one in share.of_object(tenant, "article", thing)]
+    assert rights == [(grantee, "write")]
     assert share.has_right(tenant, "article", thing, [grantee], ["write", "manage"])
     assert not share.has_right(tenant, "article", thing, [grantee], ["read"])
     assert share.withdraw(tenant, "article", thing, grantee) == 1
@@ -113,7 +115,8 @@ def test_a_key_is_claimed_once_and_again_after_it_expired(tenant: str, database:
         database.transact(lambda: claim(tenant, key()))
 
 
-@pytest.mark.parametrize("other", [{"principal": "user:2"}, {"method": "PATCH"}, {"path": "/api/x"}, {"key": "K"}])
+@pytest.mark.parametrize("other", [
+    {"principal": "user:2"}, {"method": "PATCH"}, {"path": "/api/x"}, {"key": "K"}])
 def test_a_key_belongs_to_one_caller_method_and_path(other: dict, tenant: str, database: Database) -> None:
     for wanted in (key(), key(**other)):
         database.transact(lambda wanted=wanted: claim(tenant, wanted))

@@ -60,13 +60,14 @@ def test_all_shipped_migrations_are_applied_once_and_in_order(empty: Database) -
 
 
 def test_a_plugin_with_the_same_file_name_has_its_own_history(empty: Database, tmp_path: Path) -> None:
-    both = {"first": plugin(tmp_path / "first", "0001_things"), "second": plugin(tmp_path / "second", "0001_things")}
+    both = {name: plugin(tmp_path / name, "0001_things") for name in ("first", "second")}
     assert migrate.upgrade(empty, both).applied == ("first/0001_things", "second/0001_things")
     with empty.connected():
         assert {"first_things", "second_things"} <= set(empty.get_tables())
 
 
-def test_a_migration_that_fails_leaves_the_database_at_the_one_before(empty: Database, tmp_path: Path) -> None:
+def test_a_migration_that_fails_leaves_the_database_at_the_one_before(
+        empty: Database, tmp_path: Path) -> None:
     directory = plugin(tmp_path / "shop", "0001_things")
     plugin(directory, "0002_broken", text=PLUGIN.format(table="half_done") + "    raise KeyError('stop')\n")
     with pytest.raises(KeyError):
@@ -77,8 +78,8 @@ def test_a_migration_that_fails_leaves_the_database_at_the_one_before(empty: Dat
 
 
 def test_two_processes_that_upgrade_at_once_do_it_once(empty_url: str) -> None:
-    processes = [subprocess.Popen([sys.executable, "-c", UPGRADE, empty_url], cwd=ROOT, stdout=subprocess.PIPE,
-                                  text=True) for _ in range(3)]
+    command = [sys.executable, "-c", UPGRADE, empty_url]
+    processes = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) for _ in range(3)]
     applied = sorted(int(process.communicate(timeout=60)[0]) for process in processes)
     assert applied == [0, 0, len(list(migrate.SHIPPED["gatepost"].glob("0*.py")))]
 
@@ -107,7 +108,7 @@ def test_a_directory_that_is_missing_is_refused(empty: Database, tmp_path: Path)
 
 
 def test_foreign_keys_are_enforced_again_after_an_upgrade(tmp_path: Path) -> None:
-    database = open_database(f"sqlite:///{tmp_path}/x.db", pool_size=1, synchronous="normal", statement_timeout=10)
+    database = open_database(f"sqlite:///{tmp_path}/x.db", pool_size=1)
     migrate.upgrade(database)
     with database.connected():
         assert database.query("PRAGMA foreign_keys") == [(1,)]

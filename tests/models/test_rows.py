@@ -53,7 +53,8 @@ def test_values_come_back_as_they_were_stored(tenant: str) -> None:
 
 def test_raw_rows_hold_the_same_text_as_objects(tenant: str, database: Database) -> None:
     row = Rows(Article, tenant).insert(article(published_at="2026-11-21T08:39:30.100000Z"))
-    query = Rows(Article, tenant).select(Article.id, Article.published_at, Article.category_id, Article.version)
+    columns = (Article.id, Article.published_at, Article.category_id, Article.version)
+    query = Rows(Article, tenant).select(*columns)
     assert database.query(*query.sql()) == [(row.id, "2026-11-21T08:39:30.100000Z", None, 1)]
 
 
@@ -184,10 +185,11 @@ def test_a_lone_surrogate_is_an_invalid_value(tenant: str) -> None:
 
 def test_many_rows_are_stored_with_and_without_their_optional_columns(tenant: str) -> None:
     owner = user(tenant)
-    made = (article(owner_id=owner.id) if number % 2 else article(status="published") for number in range(450))
+    made = [article(**values) for values in ({"owner_id": owner.id}, {"status": "published"}) * 225]
     assert Rows(Article, tenant).insert_many(made) == 450
     rows = Rows(Article, tenant).select()
-    assert rows.where(Article.owner_id == owner.id).count() == rows.where(Article.status == "published").count() == 225
+    for half in (Article.owner_id == owner.id, Article.status == "published"):
+        assert rows.where(half).count() == 225
 
 
 def test_rows_found_by_their_ids_come_in_the_order_of_ids_and_once(tenant: str, database: Database) -> None:

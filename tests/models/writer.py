@@ -1,4 +1,4 @@
-"""A process that writes: `python -m tests.models.writer URL THREADS ROWS`; prints the name of each row it committed.
+"""A process that writes: `python -m tests.models.writer URL THREADS ROWS`; prints each row it committed.
 
 A program of its own, because one writer lock per process is what the tests want to see at work.
 """
