@@ -1,0 +1,70 @@
+"""Gatepost's whole assembly on one screen: `create_app()`, and `cli`, the `gatepost` command."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import click
+from flask import Flask
+
+from blueprints import Collection
+from blueprints.commands import commands
+from blueprints.http import errors, trace, versions
+from blueprints.http.cursors import Cursors
+from blueprints.http.keys import Keys
+from blueprints.http.limits import Limits
+from blueprints.http.registry import discover
+from blueprints.http.routes import refuse_strays
+from blueprints.http.services import Services
+from blueprints.http.tokens import Tokens
+from models.database import open_database
+from models.migrate import pending
+from models.tenant import Tenant
+from policies import load
+from policies.watch import Watcher
+from settings import Settings
+
+
+class NotReady(Exception):
+    """The instance cannot be served yet; the sentence says which command mends that."""
+
+
+def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[type[Collection]] = ()) -> Flask:
+    """The WSGI application of one instance.
+
+    `config` overrides settings by name; `collections` are served besides those that are found.
+    Raises `SettingError`, `KeyFileError`, `PluginError`, `PolicyError` and `NotReady`, each with a sentence
+    for the operator.
+    """
+    settings = Settings.load(overrides=config)
+    app = Flask("gatepost", static_folder=None)
+    app.config["MAX_CONTENT_LENGTH"] = settings.body_limit
+    keys = Keys.load(settings.secret_file)
+    registry = discover(collections)
+    database = open_database(settings.database_url, pool_size=settings.pool_size,
+                             synchronous=settings.synchronous, statement_timeout=settings.statement_timeout)
+    with database.connected():
+        if waiting := pending(database):
+            raise NotReady(f"{len(waiting)} migrations are missing. Run: gatepost migrate")
+        tenant = Tenant.by_name(settings.default_tenant)
+        if tenant is None:
+            raise NotReady(f"There is no tenant {settings.default_tenant}. Run: gatepost init")
+    policy = Watcher(lambda: load(settings.policies, registry.vocabulary, plugins=registry.plugin_policies,
+                                  required=registry.required_policies), settings.instance)
+    app.extensions["gatepost"] = Services(
+        settings=settings, database=database, policy=policy, keys=keys, registry=registry,
+        tokens=Tokens(app, settings, keys), limits=Limits(settings), guest_tenant=tenant.id,
+        cursors=Cursors([key for _, key in keys.ring("cursor")]))
+    for blueprint in registry.blueprints():
+        app.register_blueprint(blueprint)
+    refuse_strays(app)
+    errors.install(app)
+    trace.install(app)
+    versions.install(app)
+    app.wsgi_app = versions.VersionPrefix(app.wsgi_app)  # type: ignore[method-assign]
+    return app
+
+
+cli = click.Group("gatepost", commands=commands, help="A self-hosted JSON API whose access rules you can read.",
+                  context_settings={"obj": create_app})

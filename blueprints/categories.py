@@ -1,0 +1,31 @@
+"""Categories: a tree of topics for articles and products."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from blueprints import Call, Collection, Conflict, Line, OwnedSchema, Reference, Slug
+from models.category import Category, would_be_cycle
+
+
+class CategorySchema(OwnedSchema):
+    """A topic; the topmost have no parent."""
+
+    name = Line(required=True)
+    slug = Slug(required=True)
+    parent_id = Reference("categories", expand="parent", allow_none=True)
+
+
+class Categories(Collection):
+    """A tree of topics."""
+
+    name, resource = "categories", "category"
+    model, schema = Category, CategorySchema
+    sort = ("created_at", "updated_at", "name")
+    default_sort = "name"
+    filters = {"slug": ("eq", "in"), "name": ("eq", "contains", "startswith"), "parent_id": ("eq", "isnull")}
+    expand = ("parent", "owner")
+
+    def update(self, call: Call, row: Category, changes: Mapping[str, Any]) -> None:
+        if would_be_cycle(row.tenant_id, row.id, changes.get("parent_id")):
+            raise Conflict("A category cannot lie below itself.")
+        super().update(call, row, changes)

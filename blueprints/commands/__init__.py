@@ -1,0 +1,16 @@
+"""The `gatepost` commands, one module a group. `app.cli` puts them together.
+
+Commands that need the app get its factory as the context's object, because imports run from `app` to here:
+`click.Group("gatepost", commands=commands, context_settings={"obj": create_app})`.
+"""
+
+from __future__ import annotations
+
+import click
+
+from blueprints.commands.accounts import tenant, user
+from blueprints.commands.data import demo
+from blueprints.commands.doctor import doctor
+from blueprints.commands.server import init, migrate, openapi, serve, settings
+
+commands: list[click.Command] = [init, serve, demo, user, tenant, migrate, doctor, openapi, settings]

@@ -1,0 +1,204 @@
+"""Who may log in: `gatepost user …` and `gatepost tenant …`."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from typing import TextIO
+
+import click
+
+from blueprints.commands.context import Instance, open_instance, read_password
+from blueprints.http.passwords import hash_password
+from models.base import Rows
+from models.errors import AlreadyExists
+from models.session import Session, revoke
+from models.tenant import Tenant
+from models.user import User
+
+ROLES = ("admin", "owner", "manager", "moderator", "editor", "support", "developer", "user")
+PASSWORD_FILE = click.option(
+    "--password-file",
+    type=click.File(encoding="utf-8"),
+    metavar="F",
+    help="Read the password from F (- is standard input) instead of making one up.",
+)
+_TENANT = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+_EMAIL = re.compile(r"[^@\s\x00-\x1f]+@[^@\s\x00-\x1f]+")
+
+
+@click.group()
+def user() -> None:
+    """Add accounts, give them passwords, switch them off and on."""
+
+
+@user.command()
+@click.argument("email")
+@click.option("--role", type=click.Choice(ROLES), default="user", show_default=True)
+@click.option("--tenant", metavar="NAME", help="The default tenant unless given.")
+@click.option("--name", help="The part of the address before @ unless given.")
+@click.option("--department")
+@click.option("--group", "groups", multiple=True, help="May be repeated.")
+@PASSWORD_FILE
+def add(
+    email: str,
+    role: str,
+    tenant: str | None,
+    name: str | None,
+    department: str | None,
+    groups: tuple[str, ...],
+    password_file: TextIO | None,
+) -> None:
+    """Add a user; without --password-file a password is made up and shown once.
+
+    \b
+    Example: gatepost user add ada@example.org --role editor
+    """
+    if not _EMAIL.fullmatch(email):
+        raise click.ClickException(f"{email!r} is not an e-mail address.")
+    password, made_up = _password(password_file)
+    with open_instance() as instance:
+        row = User(
+            name=name or email.partition("@")[0],
+            email=email,
+            role=role,
+            department=department,
+            groups=list(groups),
+            password_hash=hash_password(password),
+        )
+        users = Rows(User, instance.tenant(tenant).id)
+        try:
+            instance.database.transact(lambda: users.insert(row))
+        except AlreadyExists:
+            raise click.ClickException(f"There is a user {email} already.") from None
+        click.echo(f"Added {row.email}, {role}, id {row.id}.")
+    _show(made_up)
+
+
+@user.command()
+@click.argument("email")
+@PASSWORD_FILE
+def password(email: str, password_file: TextIO | None) -> None:
+    """Give a user a new password and end their sessions.
+
+    \b
+    Example: gatepost user password ada@example.org
+    """
+    chosen, made_up = _password(password_file)
+    hashed = hash_password(chosen)
+
+    def change(row: User) -> None:
+        row.password_hash = hashed
+
+    with open_instance() as instance:
+        _change(instance, email, change)
+        click.echo(f"{email} has a new password; their sessions have ended.")
+    _show(made_up)
+
+
+@user.command()
+@click.argument("email")
+def disable(email: str) -> None:
+    """Keep a user from logging in, and end their sessions.
+
+    \b
+    Example: gatepost user disable ada@example.org
+    """
+    _set_active(email, False)
+    click.echo(f"{email} is disabled.")
+
+
+@user.command()
+@click.argument("email")
+def enable(email: str) -> None:
+    """Let a disabled user log in again.
+
+    \b
+    Example: gatepost user enable ada@example.org
+    """
+    _set_active(email, True)
+    click.echo(f"{email} is enabled.")
+
+
+@user.command("list")
+@click.option("--tenant", metavar="NAME", help="The default tenant unless given.")
+def list_users(tenant: str | None) -> None:
+    """List the users of a tenant.
+
+    \b
+    Example: gatepost user list --tenant acme
+    """
+    with open_instance() as instance:
+        for row in Rows(User, instance.tenant(tenant).id).select().order_by(User.email):
+            click.echo(f"{row.id}  {row.role:9}  {'active' if row.active else 'disabled':8}  {row.email}")
+
+
+@click.group()
+def tenant() -> None:
+    """Add tenants: groups of users who do not see one another's rows."""
+
+
+@tenant.command("add")
+@click.argument("name")
+def add_tenant(name: str) -> None:
+    """Add a tenant.
+
+    \b
+    Example: gatepost tenant add acme
+    """
+    if not _TENANT.fullmatch(name):
+        raise click.ClickException("A tenant's name has lower-case letters, digits, - and _, at most 63.")
+    with open_instance() as instance:
+        try:
+            row = instance.database.transact(lambda: Tenant.add(name))
+        except AlreadyExists:
+            raise click.ClickException(f"There is a tenant {name} already.") from None
+        click.echo(f"Added {name}, id {row.id}.")
+
+
+@tenant.command("list")
+def list_tenants() -> None:
+    """List the tenants.
+
+    \b
+    Example: gatepost tenant list
+    """
+    with open_instance():
+        for row in Tenant.select().order_by(Tenant.name):
+            click.echo(f"{row.id}  {row.name}")
+
+
+def _password(file: TextIO | None) -> tuple[str, str | None]:
+    """The password to set, and the same once more when it was made up and must be shown."""
+    if file is not None:
+        return read_password(file), None
+    made_up = secrets.token_urlsafe(15)
+    return made_up, made_up
+
+
+def _show(made_up: str | None) -> None:
+    if made_up is not None:
+        click.echo(f"Password: {made_up}   (shown only now)")
+
+
+def _set_active(email: str, active: bool) -> None:
+    def change(row: User) -> None:
+        row.active = active
+
+    with open_instance() as instance:
+        _change(instance, email, change)
+
+
+def _change(instance: Instance, email: str, change) -> None:
+    """Change a user's row and end every session that began before."""
+
+    def work() -> None:
+        row = User.by_email(email)
+        if row is None:
+            raise click.ClickException(f"There is no user {email}.")
+        change(row)
+        row.token_version += 1
+        Rows(User, row.tenant_id).save(row)
+        revoke(row.tenant_id, Session.user_id == row.id)
+
+    instance.database.transact(work)

@@ -1,0 +1,96 @@
+"""What commands share: the settings, the instance with its database, and errors as sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+import click
+
+from blueprints.http import passwords
+from models.database import Database, open_database
+from models.errors import RowError
+from models.migrate import pending
+from models.tenant import Tenant
+from settings import SettingError, Settings
+
+
+@dataclass(frozen=True)
+class Instance:
+    """An instance that exists, with its database connected."""
+
+    settings: Settings
+    database: Database
+
+    def tenant(self, name: str | None = None) -> Tenant:
+        """The tenant of that name, or the default one."""
+        name = name or self.settings.default_tenant
+        found = Tenant.by_name(name)
+        if found is None:
+            raise click.ClickException(f"There is no tenant {name}. Add it with: gatepost tenant add {name}")
+        return found
+
+
+def load_settings(**overrides: Any) -> Settings:
+    """The settings in force; options that were not given (None) override nothing."""
+    try:
+        return Settings.load(
+            overrides={name: value for name, value in overrides.items() if value is not None}
+        )
+    except SettingError as error:
+        raise click.ClickException(str(error)) from None
+
+
+def database_of(settings: Settings) -> Database:
+    """The database that the settings name; nothing is connected yet."""
+    try:
+        return open_database(
+            settings.database_url,
+            pool_size=settings.pool_size,
+            synchronous=settings.synchronous,
+            statement_timeout=settings.statement_timeout,
+        )
+    except (ValueError, RuntimeError) as error:
+        raise click.ClickException(f"database_url: {error}") from None
+
+
+@contextmanager
+def open_instance() -> Iterator[Instance]:
+    """The instance that the settings name, or a sentence that says what is wrong with it."""
+    settings = load_settings()
+    require_instance(settings)
+    database = database_of(settings)
+    try:
+        with database.connected():
+            if waiting := pending(database):
+                raise click.ClickException(f"{len(waiting)} migrations are missing. Run: gatepost migrate")
+            yield Instance(settings, database)
+    except RowError as error:
+        raise click.ClickException(f"{type(error).__name__}: {error}") from error
+    finally:
+        database.close_all()
+
+
+def require_instance(settings: Settings) -> None:
+    """Raises the sentence for a folder that holds no instance."""
+    if not settings.secret_file.exists():
+        raise click.ClickException(f"There is no instance in {settings.instance}. Run: gatepost init")
+
+
+def read_password(file: TextIO) -> str:
+    """A password from a file or standard input, less one final newline. Raises a sentence when it is weak."""
+    password = file.read().removesuffix("\n").removesuffix("\r")
+    if problem := passwords.objection(password):
+        raise click.ClickException(problem)
+    return password
+
+
+def show_path(path: Path) -> str:
+    """A path as somebody in this folder would type it."""
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)

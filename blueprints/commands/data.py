@@ -1,0 +1,27 @@
+"""`gatepost demo`: rows to try the service with."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+import click
+
+from blueprints.commands import samples
+from blueprints.commands.context import open_instance
+
+
+@click.command()
+@click.option("--articles", type=click.IntRange(1, 10_000_000), required=True, metavar="N", help="How many.")
+def demo(articles: int) -> None:
+    """Add N invented articles to the default tenant.
+
+    \b
+    Example: gatepost demo --articles 200000
+    """
+    with open_instance() as instance:
+        tenant = instance.tenant()
+        start = perf_counter()
+        with click.progressbar(length=articles, label="articles") as bar:
+            for size in samples.fill(instance.database, tenant.id, articles):
+                bar.update(size)
+    click.echo(f"Added {articles} articles in {perf_counter() - start:.1f} s.")

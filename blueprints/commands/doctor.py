@@ -1,0 +1,112 @@
+"""`gatepost doctor`: is everything that the service relies on in order?"""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+
+import apsw
+import click
+
+from blueprints.commands.context import database_of, load_settings
+from blueprints.commands.server import AppFactory, app_for
+from blueprints.http.keys import Keys
+from models.migrate import pending
+from settings import Settings
+
+LEAST_DISK = 200 * 2**20  # bytes below which a busy SQLite may soon be unable to write
+BUILT = datetime(2026, 1, 1, tzinfo=UTC)  # a clock before this is wrong, and tokens would be too
+
+Check = Callable[[Settings], str]
+
+
+@click.command()
+@click.pass_obj
+def doctor(create_app: AppFactory) -> None:
+    """Check versions, permissions, keys, database, migrations, policy, clock and disk; exit 1 on a finding.
+
+    \b
+    Example: gatepost doctor
+    """
+    settings = load_settings()
+    findings = 0
+    for name, check in _checks(create_app):
+        try:
+            text, good = check(settings), True
+        except Exception as error:
+            text, good = f"{error}", False
+        findings += not good
+        mark = click.style("ok  ", fg="green") if good else click.style("FAIL", fg="red", bold=True)
+        click.echo(f"{mark}  {name:12} {text}")
+    sys.exit(bool(findings))
+
+
+def _checks(create_app: AppFactory) -> Iterator[tuple[str, Check]]:
+    yield "versions", lambda _: f"Python {platform.python_version()}, SQLite {apsw.sqlitelibversion()}"
+    yield "instance", _instance
+    yield "keys", _keys
+    yield "database", _database
+    yield "migrations", _migrations
+    yield "policy", lambda _: _policy(create_app)
+    yield "clock", _clock
+    yield "disk", _disk
+
+
+def _instance(settings: Settings) -> str:
+    mode = stat.S_IMODE(settings.instance.stat().st_mode)
+    if mode & 0o077:
+        raise RuntimeError(f"mode {mode:o} lets others in; chmod 700 {settings.instance}")
+    return str(settings.instance)
+
+
+def _keys(settings: Settings) -> str:
+    generations = len(Keys.load(settings.secret_file).ring("access token"))
+    return f"{generations} in {settings.secret_file.name}"
+
+
+def _database(settings: Settings) -> str:
+    database = database_of(settings)
+    try:
+        database.ping()
+    finally:
+        database.close_all()
+    return database.dialect
+
+
+def _migrations(settings: Settings) -> str:
+    database = database_of(settings)
+    try:
+        waiting = pending(database)
+    finally:
+        database.close_all()
+    if waiting:
+        raise RuntimeError(f"{len(waiting)} are missing; gatepost migrate")
+    return "none are missing"
+
+
+def _policy(create_app: AppFactory) -> str:
+    app = app_for(create_app)
+    services = app.extensions["gatepost"]
+    try:
+        policy = services.policy.current
+        return f"version {policy.version}, {len(policy.rules)} rules, {len(policy.warnings)} warnings"
+    finally:
+        services.database.close_all()
+
+
+def _clock(settings: Settings) -> str:
+    here = datetime.now(UTC)
+    if here < BUILT:
+        raise RuntimeError(f"the clock says {here:%Y-%m-%d}, before this program was written")
+    return f"{here.astimezone(settings.zone):%Y-%m-%d %H:%M %Z}"
+
+
+def _disk(settings: Settings) -> str:
+    free = shutil.disk_usage(settings.instance).free
+    if free < LEAST_DISK:
+        raise RuntimeError(f"{free // 2**20} MiB free")
+    return f"{free // 2**20} MiB free"

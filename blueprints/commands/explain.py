@@ -1,0 +1,162 @@
+"""`gatepost policy explain`: why somebody may, or may not.
+
+About a role it needs the policy files only; about a person or an object it asks the database.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import click
+
+from blueprints.commands import policy_files
+from blueprints.commands.context import load_settings
+from blueprints.commands.server import AppFactory, app_for
+from models.base import Rows
+from models.share import has_right
+from models.user import User
+from policies import Policy, Principal
+from policies.cases import RIGHTS, Environment
+from policies.explain import REFUSED, Explanation
+from policies.explain import explain as reasons
+from policies.policy import nobody
+
+if TYPE_CHECKING:
+    from blueprints.http.services import Services
+
+READS = ("view", "export")
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What an explanation stands on: the policy, and the service's rows when a person or object is named."""
+
+    policy: Policy
+    services: Services | None
+
+
+@click.command()
+@click.option("--as", "who", required=True, metavar="EMAIL|ROLE", help="Who asks: a person, or any with a role.")
+@click.option("--scope", "scopes", multiple=True, metavar="SCOPE",
+              help="By a token with this scope. May be repeated.")  # fmt: skip
+@click.option("--at", "clock", type=click.DateTime(["%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"]), metavar="TIME",
+              help="At this time, such as 2026-11-18T22:00, instead of now.")  # fmt: skip
+@click.option("--ip", metavar="ADDRESS", help="From this address.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
+@click.argument("permission")
+@click.argument("id", required=False)
+@click.pass_obj
+def explain(
+    create_app: AppFactory, who: str, scopes: tuple[str, ...], clock: datetime | None, ip: str | None,
+    as_json: bool, permission: str, id: str | None,
+) -> None:  # fmt: skip
+    """Why may EMAIL (or anybody with ROLE) do PERMISSION to the object ID, or why not?
+
+    The answer names the line that decided, the facts it looked at, and for a refusal what came nearest.
+
+    \b
+    Example: gatepost policy explain --as ada@example.org article.update 0199f3a0-0000-7000-8000-000000000001
+    """
+    by_role = "@" not in who
+    with _ground(create_app, needs_rows=not by_role or id is not None) as ground:
+        policy = ground.policy
+        if permission not in policy.vocabulary.by_permission:
+            raise click.ClickException(f"There is no permission {permission!r}. See: gatepost policy matrix")
+        principal = find_principal(ground, who)
+        if scopes:
+            principal = replace(principal, scopes=frozenset(scopes), kind="service")
+        row = None if id is None else find_object(ground, permission, id, principal)
+        environment = _environment(permission, clock, ip)
+        shared = nobody if ground.services is None else shared_by_rows
+
+        def answer(asked: str) -> Explanation:
+            return reasons(policy, principal, asked, row, environment, shared, who=who, name=id)
+
+        found = answer(permission)
+        view = answer(f"{permission.partition('.')[0]}.view") if row is not None else None
+    hidden = view is not None and view.verdict == REFUSED
+    if as_json:
+        click.echo(json.dumps({**found.as_json(), "hidden": hidden}, ensure_ascii=False, indent=2))
+        return
+    click.echo(found.as_text())
+    if hidden and view is not None:
+        click.echo(f"  hidden    {who} cannot even view it, and is answered 404 as if it were absent:")
+        click.echo(f"            {view.summary}")
+
+
+def find_principal(ground: Ground, who: str) -> Principal:
+    """The person with that e-mail, or anybody with that role.
+
+    Raises ClickException when there is neither.
+    """
+    roles = ground.policy.vocabulary.roles
+    if who in roles:
+        if who == "guest":
+            return Principal(None, "guest", "guest", _guest_tenant(ground), kind="guest")
+        return Principal("<id>", "user:<id>", who, _guest_tenant(ground), "<department>")
+    user = User.by_email(who) if ground.services is not None else None
+    if user is None:
+        raise click.ClickException(f"There is no such user or role. Roles: {', '.join(sorted(roles))}")
+    if not user.active:
+        click.echo(f"{who} is disabled: nobody can log in as {who} now.", err=True)
+    return Principal(user.id, f"user:{user.id}", user.role, user.tenant_id, user.department,
+                     groups=tuple(user.groups or ()))  # fmt: skip
+
+
+def find_object(ground: Ground, permission: str, id: str, principal: Principal) -> dict[str, Any]:
+    """The columns of the object, in the tenant of `principal`.
+
+    Raises ClickException when the resource has no table, or the tenant no such row.
+    """
+    resource = permission.partition(".")[0]
+    collections = ground.services.collections.values() if ground.services is not None else ()
+    model = next((one.model for one in collections if one.resource == resource), None)
+    if model is None:
+        raise click.ClickException(f"{resource} is no collection; ask without an id.")
+    try:
+        row = Rows(model, principal.tenant_id).find(str(UUID(id)))
+    except ValueError:
+        raise click.ClickException(f"{id!r} is no id.") from None
+    if row is None:
+        raise click.ClickException(f"There is no {resource} {id} in that tenant: anybody is answered 404.")
+    return {field.name: getattr(row, field.name) for field in model._meta.sorted_fields}
+
+
+def shared_by_rows(principal: Principal, row: Mapping[str, Any], permission: str) -> bool:
+    """Whether a stored share gives `permission` on the row."""
+    if principal.kind == "guest":
+        return False
+    resource, _, verb = permission.partition(".")
+    grantees = [principal.key, f"role:{principal.role}", *(f"group:{name}" for name in principal.groups)]
+    rights = [right for right, verbs in RIGHTS.items() if verb in verbs]
+    return has_right(principal.tenant_id, resource, row["id"], grantees, rights)
+
+
+@contextmanager
+def _ground(create_app: AppFactory, needs_rows: bool) -> Iterator[Ground]:
+    if not needs_rows:
+        yield Ground(policy_files.policy_in(policy_files.folder()), None)
+        return
+    services: Services = app_for(create_app).extensions["gatepost"]
+    try:
+        with services.database.connected():
+            yield Ground(services.policy.current, services)
+    finally:
+        services.database.close_all()
+
+
+def _guest_tenant(ground: Ground) -> str:
+    return ground.services.guest_tenant if ground.services is not None else "<tenant>"
+
+
+def _environment(permission: str, clock: datetime | None, ip: str | None) -> Environment:
+    moment = clock or datetime.now(load_settings().zone)
+    reads = permission.partition(".")[2] in READS
+    circumstances = {"request": "read", "method": "GET"} if reads else {"request": "write", "method": "POST"}
+    return replace(Environment(), ip=ip).at(moment).having(circumstances)

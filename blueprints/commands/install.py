@@ -1,0 +1,115 @@
+"""Making an instance, step by step. Every step is whole or not at all, and asks first whether it is done.
+
+So a second run changes nothing, a run that was killed is completed by the next, and of two at once the
+second waits for the first.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from importlib.resources import as_file, files
+from pathlib import Path
+
+from blueprints.commands import samples
+from blueprints.http import passwords
+from blueprints.http.keys import create_key_file
+from models.base import Rows
+from models.database import Database
+from models.errors import AlreadyExists
+from models.migrate import upgrade
+from models.tenant import Tenant
+from models.user import User
+from settings import Settings
+
+NOT_COPIED = {"tests.yaml"}  # cases of the shipped files; an administrator writes their own
+
+
+@dataclass
+class Outcome:
+    """What `install` did. `password` is set when it made one up: it is kept nowhere else."""
+
+    done: list[str] = field(default_factory=list)
+    email: str | None = None
+    password: str | None = None
+
+
+def install(
+    settings: Settings, database: Database, *, email: str, password: str | None, demo: bool
+) -> Outcome:
+    """Make or complete the instance that `settings` name. Raises OSError, `RowError`."""
+    outcome = Outcome()
+    with _alone(settings.instance):
+        if create_key_file(settings.secret_file):
+            outcome.done.append("secret key")
+        if _copy_policies(settings.policies):
+            outcome.done.append("policies")
+        # An instance in use is migrated by `gatepost migrate`, when its operator says so.
+        if not _in_use(database, settings.default_tenant):
+            upgrade(database)
+            chosen = password or secrets.token_urlsafe(15)
+            if _populate(database, settings.default_tenant, email, chosen, demo):
+                outcome.done.append("database")
+                outcome.email, outcome.password = email, None if password else chosen
+    return outcome
+
+
+def _in_use(database: Database, tenant_name: str) -> bool:
+    """Whether the database got as far as its first tenant, which comes last."""
+    database.create()
+    with database.connected():
+        return database.table_exists("tenants") and Tenant.by_name(tenant_name) is not None
+
+
+@contextmanager
+def _alone(instance: Path) -> Iterator[None]:
+    """Hold the folder itself, so that two runs do not interleave; a killed one leaves nothing locked."""
+    with suppress(FileExistsError):
+        instance.mkdir(mode=0o700, parents=True)
+    descriptor = os.open(instance, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _copy_policies(target: Path) -> bool:
+    """Copy the shipped policy files; they appear together, under their final name, or not at all."""
+    if target.exists():
+        return False
+    fresh = target.with_name(".policies.new")
+    shutil.rmtree(fresh, ignore_errors=True)
+    with as_file(files("policies")) as shipped:
+        fresh.mkdir(mode=0o700)
+        for file in sorted(shipped.iterdir()):
+            if file.suffix in (".conf", ".csv", ".md") and file.name not in NOT_COPIED:
+                shutil.copyfile(file, fresh / file.name)
+    fresh.rename(target)
+    return True
+
+
+def _populate(database: Database, tenant_name: str, email: str, password: str, demo: bool) -> bool:
+    """The first tenant, its administrator and some rows to look at, in one transaction."""
+    hashed = passwords.hash_password(password)
+
+    def work() -> bool:
+        if Tenant.by_name(tenant_name) is not None:
+            return False
+        tenant = Tenant.add(tenant_name)
+        administrator = User(name="Administrator", email=email, role="admin", password_hash=hashed)
+        Rows(User, tenant.id).insert(administrator)
+        if demo:
+            samples.add_small_demo(database, tenant.id)
+        return True
+
+    try:
+        return database.transact(work)
+    except AlreadyExists:
+        # another node made the same tenant in the same database meanwhile
+        return False

@@ -1,0 +1,232 @@
+"""The administrator's tools: `gatepost policy check | explain | matrix | test | diff | export | adopt`.
+
+Everything but `explain` about a person or an object works on files alone: a broken policy, a stopped service or
+a missing database is no obstacle. Exit codes: 0 fine, 1 findings, 2 cannot run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from blueprints.commands import policy_files
+from blueprints.commands.context import show_path
+from blueprints.commands.explain import explain
+from policies import SHIPPED, Finding, Policy, PolicyError, load
+from policies.casefile import failures, read
+from policies.cases import Suite, run, uncovered
+from policies.diff import diff as changes
+from policies.export import export as exported
+from policies.matrix import as_text, matrix
+from policies.page import as_html
+
+CASES = "tests.yaml"
+DIRECTORY = click.argument("directory", type=click.Path(path_type=Path), required=False, metavar="[DIR]")
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
+
+
+class Tools(click.Group):
+    """Errors leave with 2: 1 means that a tool did run, and found something."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except click.ClickException as error:
+            error.exit_code = 2
+            raise
+
+
+@click.group(cls=Tools)
+def policy() -> None:
+    """Check, explain, test and compare the access rules."""
+
+
+policy.add_command(explain)
+
+
+@policy.command()
+@DIRECTORY
+@AS_JSON
+def check(directory: Path | None, as_json: bool) -> None:
+    """Can the policy files in DIR be used? Without DIR, those of the instance.
+
+    \b
+    Example: gatepost policy check /tmp/trial
+    """
+    folder = policy_files.folder(directory)
+    words, plugins = policy_files.vocabulary(), policy_files.plugins()
+    version, findings, summary = None, list[Finding](), ""
+    try:
+        found = load(folder, words, plugins=plugins, required=policy_files.shipped())
+    except PolicyError as error:
+        findings = error.findings
+    else:
+        version = found.version
+        findings = list(found.warnings)
+        summary = f"{len(found.rules)} rules, {len(found.scopes)} scope lines, version {version}"
+        if (folder / CASES).exists():
+            findings += failures(found, folder / CASES)
+    _finish(findings, {"policy_version": version}, as_json, summary)
+
+
+@policy.command("matrix")
+@DIRECTORY
+@click.option("--role", "roles", multiple=True, metavar="ROLE", help="Only this role. May be repeated.")
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="Write one self-contained page.")  # fmt: skip
+@AS_JSON
+def matrix_command(directory: Path | None, roles: tuple[str, ...], html: Path | None, as_json: bool) -> None:
+    """Who may do what: permissions down, roles across, conditions in the cells.
+
+    \b
+    Example: gatepost policy matrix --html matrix.html
+    """
+    found = policy_files.policy_in(policy_files.folder(directory))
+    for role in roles:
+        if role not in found.vocabulary.roles:
+            raise click.BadParameter(f"there is no role {role!r}", param_hint="--role")
+    table = matrix(found, roles)
+    if html is not None:
+        html.write_text(as_html(table), encoding="utf-8")
+        click.echo(f"Written to {show_path(html)}.", err=as_json)
+    if as_json:
+        _print_json(table.as_json())
+    elif html is None:
+        click.echo(as_text(table))
+
+
+@policy.command()
+@DIRECTORY
+@click.option("--coverage", is_flag=True, help="Also name the lines that no case reaches.")
+@AS_JSON
+def test(directory: Path | None, coverage: bool, as_json: bool) -> None:
+    """Run the cases in DIR/tests.yaml; without DIR the instance's, or the shipped ones on the shipped files.
+
+    \b
+    Example: gatepost policy test --coverage
+    """
+    folder = policy_files.folder(directory)
+    if directory is None and not (folder / CASES).exists():
+        click.echo(f"No {CASES} in {show_path(folder)}: the shipped cases, on the shipped files.", err=True)
+        folder = SHIPPED
+    found = policy_files.policy_in(folder)
+    suite = _suite(folder / CASES, found)
+    report = run(found, suite)
+    missed = uncovered(found, suite) if coverage else []
+    summary = f"{report.cases} cases, {report.asked} questions, {len(report.failures)} wrong answers"
+    summary += f", {len(missed)} lines without a case" if coverage else ""
+    facts = {"cases": report.cases, "questions": report.asked, "policy_version": found.version}
+    _finish([*report.failures, *missed], facts, as_json, summary, failing=("error", "warning"))
+
+
+@policy.command()
+@click.argument("old")
+@click.argument("new", required=False)
+@AS_JSON
+def diff(old: str, new: str | None, as_json: bool) -> None:
+    """What NEW lets people do that OLD does not, and the other way round. Each is a folder, or `shipped`.
+
+    Without NEW, the instance's files. Exit code 1 when there is a difference.
+
+    \b
+    Example: gatepost policy diff shipped
+    """
+    before = policy_files.policy_in(policy_files.named(old))
+    after = policy_files.policy_in(policy_files.named(new) if new else policy_files.folder())
+    found = changes(before, after)
+    if as_json:
+        _print_json({"old": before.version, "new": after.version, "changes": [one.as_json() for one in found]})
+    else:
+        click.echo("\n".join(map(str, found)) or "No difference in what anybody may do.")
+    sys.exit(bool(found))
+
+
+@policy.command()
+@DIRECTORY
+@click.option("--to", "target", type=click.Path(path_type=Path, file_okay=False), metavar="FOLDER",
+              help="Write model.conf and policy.csv there.")  # fmt: skip
+@AS_JSON
+def export(directory: Path | None, target: Path | None, as_json: bool) -> None:
+    """The policy as one stock model and one CSV, to paste into the Casbin editor.
+
+    \b
+    Example: gatepost policy export --to /tmp/casbin
+    """
+    try:
+        found = exported(policy_files.folder(directory), policy_files.plugins())
+    except (OSError, UnicodeDecodeError) as error:
+        raise click.ClickException(str(error)) from None
+    if target is not None:
+        target.mkdir(parents=True, exist_ok=True)
+        (target / "model.conf").write_text(found.model, encoding="utf-8")
+        (target / "policy.csv").write_text(found.policy, encoding="utf-8")
+        click.echo(f"Written to {show_path(target)}.", err=as_json)
+    if as_json:
+        _print_json({"model": found.model, "policy": found.policy})
+    elif target is None:
+        click.echo(f"# ---- Model ----\n{found.model}\n# ---- Policy ----\n{found.policy}", nl=False)
+
+
+@policy.command()
+@click.argument("name")
+def adopt(name: str) -> None:
+    """Copy a shipped file (or a plugin's) that the instance lacks into its policies. Replaces nothing.
+
+    \b
+    Example: gatepost policy adopt articles
+    """
+    folder = policy_files.folder()
+    sources = {**policy_files.plugins(), **policy_files.shipped()}
+    source = sources.get(name) or sources.get(f"{name}.csv")
+    if source is None:
+        raise click.ClickException(f"No file {name!r} is shipped. There are: {', '.join(sorted(sources))}")
+    target = folder / source.name
+    if target.exists():
+        raise click.ClickException(
+            f"{show_path(target)} is there already. Compare it with: gatepost policy diff shipped"
+        )
+    # The service must never see half a file.
+    fresh = target.with_name(f".{source.name}.new")
+    shutil.copyfile(source, fresh)
+    os.replace(fresh, target)
+    click.echo(f"{show_path(target)} is adopted. See what it grants with: gatepost policy matrix")
+
+
+def _suite(path: Path, found: Policy) -> Suite:
+    try:
+        return read(path.read_text(encoding="utf-8"), path.name, found.vocabulary)
+    except (OSError, UnicodeDecodeError) as error:
+        raise click.ClickException(f"{show_path(path)} cannot be read: {error}") from None
+    except PolicyError as error:
+        raise click.ClickException(f"{show_path(path)} cannot be used:\n{error}") from None
+
+
+def _finish(
+    findings: Iterable[Finding], facts: Mapping[str, Any], as_json: bool, summary: str,
+    failing: tuple[str, ...] = ("error",),
+) -> None:  # fmt: skip
+    """Print the findings, and leave with 1 when one of them is of a severity that fails."""
+    found = list(findings)
+    failed = any(finding.severity in failing for finding in found)
+    if as_json:
+        listed = [{"file": one.file, "line": one.line, "severity": one.severity, "message": one.message}
+                  for one in found]  # fmt: skip
+        _print_json({**facts, "fine": not failed, "findings": listed})
+    else:
+        for finding in found:
+            click.echo(str(finding))
+        errors = sum(finding.severity == "error" for finding in found)
+        verdict = "Fine" if not failed else f"{errors} error{'s' if errors != 1 else ''}" if errors else "Findings"
+        click.echo(f"{verdict}: {summary}." if summary else f"{verdict}.")
+    sys.exit(failed)
+
+
+def _print_json(data: Any) -> None:
+    click.echo(json.dumps(data, ensure_ascii=False, indent=2))

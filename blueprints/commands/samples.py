@@ -1,0 +1,138 @@
+"""Rows to look at and to measure with: invented authors, categories and articles that look like real ones."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+from blueprints.http.passwords import UNUSABLE
+from models.article import Article
+from models.base import Rows, later, new_id, now
+from models.bulk import ample_cache, load
+from models.category import Category
+from models.database import Database
+from models.user import User
+
+BATCH = 10_000  # rows a transaction: short enough for other writers to get their turn
+SPAN = 2 * 365 * 24 * 3600.0  # seconds over which created_at is spread
+SMALL = 60
+
+# fmt: off
+COLUMNS = (
+    "id", "tenant_id", "version", "created_at", "updated_at", "owner_id", "department",
+    "title", "slug", "body", "language", "category_id", "status", "published_at",
+)
+
+AUTHORS = (
+    ("Maya Okafor", "editorial"), ("Jonas Lindqvist", "editorial"), ("Priya Raman", "sales"),
+    ("Ruth Herrera", "support"), ("Aiko Tanaka", "editorial"), ("Leila Haddad", "research"),
+    ("Sam Whitlock", "research"), ("Ingrid Bauer", "sales"), ("Kwame Mensah", "support"),
+    ("Clara Novak", "editorial"), ("Omar Farouk", "research"), ("Elise Marchand", "sales"),
+)
+CATEGORIES = (
+    "Announcements", "Guides", "Engineering", "Releases", "Community", "Research", "Opinion", "Events",
+)
+OPENINGS = (
+    "A short guide to", "What we learned from", "Notes on", "How we rebuilt", "The quiet return of",
+    "Five questions about", "Living with", "An honest look at", "Why we chose", "In praise of",
+    "The trouble with", "Measuring", "A year of", "Repairing",
+)
+QUALITIES = (
+    "small", "slow", "shared", "open", "handmade", "northern", "second-hand", "public", "distributed",
+    "seasonal", "portable", "reliable", "forgotten", "everyday", "modern",
+)
+SUBJECTS = (
+    "gardens", "databases", "kitchens", "libraries", "bicycles", "newsrooms", "workshops", "railways",
+    "schedules", "archives", "batteries", "markets", "backups", "harbours", "maps",
+)
+# fmt: on
+SENTENCES = (
+    "It began with a list on the back of an envelope.",
+    "Nobody had asked for it, which is usually a good sign.",
+    "The first version worked well enough that we stopped thinking about it.",
+    "Three things surprised us, and only one of them was technical.",
+    "We kept the old one running beside it for a month, to be sure.",
+    "The numbers in the table below are medians of three runs.",
+    "Whoever maintains it next will thank you for writing this down.",
+    "There is a cheaper way, and most of the time it is the better one.",
+    "A neighbour lent us the tools, and later the patience.",
+    "By the end of the second week the queue was empty every morning.",
+    "It costs about as much as a good lunch, and lasts a little longer.",
+    "What looks like a detail turned out to be the whole design.",
+    "We measured before and after, because memory is kind to new things.",
+    "If you only change one thing this year, change the defaults.",
+    "The instructions fit on one page, and so do the exceptions.",
+    "Some readers wrote to disagree, and two of them were right.",
+    "None of this is new, but it is rarely done in this order.",
+    "You can stop here and still have gained something.",
+)
+OTHER_STATES = ("draft", "draft", "in_review", "approved", "archived")
+
+
+def add_small_demo(database: Database, tenant_id: str) -> None:
+    """What a new instance shows; inside the caller's transaction."""
+    load(database, Article, COLUMNS, generate(database, tenant_id, SMALL))
+
+
+def fill(database: Database, tenant_id: str, articles: int) -> Iterator[int]:
+    """Add that many articles; yields the size of each batch once it is committed."""
+    rows = generate(database, tenant_id, articles)
+    with ample_cache(database):
+        while batch := list(islice(rows, BATCH)):
+            database.transact(lambda batch=batch: load(database, Article, COLUMNS, batch))
+            yield len(batch)
+
+
+def generate(database: Database, tenant_id: str, count: int) -> Iterator[tuple[object, ...]]:
+    """Rows of `COLUMNS`, oldest first, nine tenths published, spread over two years.
+
+    The authors and categories that they refer to are made at once, unless they are there.
+    """
+    authors, categories = database.transact(lambda: (_authors(tenant_id), _categories(tenant_id)))
+    choose = random.Random(count)
+    # Some write much more than others, as people do.
+    weights = [1 / rank for rank in range(1, len(authors) + 1)]
+    paragraphs = [" ".join(choose.sample(SENTENCES, choose.randint(1, 5))) for _ in range(400)]
+    end = now()
+    for index in range(count):
+        title = f"{choose.choice(OPENINGS)} {choose.choice(QUALITIES)} {choose.choice(SUBJECTS)}"
+        id = new_id()
+        slug = f"{title.lower().replace(' ', '-')}-{id[-12:]}"
+        owner_id, department = choose.choices(authors, weights)[0]
+        category_id = choose.choice(categories) if choose.random() < 0.9 else None
+        length = choose.randint(8, 30) if choose.random() < 0.03 else choose.randint(1, 5)
+        body = "\n\n".join(choose.choices(paragraphs, k=length))
+        published = index % 10 != 9
+        status = "published" if published else choose.choice(OTHER_STATES)
+        at = later(-SPAN * (count - index - choose.random() * 0.9) / count, end)
+        content = (title, slug, body, "en", category_id, status, at if published else None)
+        yield (id, tenant_id, 1, at, at, owner_id, department, *content)
+
+
+def _authors(tenant_id: str) -> list[tuple[str, str]]:
+    """(id, department) of the invented authors. Nobody can log in as one until it is given a password."""
+    users, found = Rows(User, tenant_id), []
+    for name, department in AUTHORS:
+        email = f"{_plain(name).replace('-', '.')}@example.org"
+        author = users.select().where(User.email == email).first()
+        if author is None:
+            author = User(name=name, email=email, role="user", department=department, password_hash=UNUSABLE)
+            users.insert(author)
+        found.append((author.id, author.department))
+    return found
+
+
+def _categories(tenant_id: str) -> list[str]:
+    categories, found = Rows(Category, tenant_id), []
+    for name in CATEGORIES:
+        slug = _plain(name)
+        category = categories.select().where(Category.slug == slug).first()
+        found.append((category or categories.insert(Category(name=name, slug=slug))).id)
+    return found
+
+
+def _plain(text: str) -> str:
+    """ASCII lower case with hyphens."""
+    return re.sub(r"[^a-z]+", "-", text.lower())

@@ -1,0 +1,187 @@
+"""Making, running and describing an instance: `init`, `serve`, `migrate`, `openapi`, `settings`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from typing import Any, TextIO
+
+import click
+from flask import Flask
+
+from blueprints.commands.context import (
+    database_of,
+    load_settings,
+    read_password,
+    require_instance,
+    show_path,
+)
+from blueprints.commands.install import Outcome, install
+from blueprints.http.keys import KeyFileError
+from blueprints.http.serving import serve as serve_waitress
+from models.errors import RowError
+from models.migrate import pending, upgrade
+from policies import PolicyError
+from settings import SettingError, Settings
+
+AppFactory = Callable[..., Flask]
+
+
+@click.command()
+@click.option("--demo/--no-demo", default=True, help="Whether to add some articles to look at.")
+@click.option("--admin-email", default="admin@example.org", show_default=True, metavar="E")
+@click.option(
+    "--admin-password-file",
+    type=click.File(encoding="utf-8"),
+    metavar="F",
+    help="Read the password from F (- is standard input) instead of making one up.",
+)
+def init(demo: bool, admin_email: str, admin_password_file: TextIO | None) -> None:
+    """Make an instance: secrets, policies, database, administrator. Does nothing where there is one.
+
+    \b
+    Example: gatepost init --no-demo --admin-email me@example.org --admin-password-file -
+    """
+    settings = load_settings()
+    password = read_password(admin_password_file) if admin_password_file else None
+    database = database_of(settings)
+    try:
+        outcome = install(settings, database, email=admin_email, password=password, demo=demo)
+    except (OSError, RowError) as error:
+        raise click.ClickException(
+            f"The instance in {settings.instance} is not complete: {error}\n"
+            "What was made stays; run `gatepost init` again to go on."
+        ) from error
+    finally:
+        database.close_all()
+    _report(settings, outcome)
+
+
+def _report(settings: Settings, outcome: Outcome) -> None:
+    where = show_path(settings.instance)
+    if not outcome.done:
+        click.echo(f"There is an instance in {where} already; nothing was changed.")
+        return
+    click.echo(f"Made in {where}: {', '.join(outcome.done)}.")
+    if outcome.email is None:
+        click.echo("The database was there already; its accounts are as they were.")
+        return
+    url = settings.url
+    shown = outcome.password or "the one that you gave"
+    body = json.dumps({"email": outcome.email, "password": outcome.password or "…"})
+    click.echo(f"""
+  API            {url}/api/articles
+  Documentation  {url}/docs
+  Health         {url}/api/health
+
+  Administrator  {outcome.email}
+  Password       {shown}{"   (shown only now)" if outcome.password else ""}
+
+Once it is served (gatepost serve), paste:
+
+  curl {url}/api/articles
+  TOKEN=$(curl -s {url}/api/login -H 'Content-Type: application/json' -d '{body}' | sed 's/.*"access_token": *"\\([^"]*\\)".*/\\1/')
+  curl -H "Authorization: Bearer $TOKEN" {url}/api/profile
+""")  # noqa: E501
+
+
+@click.command()
+@click.option("--host", metavar="H", help="Address to listen on.")
+@click.option("--port", metavar="P", help="Port to listen on; 0 chooses a free one.")
+@click.option("--threads", metavar="N", help="Requests handled at a time.")
+@click.pass_obj
+def serve(create_app: AppFactory, **options: str | None) -> None:
+    """Serve until SIGTERM or Ctrl-C, then finish the requests under way.
+
+    \b
+    Example: gatepost serve --host 0.0.0.0 --port 8080
+    """
+    settings = load_settings(**options)
+    require_instance(settings)
+    app = app_for(create_app, **options)
+    database = app.extensions["gatepost"].database
+    if waiting := pending(database):
+        raise click.ClickException(f"{len(waiting)} migrations are missing. Run: gatepost migrate")
+
+    def ready(host: str, port: int) -> None:
+        address = f"[{host}]" if ":" in host else host
+        click.echo(f"Serving on http://{address}:{port} (Ctrl-C stops)")
+
+    try:
+        serve_waitress(
+            app,
+            host=settings.host,
+            port=settings.port,
+            threads=settings.threads,
+            body_limit=2 * max(settings.body_limit, settings.import_limit),
+            drain_timeout=settings.drain_timeout,
+            ready=ready,
+        )
+    except OSError as error:
+        address = f"{settings.host}:{settings.port}"
+        raise click.ClickException(f"Cannot listen on {address}: {error.strerror}") from error
+    finally:
+        database.close_all()
+
+
+def app_for(create_app: AppFactory, **options: Any) -> Flask:
+    """The app, or the sentence that says why it cannot start."""
+    try:
+        return create_app({name: value for name, value in options.items() if value is not None})
+    except (SettingError, KeyFileError, PolicyError, RowError) as error:
+        raise click.ClickException(str(error)) from error
+
+
+@click.command()
+@click.option("--check", is_flag=True, help="Change nothing; exit with 1 when there is something to do.")
+def migrate(check: bool) -> None:
+    """Bring the database to the version of this program, after a backup.
+
+    \b
+    Example: gatepost migrate --check
+    """
+    settings = load_settings()
+    require_instance(settings)
+    database = database_of(settings)
+    try:
+        if check:
+            waiting = pending(database)
+            click.echo("\n".join(waiting) or "Nothing to do.")
+            sys.exit(bool(waiting))
+        done = upgrade(database, backup=settings.instance / "backups")
+    except RowError as error:
+        raise click.ClickException(f"{type(error).__name__}: {error}") from error
+    finally:
+        database.close_all()
+    if done.backup:
+        click.echo(f"Backup: {show_path(done.backup)}")
+    click.echo("\n".join(f"Applied {name}" for name in done.applied) or "Nothing to do.")
+
+
+@click.command()
+@click.option("--openapi-version", type=click.Choice(["3.1", "3.0"]), default="3.1", show_default=True)
+@click.pass_obj
+def openapi(create_app: AppFactory, openapi_version: str) -> None:
+    """Print the OpenAPI description of this instance's API.
+
+    \b
+    Example: gatepost openapi > openapi.json
+    """
+    app = app_for(create_app, docs="on", rate_limits="off")
+    path = "/api/openapi.json" if openapi_version == "3.1" else "/api/openapi-3.0.json"
+    answer = app.test_client().get(path)
+    if answer.status_code != 200:
+        raise click.ClickException(f"{path} answered {answer.status}")
+    click.echo(json.dumps(answer.get_json(), indent=2, ensure_ascii=False))
+
+
+@click.command()
+def settings() -> None:
+    """Show every setting, its value and its help. Secrets are not shown.
+
+    \b
+    Example: GATEPOST_PORT=9000 gatepost settings
+    """
+    for name, value, help in load_settings().describe():
+        click.echo(f"{click.style(name, bold=True)} = {value}\n    {help}")

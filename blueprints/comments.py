@@ -1,0 +1,39 @@
+"""Comments: what readers say about an article, shown to everybody once a moderator approves it."""
+
+from marshmallow import fields
+
+from blueprints import Collection, OwnedSchema, Reference, Text, action
+from models.comment import Comment
+
+
+class CommentSchema(OwnedSchema):
+    """What somebody says about an article."""
+
+    article_id = Reference("articles", expand="article", required=True)
+    body = Text(required=True, minimum=1, maximum=10_000)
+    status = fields.String(dump_only=True)
+
+
+class Comments(Collection):
+    """What readers say."""
+
+    name, resource = "comments", "comment"
+    model, schema = Comment, CommentSchema
+    sort = ("created_at", "updated_at", "status,-created_at")
+    filters = {
+        "status": ("eq", "ne", "in"),
+        "article_id": ("eq", "in"),
+        "owner_id": ("eq", "in"),
+        "body": ("contains",),
+        "created_at": ("gte", "lt"),
+    }
+    expand = ("article", "owner")
+    create_only = ("article_id",)
+
+    @action("approve", transitions={"pending": "approved", "rejected": "approved"})
+    def approve(self, comment: Comment) -> None:
+        """Show it to everybody."""
+
+    @action("reject", transitions={"pending": "rejected", "approved": "rejected"})
+    def reject(self, comment: Comment) -> None:
+        """Hide it from everybody but its author and the moderators."""

@@ -1,0 +1,168 @@
+"""Where rows meet rules: what one principal may do, in one request.
+
+`policies` knows no table and `models` no rule; this module turns a policy's plan into the WHERE of a
+table, and answers the question "is this row shared with the caller?" from the table of shares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache, reduce
+from operator import and_, or_
+from typing import Any
+
+import peewee as pw
+
+from models.base import Owned, Record, Rows
+from models.prepared import Bind
+from models.share import has_right, shared_ids
+from policies import NEVER, Plan, Policy, Principal
+from policies.sql import where
+
+from .environment import Environment
+from .errors import Problem
+
+# Which share rights grant which verb (API, section 4).
+RIGHTS: Mapping[str, tuple[str, ...]] = {
+    "view": ("read", "write", "delete", "manage"),
+    "update": ("write", "manage"),
+    "delete": ("delete", "manage"),
+    "share": ("manage",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowing:
+    """The rows of a table that a plan leaves: `key` identifies the SQL, `values` fill its placeholders.
+
+    branches  disjuncts, one of which must hold; None: every row
+    denies    expressions that must all hold
+    """
+
+    key: tuple[Any, ...]
+    branches: tuple[pw.Expression, ...] | None
+    denies: tuple[pw.Expression, ...]
+    values: Mapping[str, Any]
+
+    @property
+    def everything(self) -> bool:
+        """Whether no row is left out."""
+        return self.branches is None and not self.denies
+
+    def expression(self) -> pw.Expression:
+        """All of it as one condition, for a place that needs no index of its own."""
+        allowed = pw.SQL("1 = 1") if self.branches is None else reduce(or_, self.branches)
+        return reduce(and_, self.denies, allowed)
+
+
+class Access:
+    """One principal under one policy snapshot, from the start of a request to its end."""
+
+    __slots__ = ("environment", "policy", "principal")
+
+    def __init__(self, policy: Policy, principal: Principal, environment: Environment) -> None:
+        self.policy = policy
+        self.principal = principal
+        self.environment = environment
+
+    @property
+    def roles(self) -> frozenset[str]:
+        """The principal's role and every role that it inherits."""
+        return self.policy.roles.closure(self.principal.role)
+
+    def may_ever(self, permission: str) -> bool:
+        """Whether there is any object at all on which the permission could be granted."""
+        return self.policy.may_ever(self.principal, permission, self.environment)
+
+    def permissions(self) -> list[str]:
+        """Every permission that the principal may have on some object."""
+        return [name for name in sorted(self.policy.vocabulary.by_permission) if self.may_ever(name)]
+
+    def allows(self, permission: str, row: Mapping[str, Any] | None = None) -> bool:
+        """Whether the principal may do this, to this row (column name → value)."""
+        return self.policy.decide(self.principal, permission, row, self.environment, self._shared)
+
+    def require(self, permission: str, row: Mapping[str, Any] | None = None) -> None:
+        """Raises the `Problem` that refuses, unless the policy allows."""
+        if not self.allows(permission, row):
+            raise self.refusal(permission)
+
+    def refusal(self, permission: str) -> Problem:
+        """401 for a guest, 403 for anybody else (API, section 1)."""
+        if self.principal.kind == "guest":
+            return Problem("unauthenticated", f"A guest may not do this ({permission}). Log in first.")
+        if not self.policy.covers(self.principal, permission):
+            return Problem("insufficient_scope", f"The token's scopes do not cover {permission}.")
+        return Problem("forbidden", f"The policy does not allow {permission} here.")
+
+    def narrow(self, permission: str, model: type[Record]) -> Narrowing | None:
+        """The rows on which the permission is granted, or None when there can be none."""
+        plan = self.policy.plan(self.principal, permission, self.environment)
+        if plan.outcome is NEVER or not self.policy.covers(self.principal, permission):
+            return None
+        named = self._grantees()
+        resource, _, verb = permission.partition(".")
+        template = _template(plan, model, resource, verb, len(named))
+        values = {name: getattr(self.principal if root == "sub" else self.environment, attribute)
+                  for name, root, attribute in template.parameters}
+        if template.uses_shares:
+            values["tenant"] = self.principal.tenant_id
+            values |= {_GRANTEE[index]: grantee for index, grantee in enumerate(named)}
+        return Narrowing(template.key, template.branches, template.denies, values)
+
+    def own(self, model: type[Owned], others: Narrowing | None) -> Narrowing:
+        """The caller's own rows, and those of another narrowing if there are any."""
+        mine = model.owner_id == Bind("owner")
+        more = () if others is None else (others.expression(),)
+        return Narrowing(("own", others and others.key), (mine, *more), (),
+                         {**(others.values if others else {}), "owner": self.principal.id})
+
+    def _grantees(self) -> list[str]:
+        """Everything a share can name that means this principal."""
+        roles = [f"role:{role}" for role in sorted(self.roles)]
+        groups = [f"group:{name}" for name in self.principal.groups]
+        return [self.principal.key, *roles, *groups][: len(_GRANTEE)]
+
+    def _shared(self, principal: Principal, row: Mapping[str, Any], permission: str) -> bool:
+        resource, _, verb = permission.partition(".")
+        rights = RIGHTS.get(verb, ())
+        # A new row has no id yet, and nobody can have shared it.
+        if not rights or principal.kind == "guest" or row["id"] is None:
+            return False
+        return has_right(principal.tenant_id, resource, row["id"], self._grantees(), rights)
+
+
+@dataclass(frozen=True, slots=True)
+class _Template:
+    key: tuple[Any, ...]
+    branches: tuple[pw.Expression, ...] | None
+    denies: tuple[pw.Expression, ...]
+    parameters: tuple[tuple[str, str, str], ...]
+    uses_shares: bool
+
+
+# Names of the placeholders for the caller's grantees; a caller in more groups than this is told so at login.
+_GRANTEE = tuple(f"grantee {index}" for index in range(64))
+
+
+@lru_cache(maxsize=4096)
+def _template(plan: Plan, model: type[Owned], resource: str, verb: str, named: int) -> _Template:
+    parameters: dict[str, tuple[str, str, str]] = {}
+    shares: list[bool] = []
+
+    def parameter(root: str, attribute: str) -> pw.Node:
+        name = f"{root}.{attribute}"
+        parameters[name] = (name, root, attribute)
+        return Bind(name)
+
+    def shared() -> pw.Expression:
+        shares.append(True)
+        return model.id.in_(shared_ids(Bind("tenant"), resource, [Bind(name) for name in _GRANTEE[:named]],
+                                       RIGHTS.get(verb, ())))
+
+    columns = {field.name: field for field in model._meta.sorted_fields}
+    found = where(plan, columns, parameter, shared)
+    branches = None if found.allows is None else tuple(found.allows)
+    return _Template((plan, resource, verb, named), branches, tuple(found.denies), tuple(parameters.values()),
+                     bool(shares))

@@ -1,0 +1,115 @@
+"""What a request is made of: the `Endpoint` that was declared, and the `Call` that is being answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from flask import Request, Response
+from marshmallow import Schema
+
+from .body import JSON
+
+if TYPE_CHECKING:
+    from policies import Principal
+
+    from .access import Access
+    from .services import Services
+
+
+@dataclass(frozen=True, kw_only=True)
+class Endpoint:
+    """One declared route. Its permission, or the reason why it needs none, is part of the declaration.
+
+    name        its name within the blueprint, such as `list` or `publish`
+    path        below `/api`, in Flask's notation: `/articles/<id>`
+    permission  `<resource>.<action>`; None only with `public`, the reason why nobody needs one
+    handler     does it: takes the `Call`, returns JSON-ready data, None (204), or a Response
+    query       schema of the query string; None: no parameter is known
+    body        schema of the JSON body; None: no body is read
+    partial     PATCH: absent fields stay as they are
+    fixed       fields of the body schema that this endpoint cannot change; sent, they must equal the stored ones
+    answer      schema of the answer, for the documentation; the contract tests hold answers against it
+    load        finds or drafts the row that the permission is judged on, before the handler runs
+    writes      runs in one write transaction together with its audit row
+    restrict    refuses what no policy line can allow; asked whenever the row is judged
+    judge_after the row is judged once more as the handler left it (PUT, PATCH)
+    conditional takes `If-Match` (RFC 9110 section 13.1.1) against the loaded row's version
+    summary     one line for the documentation
+    cost        units that a call takes from the caller's limit
+    """
+
+    name: str
+    method: str
+    path: str
+    handler: Callable[[Call], Any]
+    permission: str | None = None
+    public: str | None = None
+    query: Schema | None = None
+    body: Schema | None = None
+    body_required: bool = True
+    accepts: tuple[str, ...] = JSON
+    partial: bool = False
+    fixed: tuple[str, ...] = ()
+    answer: Schema | None = None
+    status: int = 200
+    load: Callable[[Call], Any] | None = None
+    writes: bool = False
+    restrict: Callable[[Call], None] | None = None
+    judge_after: bool = False
+    conditional: bool = False
+    cost: int = 1
+    summary: str = ""
+
+    def __post_init__(self) -> None:
+        if (self.permission is None) == (self.public is None):
+            raise TypeError(f"{self.method} {self.path} needs a permission, or public='reason', and not both")
+
+
+@dataclass(slots=True)
+class Call:
+    """One request on its way through the pipeline: who asks, what of, under which rules.
+
+    Each stage fills what it knows; a handler finds everything here and touches no global.
+
+    path       the variables of the path, such as `id`
+    query      the loaded query string
+    body       the loaded body; `read_only` the read-only fields that were sent with it, unchecked
+    row        what the permission is judged on: a record, or a dict of its columns
+    result     what the handler returned: JSON-ready data, a Response, or None for 204
+    headers    what the answer carries besides
+    status     of the answer, when it is not an error
+    response   set early by a stage that answers instead of the handler
+    timings    seconds per stage
+    """
+
+    services: Services
+    endpoint: Endpoint
+    request: Request
+    path: Mapping[str, str]
+    principal: Principal = field(init=False)
+    access: Access = field(init=False)
+    session_id: str | None = None
+    query: Mapping[str, Any] = field(default_factory=dict)
+    body: Mapping[str, Any] = field(default_factory=dict)
+    read_only: Mapping[str, Any] = field(default_factory=dict)
+    row: Any = None
+    result: Any = None
+    headers: dict[str, str] = field(default_factory=dict)
+    status: int = field(init=False)
+    response: Response | None = None
+    timings: dict[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.status = self.endpoint.status
+
+    @property
+    def tenant_id(self) -> str:
+        """The caller's tenant: every query of this call stays inside it."""
+        return self.principal.tenant_id
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """The row's columns by name, as the policy sees them."""
+        return self.row if isinstance(self.row, dict) else self.row.__data__

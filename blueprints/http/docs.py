@@ -1,0 +1,125 @@
+"""The OpenAPI description, made from the same `Endpoint` declarations that the pipeline runs.
+
+flask-smorest assembles it (3.1, and 3.0 for tools that lag behind); the page at `/docs` shows it without any
+other host.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from apispec.ext.marshmallow import MarshmallowPlugin, resolver
+from flask import Flask, Response
+from flask_smorest import Api
+from marshmallow import Schema, fields
+
+from .call import Endpoint
+from .errors import CATALOGUE, Problem
+from .fields import Id, StrictSchema, Time
+
+if TYPE_CHECKING:
+    from .registry import Registry
+
+PROBLEM_JSON = "application/problem+json"
+_ASSETS = files("blueprints.http").joinpath("static", "docs")
+_TYPES = {".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8",
+          ".js": "text/javascript; charset=utf-8", ".txt": "text/plain; charset=utf-8"}
+
+
+class FaultSchema(StrictSchema):
+    code = fields.String(required=True)
+    detail = fields.String(required=True)
+    pointer = fields.String(metadata={"description": "Where in the body (RFC 6901)."})
+    parameter = fields.String()
+    header = fields.String()
+    meta = fields.Dict(keys=fields.String(), metadata={"description": "Machine-readable values."})
+
+
+class ProblemSchema(StrictSchema):
+    """An error, always in this shape (RFC 9457)."""
+
+    type = fields.String(required=True)
+    title = fields.String(required=True)
+    status = fields.Integer(required=True)
+    detail = fields.String(required=True)
+    instance = fields.String(required=True)
+    code = fields.String(required=True, metadata={"enum": list(CATALOGUE)})
+    request_id = fields.String(required=True)
+    errors = fields.List(fields.Nested(FaultSchema), required=True)
+
+
+def describe(endpoint: Endpoint) -> dict[str, Any]:
+    """What flask-smorest keeps on a view function to document it (its `_apidoc`)."""
+    parameters: list[dict[str, Any]] = []
+    if endpoint.query is not None:
+        parameters.append({"in": "query", "required": False, "schema": endpoint.query})
+    if endpoint.body is not None:
+        kind = type(endpoint.body)
+        body = kind(partial=endpoint.partial) if endpoint.partial else endpoint.body
+        parameters.append({"in": "json", "required": endpoint.body_required, "schema": body,
+                           "content_type": endpoint.accepts[0]})
+    success: dict[str, Any] = {"description": "Done.", "content_type": None}
+    if endpoint.answer is not None:
+        success["schema"] = endpoint.answer
+    responses = {endpoint.status: [success]}
+    for status, title in sorted(_errors(endpoint).items()):
+        responses[status] = [{"description": title, "schema": ProblemSchema, "content_type": PROBLEM_JSON}]
+    permission = (f"Needs the permission `{endpoint.permission}`." if endpoint.permission
+                  else f"Needs no permission: {endpoint.public}")
+    return {"arguments": {"parameters": parameters, "responses": {}}, "response": {"responses": responses},
+            "success_status_codes": [endpoint.status],
+            "manual_doc": {"summary": endpoint.summary, "description": permission,
+                           "security": [{}, {"bearer": []}]}}
+
+
+def _errors(endpoint: Endpoint) -> dict[int, str]:
+    titles = {400: "The request is not valid", 401: "Credentials are needed, or are not valid",
+              429: "Too many requests", 500: "Something went wrong on our side", 503: "Not available right now"}
+    if endpoint.permission is not None:
+        titles[403] = "The policy does not allow this"
+    if endpoint.load is not None:
+        titles[404] = "There is no such object, or it may not be seen"
+    if endpoint.body is not None:
+        titles |= {413: "The body is too large", 415: "The media type is not supported"}
+    if endpoint.writes:
+        titles[409] = "The state does not allow this"
+    if endpoint.conditional:
+        titles |= {412: "The object has changed since", 428: "If-Match is required"}
+    return titles
+
+
+def _schema_name(schema: Any) -> str | None:
+    """Component names: `Article` for ArticleSchema, `ArticleChanges` where every field may be absent."""
+    name: str = resolver(schema)
+    return f"{name}Changes" if isinstance(schema, Schema) and schema.partial else name
+
+
+@lru_cache(maxsize=8)
+def document(registry: Registry, version: str) -> bytes:
+    """The OpenAPI document of everything in the registry, `3.1.0` or `3.0.3`, as JSON."""
+    # An app documents in one version only, so each document is made in a throw-away app.
+    app = Flask("gatepost-docs", static_folder=None)
+    app.config.update(API_TITLE="Gatepost", API_VERSION="1", OPENAPI_VERSION=version)
+    api = Api(app, spec_kwargs={"marshmallow_plugin": MarshmallowPlugin(schema_name_resolver=_schema_name)})
+    api.DEFAULT_ERROR_RESPONSE_NAME = None
+    api.spec.components.security_scheme("bearer", {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"})
+    api.register_field(Id, "string", "uuid")
+    api.register_field(Time, "string", "date-time")
+    for made in registry.blueprints():
+        api.register_blueprint(made)
+    return orjson.dumps(api.spec.to_dict())
+
+
+def asset(name: str) -> Response:
+    """A file of the documentation page. Raises `Problem` (`not_found`)."""
+    found = _ASSETS.joinpath(name)
+    suffix = name[name.rfind("."):]
+    if "/" in name or suffix not in _TYPES or not found.is_file():
+        raise Problem("not_found")
+    response = Response(found.read_bytes(), content_type=_TYPES[suffix])
+    response.headers["Content-Security-Policy"] = (
+        "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src data:")
+    return response

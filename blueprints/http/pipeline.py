@@ -1,0 +1,148 @@
+"""One request, top to bottom: read this file to know where a request can be refused, and why.
+
+`ARRIVAL` is what happens before anything is touched, `EFFECT` what happens inside one transaction. Each
+stage is a function below, in the order in which it runs; it fills the `Call` or raises a `Problem`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+
+from flask import Response, request
+
+from models.base import is_id
+
+from . import audit, conditional, identity, limits, respond, validation, versions
+from .access import Access
+from .body import read_json
+from .call import Call, Endpoint
+from .environment import Environment
+from .errors import Fault, Problem, not_found
+from .services import Services
+
+Stage = Callable[[Call], None]
+
+
+def limit_by_address(call: Call) -> None:
+    """429 when this address has used up its units. Before credentials: guessing them costs units too."""
+    limits.spend_by_address(call)
+
+
+def identify(call: Call) -> None:
+    """401 when there are credentials and they are not valid, even where none are needed."""
+    call.principal, call.session_id = identity.identify(call.services, call.request)
+    environment = Environment(call.request, call.services.settings.zone)
+    call.access = Access(call.services.policy.current, call.principal, environment)
+
+
+def choose_version(call: Call) -> None:
+    """400 when the client asks for an API version that is not spoken here."""
+    versions.negotiate(call)
+
+
+def limit_by_principal(call: Call) -> None:
+    """429 when this principal has used up its units."""
+    limits.spend_by_principal(call)
+
+
+def admit(call: Call) -> None:
+    """401 or 403 when there is no object at all on which the policy would allow this."""
+    permission = call.endpoint.permission
+    if permission is not None and not call.access.may_ever(permission):
+        raise call.access.refusal(permission)
+
+
+def validate(call: Call) -> None:
+    """400, 413 or 415 when path, query, headers or body are not what the endpoint declares."""
+    if "id" in call.path and not is_id(call.path["id"]):
+        fault = Fault("invalid_parameter", "This is not an id.", parameter="id")
+        raise Problem.of([fault], "invalid_parameter")
+    endpoint = call.endpoint
+    call.query = validation.load_query(endpoint.query, call.request.args)
+    conditional.check_syntax(call)
+    if endpoint.body is not None:
+        sent = read_json(call.request, accepts=endpoint.accepts, required=endpoint.body_required)
+        call.body, call.read_only = validation.load_body(
+            endpoint.body, sent, partial=endpoint.partial, fixed=endpoint.fixed)
+
+
+def load(call: Call) -> None:
+    """404 when the row is absent, or the caller may not view it; the two are one answer."""
+    if call.endpoint.load is not None:
+        call.row = call.endpoint.load(call)
+        if call.row is None:
+            raise not_found()
+
+
+def judge(call: Call) -> None:
+    """403 when the policy does not allow this to be done to this row."""
+    if call.row is not None:
+        _judge(call)
+
+
+def check_precondition(call: Call) -> None:
+    """412 when the row is not at the version that `If-Match` names."""
+    conditional.check(call)
+
+
+def act(call: Call) -> None:
+    """Does it. 409 when the state of the row does not allow it."""
+    call.result = call.endpoint.handler(call)
+
+
+def judge_after(call: Call) -> None:
+    """403 when the row, as it is now, is out of the caller's reach: nobody can move a row there."""
+    if call.endpoint.judge_after:
+        _judge(call)
+
+
+def record(call: Call) -> None:
+    """The audit row of a write: in the same transaction, so that neither exists without the other."""
+    if call.endpoint.writes:
+        audit.record(call)
+
+
+ARRIVAL: tuple[Stage, ...] = (limit_by_address, identify, choose_version, limit_by_principal, admit, validate)
+EFFECT: tuple[Stage, ...] = (load, judge, check_precondition, act, judge_after, record)
+
+
+def run(services: Services, endpoint: Endpoint, path: dict[str, str]) -> Response:
+    """Answer one request of one endpoint. Whatever refuses it is raised as a `Problem`."""
+    call = Call(services, endpoint, request, path)
+    with services.database.connected():
+        _through(ARRIVAL, call)
+        if endpoint.writes:
+            services.database.transact(lambda: _effect(call))
+        else:
+            _effect(call)
+        return respond.respond(call)
+
+
+def _effect(call: Call) -> None:
+    # A transaction may run twice (40001, 40P01 on Postgres): nothing of the first try may remain.
+    call.row = call.result = call.response = None
+    for stage in EFFECT:
+        _timed(stage, call)
+        if call.response is not None:
+            return
+
+
+def _judge(call: Call) -> None:
+    if call.endpoint.permission is not None:
+        call.access.require(call.endpoint.permission, call.facts)
+    if call.endpoint.restrict is not None:
+        call.endpoint.restrict(call)
+
+
+def _through(stages: tuple[Stage, ...], call: Call) -> None:
+    for stage in stages:
+        _timed(stage, call)
+
+
+def _timed(stage: Stage, call: Call) -> None:
+    start = perf_counter()
+    try:
+        stage(call)
+    finally:
+        call.timings[stage.__name__] = perf_counter() - start

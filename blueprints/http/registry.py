@@ -1,0 +1,158 @@
+"""Which collections and routes there are, and the words that policies may use of them.
+
+Found, not registered: every module of `blueprints`, and every entry point of the group
+`gatepost.collections` (a module or a Collection class). What clashes stops the start with a sentence.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import peewee as pw
+from flask_smorest import Blueprint
+
+import blueprints
+from models.base import IdField, ListField, TimeField
+from policies import SHIPPED, Column, Resource, Vocabulary
+
+from .call import Endpoint
+from .collection import Collection
+from .routes import Routes, blueprint
+
+GROUP = "gatepost.collections"
+ROLES = frozenset(("guest", "user", "support", "editor", "moderator", "manager", "developer", "owner", "admin"))
+
+VERBS = ("view", "create", "update", "delete", "export", "import", "manage", "share")
+PLANNED = ("user.register", "token.view", "token.create", "token.delete", "stats.view", "audit.view", "policy.view",
+           "contact.create", "contact.view", "contact.delete")
+
+
+class PluginError(Exception):
+    """A plugin cannot be used; the sentence names it and says why."""
+
+
+@dataclass(frozen=True, eq=False)
+class Registry:
+    """Everything that answers requests.
+
+    plugin_policies  file name → the rules that a plugin ships
+    """
+
+    collections: Mapping[str, Collection]
+    routes: Mapping[str, Routes]
+    plugin_policies: Mapping[str, Path]
+
+    def endpoints(self) -> Iterable[tuple[str, str, list[Endpoint]]]:
+        """(name, description, endpoints) of every group."""
+        for name, routes in self.routes.items():
+            yield name, routes.about, routes.endpoints
+        for name, collection in self.collections.items():
+            yield name, (type(collection).__doc__ or "").strip(), list(collection.endpoints())
+
+    def blueprints(self) -> list[Blueprint]:
+        """One flask-smorest blueprint for every group of endpoints."""
+        return [blueprint(*group) for group in self.endpoints()]
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The words of a policy: every permission that some endpoint asks for, and each collection's columns."""
+        permissions: dict[str, set[str]] = {}
+        for _, _, endpoints in self.endpoints():
+            for endpoint in endpoints:
+                if endpoint.permission is not None:
+                    permissions.setdefault(endpoint.permission.partition(".")[0], set()).add(endpoint.permission)
+        columns = {collection.resource: _columns(collection.model) for collection in self.collections.values()}
+        for collection in self.collections.values():
+            permissions[collection.resource] |= {collection.permission(verb) for verb in VERBS}
+        for name in PLANNED:
+            permissions.setdefault(name.partition(".")[0], set()).add(name)
+        return Vocabulary({name: Resource(name, frozenset(verbs), columns.get(name, {}))
+                           for name, verbs in permissions.items()}, ROLES)
+
+    @property
+    def required_policies(self) -> list[str]:
+        """The shipped policy files: an instance that lacks one does not start."""
+        return sorted(file.name for file in SHIPPED.iterdir() if file.suffix in (".csv", ".conf"))
+
+
+def discover(extra: Iterable[type[Collection]] = ()) -> Registry:
+    """Everything in `blueprints`, in installed plugins, and in `extra`.
+
+    Raises `PluginError` for an import error and for a name that two of them claim.
+    """
+    collections: dict[str, Collection] = {}
+    routes: dict[str, Routes] = {}
+    policies: dict[str, Path] = {}
+
+    def add(source: str, module: ModuleType | type[Collection]) -> None:
+        for found in _contents(module):
+            if isinstance(found, Routes):
+                claim(source, routes, found.name, found)
+            else:
+                claim(source, collections, found.name, found())
+
+    def claim(source: str, taken: dict[str, Any], name: str, found: Any) -> None:
+        if name in collections or name in routes:
+            raise PluginError(f"{source}: the name {name!r} is taken")
+        taken[name] = found
+
+    for info in pkgutil.iter_modules(blueprints.__path__):
+        if not info.ispkg:
+            add(info.name, importlib.import_module(f"blueprints.{info.name}"))
+    for point in entry_points(group=GROUP):
+        try:
+            plugin = point.load()
+        except Exception as error:
+            raise PluginError(f"plugin {point.name} ({point.value}) cannot be imported: {error}") from error
+        add(f"plugin {point.name}", plugin)
+        policies |= _policy_of(point.name, plugin)
+    for collection in extra:
+        add(collection.__name__, collection)
+        policies |= _policy_of(collection.__name__, collection)
+    return Registry(collections, routes, policies)
+
+
+def _contents(plugin: ModuleType | type[Collection]) -> list[Any]:
+    if isinstance(plugin, type):
+        return [plugin]
+    return [found for found in vars(plugin).values()
+            if isinstance(found, Routes)
+            or (isinstance(found, type) and issubclass(found, Collection) and found.__module__ == plugin.__name__)]
+
+
+def _policy_of(source: str, plugin: ModuleType | type[Collection]) -> dict[str, Path]:
+    """The CSV that stands beside a plugin's module and is called like its collection."""
+    shipped = {}
+    for found in _contents(plugin):
+        if isinstance(found, type):
+            module = importlib.import_module(found.__module__)
+            file = Path(module.__file__ or "").with_name(f"{found.name}.csv")
+            if not file.is_file():
+                raise PluginError(f"{source}: {file.name} is missing; a collection ships its rules beside its module")
+            shipped[file.name] = file
+    return shipped
+
+
+def _columns(model: type[pw.Model]) -> dict[str, Column]:
+    return {field.name: _column(field) for field in model._meta.sorted_fields if not isinstance(field, ListField)}
+
+
+def _column(field: pw.Field) -> Column:
+    match field:
+        case IdField():
+            return Column(str, field.null, "uuid")
+        case TimeField():
+            return Column(str, field.null, "date-time")
+        case pw.BooleanField():
+            return Column(bool, field.null)
+        case pw.IntegerField():
+            return Column(int, field.null)
+    return Column(str, field.null)

@@ -1,0 +1,50 @@
+"""What one app is made of: the long-lived objects that every request works with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from flask import current_app
+
+if TYPE_CHECKING:
+    from models.database import Database
+    from policies.watch import Watcher
+    from settings import Settings
+
+    from .collection import Collection
+    from .cursors import Cursors
+    from .keys import Keys
+    from .limits import Limits
+    from .registry import Registry
+    from .tokens import Tokens
+
+
+@dataclass(frozen=True)
+class Services:
+    """Made once by `create_app`; handlers reach it as `call.services`, commands through `services()`.
+
+    guest_tenant  id of the tenant in which callers without credentials act
+    """
+
+    settings: Settings
+    database: Database
+    policy: Watcher
+    keys: Keys
+    tokens: Tokens
+    cursors: Cursors
+    limits: Limits
+    registry: Registry
+    guest_tenant: str
+
+    @property
+    def collections(self) -> Mapping[str, Collection]:
+        """Every collection by its plural name, such as `articles`."""
+        return self.registry.collections
+
+
+def services() -> Services:
+    """The services of the current app."""
+    found: Services = current_app.extensions["gatepost"]
+    return found

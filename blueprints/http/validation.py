@@ -1,0 +1,84 @@
+"""Schemas applied to what came in; what is wrong becomes faults with a place each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from marshmallow import Schema, ValidationError
+from werkzeug.datastructures import MultiDict
+
+from .body import unstorable
+from .errors import Fault, Problem
+
+_MISSING = "Missing data for required field."
+_UNKNOWN = "Unknown field."
+
+
+def load_body(schema: Schema, body: Mapping[str, Any], *, partial: bool = False,
+              fixed: tuple[str, ...] = ()) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The body as the schema understands it, and the read-only fields that came with it, as sent.
+
+    `fixed` names fields that are read-only here though the schema could load them. Whether a read-only field
+    may be there is for the handler to say: equal to the stored row it is harmless. Raises `Problem` with every fault at once: `missing_field`, `unknown_field`, `invalid_field`.
+    """
+    read_only = {name: value for name, value in body.items()
+                 if name in fixed or (name in schema.dump_fields and name not in schema.load_fields)}
+    writable = {name: value for name, value in body.items() if name not in read_only}
+    try:
+        return schema.load(writable, partial=partial or fixed), read_only
+    except ValidationError as error:
+        faults = list(_body_faults(error.messages_dict, ""))
+        raise Problem.of(faults, "invalid_body") from None
+
+
+def load_query(schema: Schema | None, arguments: MultiDict[str, str]) -> dict[str, Any]:
+    """The query string as the schema understands it; without a schema no parameter is known."""
+    faults = []
+    for name, values in arguments.lists():
+        if unstorable(name) is not None or schema is None or name not in schema.fields:
+            shown = name.encode("utf-8", "replace").decode()[:80]
+            faults.append(Fault("unknown_parameter", f"There is no parameter {shown!r} here.", parameter=shown))
+        elif len(values) > 1:
+            faults.append(Fault("invalid_parameter", "The parameter was sent more than once.", parameter=name))
+    if faults:
+        raise Problem.of(faults, "invalid_parameter")
+    if schema is None:
+        return {}
+    try:
+        loaded: dict[str, Any] = schema.load(arguments.to_dict())
+        return loaded
+    except ValidationError as error:
+        raise Problem.of(_query_faults(schema, error.messages_dict), "invalid_parameter") from None
+
+
+def _body_faults(messages: Mapping[Any, Any], pointer: str) -> list[Fault]:
+    faults: list[Fault] = []
+    for name, problem in messages.items():
+        here = pointer if name == "_schema" else f"{pointer}/{str(name).replace('~', '~0').replace('/', '~1')}"
+        if isinstance(problem, Mapping):
+            faults += _body_faults(problem, here)
+            continue
+        for message in problem if isinstance(problem, list) else [problem]:
+            code = {_MISSING: "missing_field", _UNKNOWN: "unknown_field"}.get(message, "invalid_field")
+            faults.append(Fault(code, str(message), pointer=here))
+    return faults
+
+
+def _query_faults(schema: Schema, messages: Mapping[str, Any]) -> list[Fault]:
+    faults = []
+    for name, problem in messages.items():
+        field = schema.fields.get(name)
+        bounds = {key: value for check in (field.validators if field else ())
+                  for key, value in (("min", getattr(check, "min", None)), ("max", getattr(check, "max", None)))
+                  if value is not None}
+        text = problem if isinstance(problem, list) else _flatten(problem)
+        faults += [Fault("invalid_parameter", str(message), parameter=name, meta=bounds or None)
+                   for message in text]
+    return faults
+
+
+def _flatten(problem: Any) -> list[str]:
+    if isinstance(problem, Mapping):
+        return [text for inner in problem.values() for text in _flatten(inner)]
+    return [str(text) for text in problem] if isinstance(problem, list) else [str(problem)]

@@ -1,0 +1,50 @@
+"""API versions: `/api/v1/…` is `/api/…`, and `API-Version` says which one a client expects."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from flask import Flask, request
+
+from .call import Call
+from .errors import Fault, Problem
+
+CURRENT = "1"
+_PREFIX = re.compile(r"/api/v(\d+)(?=/|$)")
+_ENVIRON_KEY = "gatepost.version"
+
+WSGI = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
+
+
+class VersionPrefix:
+    """WSGI middleware that takes `/v1` out of the path, and remembers that it was there."""
+
+    def __init__(self, application: WSGI) -> None:
+        self.application = application
+
+    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        if match := _PREFIX.match(environ.get("PATH_INFO", "")):
+            environ[_ENVIRON_KEY] = match[1]
+            if match[1] == CURRENT:
+                environ["PATH_INFO"] = "/api" + environ["PATH_INFO"][match.end():]
+        return self.application(environ, start_response)
+
+
+def negotiate(call: Call) -> None:
+    """Raises `unsupported_version` for any version but 1, and where header and path disagree."""
+    sent = call.request.headers.get("API-Version")
+    if sent is not None and sent.strip() != CURRENT:
+        fault = Fault("unsupported_version", f"This server speaks version {CURRENT}.", header="API-Version")
+        raise Problem.of([fault], "unsupported_version")
+
+
+def install(app: Flask) -> None:
+    """Refuse a path such as `/api/v9/articles` by name, instead of as any unknown path."""
+
+    @app.before_request
+    def refuse_unknown_prefix() -> None:
+        named = request.environ.get(_ENVIRON_KEY, CURRENT)
+        if named != CURRENT:
+            raise Problem("unsupported_version", f"This server speaks version {CURRENT}, not {named}.")

@@ -1,0 +1,66 @@
+"""Pages: standing texts such as an imprint, each in several languages; readers ask for them by slug."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from marshmallow import ValidationError, fields
+
+from blueprints import Call, Collection, Endpoint, Language, Line, OwnedSchema, Slug, Text, Time, action
+from models.base import is_id, now
+from models.page import Page
+
+
+class PageSlug(Slug):
+    """A slug that cannot be taken for an id or for another path below `/api/pages`."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        slug = super()._deserialize(value, attr, data, **kwargs)
+        if is_id(slug) or slug in ("export", "import"):
+            raise ValidationError("This slug means something else in a path.")
+        return slug
+
+
+class PageSchema(OwnedSchema):
+    """A standing text in one language."""
+
+    slug = PageSlug(required=True)
+    title = Line(required=True)
+    body = Text(required=True, minimum=1, maximum=200_000)
+    language = Language(required=True)
+    status = fields.String(dump_only=True)
+    published_at = Time(dump_only=True)
+
+
+class Pages(Collection):
+    """Standing texts."""
+
+    name, resource = "pages", "page"
+    model, schema = Page, PageSchema
+    sort = ("created_at", "updated_at", "title", "slug", "published_at", "status,-created_at")
+    default_sort = "slug"
+    filters = {"status": ("eq", "in"), "slug": ("eq", "in"), "language": ("eq", "in"), "title": ("contains",)}
+    expand = ("owner",)
+    read_as = ("slug", "title", "body", "language")
+
+    def endpoints(self) -> Iterator[Endpoint]:
+        for endpoint in super().endpoints():
+            yield replace(endpoint, path="/api/pages/<key>") if endpoint.name == "get" else endpoint
+
+    def load_values(self, call: Call) -> dict[str, Any] | None:
+        key = call.path["key"]
+        if is_id(key):
+            return self.visible(call, key)
+        pages = [dict(page.__data__) for page in self.rows(call).select().where(Page.slug == key)]
+        seen = {page["language"]: page for page in pages if call.access.allows(self.view, page)}
+        best = call.request.accept_languages.best_match(sorted(seen))
+        return seen.get(best or call.services.settings.language) or next(iter(seen.values()), None)
+
+    @action("publish", transitions={"draft": "published"})
+    def publish(self, page: Page) -> None:
+        """Show it to everybody."""
+        page.published_at = now()
+
+    @action("archive", transitions={"published": "archived"})
+    def archive(self, page: Page) -> None:
+        """Take it down, and keep it."""

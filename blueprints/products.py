@@ -1,0 +1,47 @@
+"""Products: what can be ordered, and at which price."""
+
+from marshmallow import fields
+
+from blueprints import Collection, Currency, Int, Line, OwnedSchema, Reference, Text, action
+from models.product import Product
+
+
+class ProductSchema(OwnedSchema):
+    """Something for sale. `price` counts minor units of `currency`."""
+
+    name = Line(required=True)
+    sku = Line(required=True, maximum=64)
+    description = Text(maximum=20_000, allow_none=True)
+    price = Int(required=True, minimum=0, maximum=10**12)
+    currency = Currency(required=True)
+    stock = Int(minimum=0, maximum=10**9)
+    category_id = Reference("categories", expand="category", allow_none=True)
+    status = fields.String(dump_only=True)
+
+
+class Products(Collection):
+    """Things for sale."""
+
+    name, resource = "products", "product"
+    model, schema = Product, ProductSchema
+    sort = ("created_at", "updated_at", "name", "price", "stock", "status,-created_at")
+    filters = {
+        "status": ("eq", "ne", "in"),
+        "name": ("eq", "contains", "startswith"),
+        "sku": ("eq", "in"),
+        "price": ("eq", "lt", "lte", "gt", "gte"),
+        "currency": ("eq",),
+        "stock": ("eq", "lt", "gte"),
+        "category_id": ("eq", "in", "isnull"),
+        "owner_id": ("eq", "in"),
+        "created_at": ("gte", "lt"),
+    }
+    expand = ("category", "owner")
+
+    @action("publish", transitions={"draft": "active"})
+    def publish(self, product: Product) -> None:
+        """Put it up for sale."""
+
+    @action("archive", transitions={"active": "archived"})
+    def archive(self, product: Product) -> None:
+        """Take it out of sale, and keep it."""

@@ -1,0 +1,84 @@
+"""What the service says about itself: health, its OpenAPI description and the documentation page."""
+
+from importlib.metadata import version
+from typing import Any
+
+from flask import Response
+
+from blueprints import Call, Problem, Routes
+from models.errors import RowError
+from models.migrate import pending
+
+from .http import docs
+
+routes = Routes("public", "The service itself: health and documentation.")
+
+_DOCS = "it is the documentation, the same for everybody; the setting `docs` turns it off"
+_LIVE = "a supervisor asks it whether the process still answers"
+
+
+@routes.get("/api/health", permission="health.view")
+def health(call: Call) -> Response | dict[str, Any]:
+    """Whether the service can do its work; 503 when it cannot."""
+    services = call.services
+    checks = {"database": "ok", "migrations": "ok", "policy": "ok", "limits": "ok"}
+    try:
+        if pending(services.database):
+            checks["migrations"] = "down"
+    except RowError:
+        checks["database"] = checks["migrations"] = "down"
+    state = services.policy.status
+    if state.error is not None:
+        checks["policy"] = "degraded"
+    worst = "down" if "down" in checks.values() else "degraded" if "degraded" in checks.values() else "ok"
+    answer = {"status": worst, "checks": checks, "policy_version": services.policy.current.version,
+              "version": version("gatepost")}
+    if state.error is not None and call.access.may_ever("policy.view"):
+        answer["policy_error"] = state.error
+    call.status = 503 if worst == "down" else 200
+    return answer
+
+
+@routes.get("/api/health/live", public=_LIVE)
+def live(call: Call) -> dict[str, str]:
+    """Always 200: the process answers."""
+    return {"status": "ok"}
+
+
+@routes.get("/api/openapi.json", public=_DOCS)
+def openapi(call: Call) -> Response:
+    """This API as OpenAPI 3.1."""
+    return _document(call, "3.1.0")
+
+
+@routes.get("/api/openapi-3.0.json", public=_DOCS)
+def openapi_30(call: Call) -> Response:
+    """This API as OpenAPI 3.0, for tools that lag behind."""
+    return _document(call, "3.0.3")
+
+
+@routes.get("/docs", public=_DOCS)
+def page(call: Call) -> Response:
+    """The documentation page."""
+    return _asset(call, "index.html")
+
+
+@routes.get("/docs/<name>", public=_DOCS)
+def asset(call: Call) -> Response:
+    """A file of the documentation page."""
+    return _asset(call, call.path["name"])
+
+
+def _document(call: Call, version: str) -> Response:
+    _refuse_when_off(call)
+    return Response(docs.document(call.services.registry, version), mimetype="application/json")
+
+
+def _asset(call: Call, name: str) -> Response:
+    _refuse_when_off(call)
+    return docs.asset(name)
+
+
+def _refuse_when_off(call: Call) -> None:
+    if not call.services.settings.docs:
+        raise Problem("not_found")

@@ -1,0 +1,53 @@
+"""Service tokens: long-lived credentials of a program that acts for a user, narrowed by scopes."""
+
+import secrets
+from collections.abc import Iterator
+from typing import Any
+
+from marshmallow import fields, validate
+
+from blueprints import Call, Collection, Endpoint, Fault, Id, Int, Line, Problem, StrictSchema, Time
+from models.base import later, new_id
+from models.service_token import ServiceToken
+
+from .http.login import hashed
+
+_TEN_YEARS = 10 * 365 * 24 * 60 * 60
+
+
+class ServiceTokenSchema(StrictSchema):
+    """A service token. The `token` itself is answered once, when it is made."""
+
+    id = Id(dump_only=True)
+    name = Line(required=True)
+    scopes = fields.List(Line(), required=True, validate=validate.Length(max=100))
+    expires_in = Int(minimum=60, maximum=_TEN_YEARS, load_only=True, metadata={"description": "Seconds."})
+    expires_at = Time(dump_only=True)
+    last_used_at = Time(dump_only=True)
+    token = fields.String(dump_only=True)
+
+
+class Tokens(Collection):
+    """Credentials of programs."""
+
+    name, resource = "tokens", "token"
+    model, schema = ServiceToken, ServiceTokenSchema
+
+    def endpoints(self) -> Iterator[Endpoint]:
+        return (endpoint for endpoint in super().endpoints() if endpoint.name in ("list", "create", "delete"))
+
+    def draft(self, call: Call) -> ServiceToken:
+        row: ServiceToken = super().draft(call)
+        faults = [Fault("unknown_scope", f"There is no scope {scope[:80]!r}.", pointer=f"/scopes/{index}")
+                  for index, scope in enumerate(row.scopes) if scope not in call.access.policy.scope_names]
+        if faults:
+            raise Problem.of(faults, "invalid_body")
+        if "expires_in" in call.body:
+            row.expires_at = later(call.body["expires_in"])
+        return row
+
+    def create(self, call: Call, row: ServiceToken) -> None:
+        secret, row.id = secrets.token_urlsafe(32), new_id()
+        row.token_hash = hashed(secret)
+        super().create(call, row)
+        row.__data__["token"] = f"gp_{row.id}_{secret}"

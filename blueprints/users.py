@@ -1,0 +1,61 @@
+"""Users: who may log in, and as what."""
+
+from marshmallow import fields
+
+from blueprints import Call, Collection, Email, Line, NewPassword, Problem, RecordSchema, action
+from models.base import new_id
+from models.session import Session, revoke
+from models.user import User
+
+
+class UserSchema(RecordSchema):
+    """A person who may log in. Strangers see id, name and role."""
+
+    owner_id = fields.String(dump_only=True)
+    name = Line(required=True)
+    email = Email(required=True)
+    password = NewPassword(required=True, load_only=True, attribute="password_hash")
+    role = Line(maximum=64)
+    department = Line(allow_none=True)
+    groups = fields.List(Line(maximum=64))
+    active = fields.Boolean(dump_only=True)
+
+
+class Users(Collection):
+    """People who may log in."""
+
+    name, resource = "users", "user"
+    model, schema = User, UserSchema
+    sort = ("created_at", "updated_at", "name", "email")
+    default_sort = "name"
+    filters = {
+        "role": ("eq", "in"),
+        "name": ("eq", "contains", "startswith"),
+        "email": ("eq", "startswith"),
+        "department": ("eq", "isnull"),
+        "active": ("eq",),
+        "created_at": ("gte", "lt"),
+    }
+    guarded = ("tenant_id", "owner_id", "version", "created_at", "updated_at", "email", "department", "groups",
+               "active")
+    managed = ("role", "department", "groups")
+    create_only = ("password",)
+
+    def stamp(self, call: Call, row: User) -> None:
+        row.id = row.owner_id = new_id()
+
+    def restrict(self, call: Call) -> None:
+        """Nobody makes, changes or unmakes a user above their own role, whatever the policy says."""
+        if call.row.role not in call.access.roles:
+            raise Problem("forbidden", f"A {call.principal.role} cannot decide about a user with the role "
+                                       f"{call.row.role}.")
+
+    @action("disable", transitions={True: False}, state="active")
+    def disable(self, user: User) -> None:
+        """End the user's sessions, and let them start no other."""
+        revoke(user.tenant_id, Session.user_id == user.id)
+        user.token_version += 1
+
+    @action("enable", transitions={False: True}, state="active")
+    def enable(self, user: User) -> None:
+        """Let the user log in again."""
