@@ -37,7 +37,7 @@ class Environment:
     hour: int = 10
     weekday: int = 3
     date: str = "2026-11-18"
-    ip: str = "203.0.113.7"
+    ip: str | None = "203.0.113.7"
     device: str = "desktop"
     method: str = "GET"
     request: str = "read"

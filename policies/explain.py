@@ -243,11 +243,11 @@ def _roles(policy: Policy, role: str) -> tuple[str, ...]:
 
 def _would(policy: Policy, role: str, permission: str) -> dict[str, tuple[str, ...]]:
     """Who has the permission in a way that `role` has not: condition → roles."""
-    mine = grant(policy, role, permission).meaning[0]
+    mine = grant(policy, role, permission)
     found: dict[str, list[str]] = {}
     for name in ordered(policy.vocabulary.roles):
         theirs = grant(policy, name, permission)
-        if theirs.meaning[0] - mine:
+        if not mine.covers(theirs):
             found.setdefault(theirs.words, []).append(name)
     return {words: tuple(names) for words, names in found.items()}
 

@@ -22,12 +22,15 @@ from .expression import (
     negation,
     text,
 )
+from .plan import disjuncts
 from .rules import Rule
 
 if TYPE_CHECKING:
     from . import Policy
 
 ALWAYS = "always"
+# Each alternative as the set of facts that it asks for; the empty set asks for nothing.
+Alternatives = frozenset[frozenset[str]]
 _KIND = Attribute("sub", "kind")
 # Roles as a person reads them, from whoever comes in to whoever may do everything.
 ROLE_ORDER = ("guest", "user", "support", "editor", "moderator", "manager", "developer", "owner", "admin")
@@ -43,10 +46,6 @@ class Part:
     @property
     def word(self) -> str:
         return ALWAYS if self.expression is True else self.rule.when
-
-    @property
-    def meaning(self) -> str:
-        return _canonical(self.expression)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +70,14 @@ class Grant:
         return f"{allowed}, but not {denied}" if denied and allowed else allowed
 
     @property
-    def meaning(self) -> tuple[frozenset[str], frozenset[str]]:
-        """The same for two grants that always answer alike, as far as their texts can tell."""
-        return (
-            frozenset(part.meaning for part in self.allows),
-            frozenset(part.meaning for part in self.denies),
-        )
+    def meaning(self) -> tuple[Alternatives, Alternatives]:
+        """What allows and what denies: equal for two grants that always answer alike, as far as texts can tell."""
+        return _alternatives(self.allows), _alternatives(self.denies)
+
+    def covers(self, other: Grant) -> bool:
+        """Whether whatever `other` allows is surely allowed here."""
+        (allows, denies), (others, refused) = self.meaning, other.meaning
+        return _implied(others, allows) and _implied(denies, refused)
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -131,6 +132,22 @@ def _with_kind(expression: Expression, kind: str) -> Expression:
         case Comparison("==" | "!=" as operator, left, right) if left == _KIND and "guest" in (kind, right):
             return (kind == right) is (operator == "==")
     return expression
+
+
+def _alternatives(parts: tuple[Part, ...]) -> Alternatives:
+    whole = disjunction(part.expression for part in parts)
+    return frozenset(_facts(branch) for branch in disjuncts(whole)) if whole is not False else frozenset()
+
+
+def _facts(branch: Expression) -> frozenset[str]:
+    if branch is True:
+        return frozenset()
+    return frozenset(map(_canonical, branch.parts if isinstance(branch, All) else (branch,)))
+
+
+def _implied(narrow: Alternatives, wide: Alternatives) -> bool:
+    """Whether each alternative of `narrow` asks for all that some alternative of `wide` asks for."""
+    return all(any(less <= more for less in wide) for more in narrow)
 
 
 def _canonical(expression: Expression) -> str:

@@ -42,7 +42,7 @@ class Ground:
 
 
 @click.command()
-@click.option("--as", "who", required=True, metavar="EMAIL|ROLE", help="Who asks: a person, or any with a role.")
+@click.option("--as", "who", required=True, metavar="EMAIL|ROLE", help="Who asks: one person, or a role.")
 @click.option("--scope", "scopes", multiple=True, metavar="SCOPE",
               help="By a token with this scope. May be repeated.")  # fmt: skip
 @click.option("--at", "clock", type=click.DateTime(["%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"]), metavar="TIME",

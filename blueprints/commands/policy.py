@@ -1,7 +1,7 @@
 """The administrator's tools: `gatepost policy check | explain | matrix | test | diff | export | adopt`.
 
-Everything but `explain` about a person or an object works on files alone: a broken policy, a stopped service or
-a missing database is no obstacle. Exit codes: 0 fine, 1 findings, 2 cannot run.
+Everything but `explain` about a person or an object works on files alone: a broken policy, a stopped service
+or a missing database is no obstacle. Exit codes: 0 fine, 1 findings, 2 cannot run.
 """
 
 from __future__ import annotations
@@ -142,7 +142,8 @@ def diff(old: str, new: str | None, as_json: bool) -> None:
     after = policy_files.policy_in(policy_files.named(new) if new else policy_files.folder())
     found = changes(before, after)
     if as_json:
-        _print_json({"old": before.version, "new": after.version, "changes": [one.as_json() for one in found]})
+        listed = [one.as_json() for one in found]
+        _print_json({"old": before.version, "new": after.version, "changes": listed})
     else:
         click.echo("\n".join(map(str, found)) or "No difference in what anybody may do.")
     sys.exit(bool(found))
@@ -223,7 +224,8 @@ def _finish(
         for finding in found:
             click.echo(str(finding))
         errors = sum(finding.severity == "error" for finding in found)
-        verdict = "Fine" if not failed else f"{errors} error{'s' if errors != 1 else ''}" if errors else "Findings"
+        counted = "1 error" if errors == 1 else f"{errors} errors" if errors else "Findings"
+        verdict = counted if failed else "Fine"
         click.echo(f"{verdict}: {summary}." if summary else f"{verdict}.")
     sys.exit(failed)
 

@@ -1,4 +1,4 @@
-"""Which policy files a command means, and the words to read them by. Nothing here needs the app or a database."""
+"""Which policy files a command means, and the words to read them by; without the app, without a database."""
 
 from __future__ import annotations
 

@@ -1,0 +1,47 @@
+"""Policy directories to edit: the shipped files, with lines added, removed or replaced."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from policies import SHIPPED
+
+ALWAYS_BRANCH = "    p.when == 'always' || \\\n"
+
+
+def shipped_copy(target: Path) -> Path:
+    """A copy of the shipped policy files, as an instance has them."""
+    target.mkdir(parents=True)
+    for source in (*SHIPPED.glob("*.csv"), SHIPPED / "model.conf"):
+        shutil.copyfile(source, target / source.name)
+    return target
+
+
+def add_line(file: Path, line: str) -> None:
+    """Put a line before the closing comment; in model.conf, below the branch of `always`."""
+    text = file.read_text()
+    if file.name == "model.conf":
+        assert text.count(ALWAYS_BRANCH) == 1
+        file.write_text(text.replace(ALWAYS_BRANCH, f"{ALWAYS_BRANCH}{line}\n"))
+    else:
+        assert text.endswith("# end\n")
+        file.write_text(f"{text.removesuffix('# end' + chr(10))}{line}\n# end\n")
+
+
+def remove_line(file: Path, line: str) -> None:
+    """Take out the line that says the same, however its columns are spaced."""
+    lines = file.read_text().splitlines(keepends=True)
+    kept = [one for one in lines if _columns(one) != _columns(line)]
+    assert len(kept) == len(lines) - 1, f"{file.name} has no line {line!r}"
+    file.write_text("".join(kept))
+
+
+def replace(file: Path, old: str, new: str) -> None:
+    text = file.read_text()
+    assert text.count(old) == 1, f"{file.name} holds {old!r} {text.count(old)} times"
+    file.write_text(text.replace(old, new))
+
+
+def _columns(line: str) -> list[str]:
+    return [column.strip() for column in line.split(",")]

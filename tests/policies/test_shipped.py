@@ -1,0 +1,193 @@
+"""The shipped rules are those of the contract (API, section 4): for every role what is granted, and nothing more."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import pytest
+
+from policies import SHIPPED, Policy, load
+from policies.casefile import read
+from policies.cases import Question, run, uncovered
+from policies.grants import grant
+from tests.policies.editing import shipped_copy
+from tests.policies.shipped_vocabulary import PERMISSIONS, ROLES, VOCABULARY
+
+# The table of API, section 4, as it is written there. "a, b when" grants both on that condition.
+GRANTED = {
+    "guest": """session.create, user.register, contact.create, health.view; article.view, page.view published;
+        product.view active; comment.view approved; category.view""",
+    "user": """profile.*; user.update own; token.* own;
+        article.create, article.view, article.submit, article.share own; article.update, article.delete own_draft;
+        comment.create, comment.view, comment.delete own; comment.update own_pending;
+        order.create, order.view, order.update, order.cancel own;
+        article.view, article.share, product.view, product.share, order.view, order.share shared;
+        product.update, product.delete, order.update, order.delete shared;
+        article.update, article.delete shared_draft; user.view""",
+    "support": "order.view, order.refund, order.update; contact.view, contact.delete; comment.view",
+    "editor": "article.*, page.*; category.create, category.update; comment.view",
+    "moderator": "comment.*; article.view",
+    "manager": "product.*, category.*, order.*; stats.view",
+    "developer": """policy.view, stats.view;
+        article.view, product.view, category.view, comment.view, page.view""",
+    "owner": "user.*, audit.view, policy.view, token.view, token.delete",
+    "admin": "*",
+}
+INHERITS = {
+    "guest": (),
+    "user": ("guest",),
+    "support": ("user",),
+    "editor": ("user",),
+    "moderator": ("user",),
+    "manager": ("user",),
+    "developer": ("user",),
+    "owner": ("manager", "editor", "moderator", "support"),
+    "admin": ("owner", "developer"),
+}
+STATE_ACTIONS = {
+    "article": ("submit", "approve", "reject", "publish", "archive"),
+    "product": ("publish", "archive"),
+    "order": ("approve", "reject", "cancel", "ship", "complete", "refund"),
+    "comment": ("approve", "reject"),
+    "category": (),
+    "page": ("publish", "archive"),
+    "user": ("disable", "enable"),
+}
+COLLECTIONS = {
+    "article": "articles",
+    "product": "products",
+    "order": "orders",
+    "comment": "comments",
+    "category": "categories",
+    "page": "pages",
+    "user": "users",
+}
+
+
+@pytest.fixture(scope="module")
+def shipped() -> Policy:
+    return load(SHIPPED, VOCABULARY)
+
+
+def _written(role: str) -> set[tuple[str, str]]:
+    """Pairs of permission and condition that the table gives a role itself."""
+    pairs = set()
+    for phrase in GRANTED[role].split(";"):
+        *patterns, last = re.split(r",\s*", phrase.strip())
+        pattern, _, condition = last.partition(" ")
+        for wanted in (*patterns, pattern):
+            found = [one for one in PERMISSIONS if fnmatchcase(one, wanted)]
+            assert found, f"the table's {wanted!r} is no permission"
+            pairs |= {(permission, condition or "always") for permission in found}
+    return pairs
+
+
+def _expected(role: str) -> set[tuple[str, str]]:
+    pairs = _written(role)
+    for inherited in INHERITS[role]:
+        pairs |= _expected(inherited)
+    return pairs
+
+
+@pytest.mark.parametrize("role", sorted(ROLES))
+def test_a_role_is_granted_what_the_table_says_and_nothing_more(shipped: Policy, role: str) -> None:
+    expected = _expected(role)
+    unconditional = {permission for permission, condition in expected if condition == "always"}
+    expected = {(permission, condition) for permission, condition in expected
+                if condition == "always" or permission not in unconditional}  # fmt: skip
+    granted = {
+        (permission, part.word)
+        for permission in PERMISSIONS
+        for part in grant(shipped, role, permission).allows
+    }
+    assert granted == expected
+
+
+def test_nothing_is_denied(shipped: Policy) -> None:
+    assert {rule.eft for rule in shipped.rules} == {"allow"}
+
+
+@pytest.mark.parametrize("resource", sorted(COLLECTIONS))
+def test_scopes_read_write_and_manage_a_collection(shipped: Policy, resource: str) -> None:
+    area = COLLECTIONS[resource]
+    read_only = {f"{resource}.view", f"{resource}.export"}
+    written = read_only | {f"{resource}.{action}" for action in
+                           ("create", "update", "delete", *STATE_ACTIONS[resource])}  # fmt: skip
+    everything = {one for one in PERMISSIONS if one.startswith(f"{resource}.")}
+    assert _covered(shipped, f"read:{area}") == read_only
+    assert _covered(shipped, f"write:{area}") == written
+    assert _covered(shipped, f"manage:{area}") == everything
+
+
+def test_scopes_of_the_profile_read_and_write_it(shipped: Policy) -> None:
+    assert _covered(shipped, "read:profile") == {"profile.view"}
+    assert _covered(shipped, "write:profile") == {"profile.view", "profile.update"}
+
+
+def test_there_are_no_other_scopes(shipped: Policy) -> None:
+    known = {f"{verb}:{area}" for verb in ("read", "write", "manage") for area in COLLECTIONS.values()}
+    assert shipped.scope_names == known | {"read:profile", "write:profile"}
+
+
+def _covered(policy: Policy, scope: str) -> set[str]:
+    lines = [line for line in policy.scopes if line.scope == scope]
+    return {one for line in lines for one in policy.patterns.covered(line.act)}
+
+
+def test_the_shipped_files_give_no_warning(shipped: Policy) -> None:
+    assert shipped.warnings == []
+
+
+def test_the_shipped_cases_pass_and_reach_every_line(shipped: Policy) -> None:
+    suite = read((SHIPPED / "tests.yaml").read_text(), "tests.yaml", VOCABULARY)
+    assert run(shipped, suite).failures == []
+    assert uncovered(shipped, suite) == []
+
+
+def _policy_lines() -> list[tuple[str, int]]:
+    return [
+        (file.name, number)
+        for file in sorted(SHIPPED.glob("*.csv"))
+        for number, line in enumerate(file.read_text().splitlines(), 1)
+        if line and not line.startswith("#")
+    ]
+
+
+@pytest.fixture(scope="module")
+def questions() -> list[Question]:
+    suite = read((SHIPPED / "tests.yaml").read_text(), "tests.yaml", VOCABULARY)
+    return list(suite.questions(VOCABULARY))
+
+
+@pytest.mark.parametrize("file", sorted({file for file, _ in _policy_lines()}))
+def test_without_any_one_line_a_case_fails(file: str, questions: list[Question], tmp_path: Path) -> None:
+    directory = shipped_copy(tmp_path / "policies")
+    lines = (SHIPPED / file).read_text().splitlines(keepends=True)
+    for number in [number for name, number in _policy_lines() if name == file]:
+        kind, *columns = (column.strip() for column in lines[number - 1].split(","))
+        if (kind, columns[0]) == ("g", "admin"):
+            continue  # admin has `*` anyway; what it inherits says whom an admin may make and unmake
+        (directory / file).write_text("".join(lines[: number - 1] + lines[number:]))
+        changed = load(directory, VOCABULARY)
+        asked = [one for one in questions if kind == "g" or fnmatchcase(one.permission, columns[1])]
+        wrong = any(one.asked_of(changed) != one.expected for one in asked)
+        assert wrong, f"no case needs {file}:{number}: {lines[number - 1]}"
+
+
+@pytest.mark.parametrize("file", sorted(path.name for path in SHIPPED.glob("*.csv")))
+def test_the_columns_of_a_file_stand_below_each_other(file: str) -> None:
+    starts: dict[str, set[tuple[int, ...]]] = {}
+    for line in (SHIPPED / file).read_text().splitlines():
+        if line and not line.startswith("#"):
+            columns = tuple(found.end() for found in re.finditer(r", *", line))
+            starts.setdefault(line.split(",")[0], set()).add(columns)
+    assert all(len(found) == 1 for found in starts.values())
+
+
+@pytest.mark.parametrize("file", [*sorted(path.name for path in SHIPPED.glob("*.csv")), "model.conf"])
+def test_a_file_opens_with_a_comment_and_closes_with_its_end(file: str) -> None:
+    text = (SHIPPED / file).read_text()
+    assert re.match(r"# [A-Z]", text)
+    assert text.endswith("\n# end\n")
