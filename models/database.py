@@ -76,6 +76,14 @@ class Database(pw.Database):
             logger.info("transaction repeated after a serialisation failure")
             return self._transact(work)
 
+    def attempt(self, work: Callable[[], T]) -> T:
+        """Run `work()` within a transaction so that, if it raises, only what it did itself is undone.
+
+        Without this a failed statement leaves nothing else to do on Postgres but to give up the transaction.
+        """
+        with self.savepoint():
+            return work()
+
     def _transact(self, work: Callable[[], T]) -> T:
         with self.connected(), self.writing(), self.atomic():
             return work()

@@ -70,7 +70,8 @@ def _runners(database: Database, directories: Mapping[str, Path]) -> dict[str, R
 
 def _pending(runners: Mapping[str, Runner]) -> list[str]:
     return [f"{name}/{migration.name}" for name, runner in runners.items()
-            for migration in runner.status() if migration.path is not None and not migration.applied]
+            for migration in runner.status()  # type: ignore[no-untyped-call]
+            if migration.path is not None and not migration.applied]
 
 
 def _back_up(database: Database, directory: Path) -> Path | None:

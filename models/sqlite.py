@@ -28,6 +28,7 @@ from models.errors import (
 from models.writer_lock import WriterLock
 
 BUSY_TIMEOUT = 5.0  # seconds
+MIGRATION_WAIT = 600.0  # seconds
 STATEMENTS = 512  # compiled statements kept per connection; apsw's default of 100 is fewer than our shapes
 STEPS = 50_000  # virtual machine steps between two looks at the clock: about a millisecond
 _COLUMN = re.compile(r"[\w]+\.([\w]+)")
@@ -103,7 +104,8 @@ class SqliteDatabase(Database, _PooledSqliteDatabase, _Apsw):  # type: ignore[mi
             str(self.path), max_connections=pool_size, timeout=pool_wait, autoconnect=False,
             lock_type="IMMEDIATE", field_types={"TIMESTAMPTZ": "TEXT"},
             pragmas={"journal_mode": "wal", "synchronous": synchronous.lower(), "foreign_keys": 1,
-                     "recursive_triggers": 1, "cache_size": -16_000, "temp_store": "memory"})
+                     "recursive_triggers": 1, "cache_size": -16_000, "temp_store": "memory",
+                     "journal_size_limit": 64 << 20})
 
     def create(self) -> None:
         """Make the empty file, readable by its owner alone, unless it is there."""
@@ -115,7 +117,8 @@ class SqliteDatabase(Database, _PooledSqliteDatabase, _Apsw):  # type: ignore[mi
 
     @contextmanager
     def migrating(self) -> Iterator[None]:
-        with self.connected(), self.writer_lock:
+        # Whoever comes second must outlast the first one's migrations, not just another writer's statements.
+        with self.connected(), WriterLock(self.path, timeout=MIGRATION_WAIT):
             limit, self.statement_timeout = self.statement_timeout, float("inf")
             try:
                 yield

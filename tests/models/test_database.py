@@ -10,7 +10,7 @@ import pytest
 
 from models.base import new_id
 from models.database import Database, current, open_database
-from models.errors import RowError, TimedOut, Unavailable
+from models.errors import AlreadyExists, RowError, TimedOut, Unavailable
 from models.sqlite import SqliteDatabase, check_version
 from models.tenant import Tenant
 from tests.databases import Server, new_database, running_server
@@ -113,6 +113,19 @@ def test_a_transaction_within_another_belongs_to_it(database: Database) -> None:
     with pytest.raises(KeyError):
         database.transact(work)
     assert Tenant.by_name(name) is None
+
+
+def test_an_attempt_that_fails_leaves_the_rest_of_its_transaction(database: Database) -> None:
+    first, second = f"first {new_id()}", f"second {new_id()}"
+
+    def work() -> None:
+        Tenant.add(first)
+        with pytest.raises(AlreadyExists):
+            database.attempt(lambda: [Tenant.add(second), Tenant.add(first)])
+        Tenant.add(f"third {first}")
+
+    database.transact(work)
+    assert Tenant.by_name(first) and Tenant.by_name(f"third {first}") and not Tenant.by_name(second)
 
 
 def test_a_transaction_returns_what_its_work_returns(opened: Database) -> None:
