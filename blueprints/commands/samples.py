@@ -73,7 +73,7 @@ OTHER_STATES = ("draft", "draft", "in_review", "approved", "archived")
 
 def add_small_demo(database: Database, tenant_id: str) -> None:
     """What a new instance shows; inside the caller's transaction."""
-    load(database, Article, COLUMNS, generate(database, tenant_id, SMALL))
+    load(database, Article, COLUMNS, list(generate(database, tenant_id, SMALL)))
 
 
 def fill(database: Database, tenant_id: str, articles: int) -> Iterator[int]:

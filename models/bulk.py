@@ -1,0 +1,48 @@
+"""Many rows at once: the fastest way that each database has to take them in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from models.base import Record
+from models.database import Database
+
+
+def load(database: Database, model: type[Record], columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
+    """Store `rows`, tuples in the order of `columns`, as they are: the caller stamps them.
+
+    Belongs into a transaction, some thousand rows each. Raises `AlreadyExists`, `InvalidReference`.
+    """
+    table = model._meta.table_name
+    names = ", ".join(f'"{model._meta.fields[name].column_name}"' for name in columns)
+    # A cursor of the database's own, not of the driver: it starts the statement's clock.
+    cursor = database.cursor()
+    try:
+        if database.dialect == "sqlite":
+            marks = ", ".join("?" * len(columns))
+            cursor.executemany(f'INSERT INTO "{table}" ({names}) VALUES ({marks})', rows)
+        else:
+            with cursor.copy(f'COPY "{table}" ({names}) FROM STDIN') as copy:
+                for row in rows:
+                    copy.write_row(row)
+    except Exception as error:
+        problem = database.translate(error)
+        if problem is None:
+            raise
+        raise problem from error
+
+
+@contextmanager
+def ample_cache(database: Database) -> Iterator[None]:
+    """Give this connection room for the indexes of a large table, which a load touches all over."""
+    if database.dialect != "sqlite":
+        yield
+        return
+    before = database.query("PRAGMA cache_size")[0][0]
+    database.query("PRAGMA cache_size = -256000")
+    try:
+        yield
+    finally:
+        database.query(f"PRAGMA cache_size = {before}")
