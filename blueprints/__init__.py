@@ -7,8 +7,9 @@ from blueprints import Collection, Line, OwnedSchema, action
 
 from __future__ import annotations
 
+from .http.action import Conflict, action
 from .http.call import Call, Endpoint
-from .http.collection import Collection, Conflict, action
+from .http.collection import Collection
 from .http.errors import Fault, Problem
 from .http.fields import (
     Bool,

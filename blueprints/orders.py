@@ -5,7 +5,19 @@ from typing import Any
 
 from marshmallow import fields, validate
 
-from blueprints import Call, Collection, Conflict, Fault, Int, OwnedSchema, Problem, Reference, StrictSchema, Text, action
+from blueprints import (
+    Call,
+    Collection,
+    Conflict,
+    Fault,
+    Int,
+    OwnedSchema,
+    Problem,
+    Reference,
+    StrictSchema,
+    Text,
+    action,
+)
 from models.base import Rows
 from models.order import Order, OrderItem, items_of, quantities
 from models.product import return_stock, take_stock

@@ -2,7 +2,6 @@
 
 import secrets
 from collections.abc import Iterator
-from typing import Any
 
 from marshmallow import fields, validate
 

@@ -2,17 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import peewee as pw
 
 from models.base import IdField, Record, Rows, TimeField, now
+from models.database import Database
+from models.prepared import Bind, Prepared, prepare
+from models.user import User
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """What every request must know again of a session and its user."""
+
+    user_id: str
+    tenant_id: str
+    role: str
+    department: str | None
+    groups: list[str]
+    active: bool
+    token_version: int
+    expires_at: str
+    revoked_at: str | None
 
 
 class Session(Record):
     """A login of `user_id`.
 
     Only hashes of refresh tokens are stored: of the valid one and of the one it replaced at `used_at`.
-    `family` is shared by all sessions that descend from one login. The session ends at `expires_at` unless it is
-    refreshed, at `absolute_expires_at` in any case, and at once when `revoked_at` is set.
+    `family` is shared by all sessions that descend from one login. The session ends at `expires_at` unless it
+    is refreshed, at `absolute_expires_at` in any case, and at once when `revoked_at` is set.
     """
 
     user_id = IdField()
@@ -33,6 +53,20 @@ class Session(Record):
         return cls.select().where(cls.id == id).first()
 
     @classmethod
+    def caller(cls, database: Database, id: str) -> Caller | None:
+        """Whose session it is, by primary keys, in one statement: the first query of every request."""
+        # Across tenants: a token names its session before it is known whose it is.
+        statement = _callers.get(database.dialect)
+        if statement is None:
+            query = cls.select(*_CALLER).join(User, on=(User.id == cls.user_id)).where(cls.id == Bind("id"))
+            statement = _callers[database.dialect] = prepare(database, query)
+        found = statement.run(database, {"id": id})
+        if not found:
+            return None
+        user_id, tenant_id, role, department, groups, active, *rest = found[0]
+        return Caller(user_id, tenant_id, role, department, User.groups.python_value(groups), bool(active), *rest)
+
+    @classmethod
     def by_token(cls, token_hash: str) -> Session | None:
         # Across tenants: an opaque refresh token says nothing about its tenant.
         either = (cls.token_hash == token_hash) | (cls.previous_hash == token_hash)
@@ -42,6 +76,11 @@ class Session(Record):
     def purge(cls, before: str) -> int:
         # Across tenants: expired sessions are of no use to anybody.
         return cls.delete().where(cls.absolute_expires_at < before).execute()
+
+
+_CALLER = (User.id, User.tenant_id, User.role, User.department, User.groups, User.active, User.token_version,
+           Session.expires_at, Session.revoked_at)
+_callers: dict[str, Prepared] = {}
 
 
 def revoke(tenant_id: str, *where: pw.Expression) -> int:

@@ -14,7 +14,7 @@ from typing import Any
 
 import peewee as pw
 
-from models.base import Owned, Record, Rows
+from models.base import Owned, Record
 from models.prepared import Bind
 from models.share import has_right, shared_ids
 from policies import NEVER, Plan, Policy, Principal

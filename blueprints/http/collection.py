@@ -7,62 +7,24 @@ nobody can forget the check. To change what happens, override `create`, `update`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar
 
-import peewee as pw
-
-from models.base import Owned, Rows
-from models.prepared import Bind, Prepared, prepare
 from models.share import withdraw
 
-from .body import JSON, MERGE_PATCH
+from .action import Action
+from .body import MERGE_PATCH
 from .call import Call, Endpoint
 from .conditional import entity_tag
 from .errors import Fault, Problem
-from .fields import Reference, StrictSchema
+from .fields import StrictSchema
 from .listing import Listing
 from .query import ItemQuery
-from .representation import Representation
+from .readable import Readable, Values
 from .respond import fingerprint
 
-Method = TypeVar("Method", bound=Callable[..., Any])
-Values = Mapping[str, Any]
 
-
-class Conflict(Problem):
-    """The state of a row does not allow this. Raise it in a collection's own code: 409."""
-
-    def __init__(self, detail: str, code: str = "conflict", faults: Sequence[Fault] = ()) -> None:
-        super().__init__(code, detail, faults)
-
-
-@dataclass(frozen=True)
-class Action:
-    """`POST /api/{collection}/{id}/{name}`: calls `method`, then moves `state` along `transitions`."""
-
-    name: str
-    transitions: Mapping[Any, Any]
-    state: str
-    method: Callable[..., None]
-
-
-def action(name: str, *, transitions: Mapping[Any, Any], state: str = "status") -> Callable[[Method], Method]:
-    """Declare a method of a collection as an action, permitted by `<resource>.<name>`.
-
-    The method gets the row in the state that it leaves, and may set more, or raise `Conflict`; then the row moves
-    and is saved.
-    """
-
-    def mark(method: Method) -> Method:
-        method.action = Action(name, transitions, state, method)  # type: ignore[attr-defined]
-        return method
-
-    return mark
-
-
-class Collection:
+class Collection(Readable):
     """One REST resource. The class attributes are the whole declaration.
 
     name        plural: the path, `/api/<name>`
@@ -75,30 +37,17 @@ class Collection:
     create_only fields that are set when a row is made, and never again
     """
 
-    name: ClassVar[str]
-    resource: ClassVar[str]
-    model: ClassVar[type[Owned]]
-    schema: ClassVar[type[StrictSchema]]
     sort: ClassVar[tuple[str, ...]] = ("created_at",)
     default_sort: ClassVar[str] = "-created_at"
     filters: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     expand: ClassVar[tuple[str, ...]] = ()
-    guarded: ClassVar[tuple[str, ...]] = ()
     managed: ClassVar[tuple[str, ...]] = ("owner_id",)
     create_only: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self) -> None:
-        self._schema = self.schema()
-        self.representation = Representation(self._schema, self.model)
-        self.references = {name: field for name, field in self._schema.fields.items()
-                           if isinstance(field, Reference)}
-        self._attached = frozenset(self.representation.names) - frozenset(self.representation.columns)
-        self.actions = [found for name in dir(type(self))
-                        if isinstance(found := getattr(getattr(type(self), name), "action", None), Action)]
+        super().__init__()
         self.listing = Listing(self)
         self._item_query = ItemQuery(self)
-        self._by_id: Prepared | None = None
-        self._read = self.representation.reader(self.columns)
 
     # What a collection may override
 
@@ -119,28 +68,6 @@ class Collection:
 
     def restrict(self, call: Call) -> None:
         """Refuse what no policy line can allow to be done to `call.row`; nothing by default."""
-
-    def attach(self, tenant_id: str, rows: list[dict[str, Any]]) -> None:
-        """Add to each row the fields that are answered with it and live in another table."""
-
-    # Declarations read by others
-
-    @property
-    def columns(self) -> tuple[pw.Field, ...]:
-        """Every column of the table, in its order."""
-        return tuple(self.model._meta.sorted_fields)
-
-    @property
-    def view(self) -> str:
-        return self.permission("view")
-
-    @property
-    def manage(self) -> str:
-        return self.permission("manage")
-
-    def permission(self, verb: str) -> str:
-        """The permission that allows `verb` on this resource."""
-        return f"{self.resource}.{verb}"
 
     def endpoints(self) -> Iterator[Endpoint]:
         """Every route of the collection."""
@@ -167,11 +94,7 @@ class Collection:
                            handler=self._performing(found), answer=body,
                            summary=(found.method.__doc__ or "").strip(), **changing)
 
-    # Finding rows
-
-    def rows(self, call: Call) -> Rows[Any]:
-        """The rows of the caller's tenant."""
-        return Rows(self.model, call.tenant_id)
+    # Finding the row of a request
 
     def load_record(self, call: Call) -> Any:
         """The row that the path names, locked for the change, or None when the caller may not view it."""
@@ -181,16 +104,6 @@ class Collection:
     def load_values(self, call: Call) -> dict[str, Any] | None:
         """The columns of the row that the path names, or None when the caller may not view it."""
         return self.visible(call, call.path["id"])
-
-    def visible(self, call: Call, id: str) -> dict[str, Any] | None:
-        """A row as its columns, seen with the caller's eyes: None for absent and for hidden alike."""
-        database = call.services.database
-        if self._by_id is None:
-            self._by_id = prepare(database, Rows(self.model, Bind("tenant")).select(*self.columns).where(
-                self.model.id == Bind("id")))
-        found = self._by_id.run(database, {"tenant": call.tenant_id, "id": id})
-        values = self._read(found[0]) if found else None
-        return values if values is not None and call.access.allows(self.view, values) else None
 
     def draft(self, call: Call) -> Any:
         """A new row from the body, stamped and not yet stored: what `<resource>.create` is judged on."""
@@ -261,50 +174,6 @@ class Collection:
     def _written(self, call: Call) -> dict[str, Any]:
         call.headers["ETag"] = entity_tag(call.row.version)
         return self.represent(call, [dict(call.row.__data__)], self.representation.names)[0]
-
-    # From rows to JSON
-
-    def represent(self, call: Call, rows: list[dict[str, Any]], names: Sequence[str],
-                  expand: Iterable[str] = ()) -> list[dict[str, Any]]:
-        """Rows as the caller may see them: guarded fields only where permitted, references expanded if asked."""
-        if not self._attached.isdisjoint(names):
-            self.attach(call.tenant_id, rows)
-        answers = [self.representation.encode(row, self._seen(call, row, names)) for row in rows]
-        if "allowed_actions" in names:
-            for row, answer in zip(rows, answers, strict=True):
-                answer["allowed_actions"] = self.allowed_actions(call, row)
-        for name in expand:
-            self._expand(call, rows, answers, name)
-        return answers
-
-    def allowed_actions(self, call: Call, row: Values) -> list[str]:
-        """What this caller may do to this row now: verbs whose permission holds and whose state fits."""
-        verbs = [verb for verb in ("update", "delete", "share") if call.access.allows(self.permission(verb), row)]
-        return verbs + [found.name for found in self.actions if row[found.state] in found.transitions
-                        and call.access.allows(self.permission(found.name), row)]
-
-    def _seen(self, call: Call, row: Values, names: Sequence[str]) -> Sequence[str]:
-        if not self.guarded or row["owner_id"] == call.principal.id is not None \
-                or call.access.allows(self.manage, row):
-            return names
-        return tuple(name for name in names if name not in self.guarded)
-
-    def _expand(self, call: Call, rows: list[dict[str, Any]], answers: list[dict[str, Any]], name: str) -> None:
-        column, reference = next((column, field) for column, field in self.references.items()
-                                 if field.expand == name)
-        target = call.services.collections[reference.collection]
-        objects = target.visible_many(call, {row[column] for row in rows if row[column] is not None})
-        for row, answer in zip(rows, answers, strict=True):
-            answer[name] = objects.get(row[column])
-
-    def visible_many(self, call: Call, ids: set[str]) -> dict[str, dict[str, Any]]:
-        """The representations of those of these rows that the caller may view, by id, in one query."""
-        if not ids:
-            return {}
-        found = [dict(row.__data__) for row in self.rows(call).select().where(self.model.id.in_(sorted(ids)))]
-        seen = [values for values in found if call.access.allows(self.view, values)]
-        shown = self.represent(call, seen, self.representation.names)
-        return {values["id"]: answer for values, answer in zip(seen, shown, strict=True)}
 
     # What may be written
 

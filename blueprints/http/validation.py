@@ -19,8 +19,9 @@ def load_body(schema: Schema, body: Mapping[str, Any], *, partial: bool = False,
               fixed: tuple[str, ...] = ()) -> tuple[dict[str, Any], dict[str, Any]]:
     """The body as the schema understands it, and the read-only fields that came with it, as sent.
 
-    `fixed` names fields that are read-only here though the schema could load them. Whether a read-only field
-    may be there is for the handler to say: equal to the stored row it is harmless. Raises `Problem` with every fault at once: `missing_field`, `unknown_field`, `invalid_field`.
+    `fixed` names fields that are read-only here though the schema could load them. Whether a read-only field may be
+    there is for the handler to say: equal to the stored row it is harmless.
+    Raises `Problem` with every fault at once: `missing_field`, `unknown_field`, `invalid_field`.
     """
     read_only = {name: value for name, value in body.items()
                  if name in fixed or (name in schema.dump_fields and name not in schema.load_fields)}
