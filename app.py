@@ -21,7 +21,7 @@ from blueprints.http.tokens import Tokens
 from models.database import open_database
 from models.migrate import pending
 from models.tenant import Tenant
-from policies import load
+from policies.casefile import failures
 from policies.watch import Watcher
 from settings import Settings
 
@@ -50,8 +50,8 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[ty
         tenant = Tenant.by_name(settings.default_tenant)
         if tenant is None:
             raise NotReady(f"There is no tenant {settings.default_tenant}. Run: gatepost init")
-    policy = Watcher(lambda: load(settings.policies, registry.vocabulary, plugins=registry.plugin_policies,
-                                  required=registry.required_policies), settings.instance)
+    policy = Watcher(settings.policies, registry.vocabulary, plugins=registry.plugin_policies,
+                     required=registry.required_policies, keep=settings.instance, cases=failures, sample=0.1)
     app.extensions["gatepost"] = Services(
         settings=settings, database=database, policy=policy, keys=keys, registry=registry,
         tokens=Tokens(app, settings, keys), limits=Limits(settings), guest_tenant=tenant.id,

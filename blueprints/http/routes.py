@@ -15,6 +15,7 @@ from flask_smorest import Blueprint
 from . import docs
 from .call import Call, Endpoint
 from .pipeline import run
+from .services import Services
 
 Handler = Callable[[Call], Any]
 
@@ -68,7 +69,9 @@ def blueprint(name: str, about: str, endpoints: Iterable[Endpoint]) -> Blueprint
 
 def _view(endpoint: Endpoint) -> Callable[..., Response]:
     def view(**path: str) -> Response:
-        return run(current_app.extensions["gatepost"], endpoint, path)
+        services: Services = current_app.extensions["gatepost"]
+        services.ensure_running()
+        return run(services, endpoint, path)
 
     view.__name__ = endpoint.name
     view.endpoint = endpoint  # type: ignore[attr-defined]

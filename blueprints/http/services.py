@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from .tokens import Tokens
 
 
-@dataclass(frozen=True)
+@dataclass
 class Services:
     """Made once by `create_app`; handlers reach it as `call.services`, commands through `services()`.
 
@@ -37,11 +38,18 @@ class Services:
     limits: Limits
     registry: Registry
     guest_tenant: str
+    _process: int = 0
 
     @property
     def collections(self) -> Mapping[str, Collection]:
         """Every collection by its plural name, such as `articles`."""
         return self.registry.collections
+
+    def ensure_running(self) -> None:
+        """Start what runs beside the requests, once per process: a server may fork after the app was made."""
+        if self._process != os.getpid():
+            self._process = os.getpid()
+            self.policy.start()
 
 
 def services() -> Services:
