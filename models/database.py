@@ -41,9 +41,6 @@ class _Current(pw.DatabaseProxy):
             raise AttributeError("enter a database with Database.connected()")
 
 
-current = _Current()
-
-
 class Database(pw.Database):
     """What both dialects share. Made by `open_database`, never directly."""
 
@@ -54,6 +51,7 @@ class Database(pw.Database):
         def __init__(self, database: str, **options: Any) -> None: ...
         def execute_sql(self, sql: str, params: Values = ()) -> Any: ...
         def cursor(self, named_cursor: Any = None) -> Any: ...
+        def rows_affected(self, cursor: Any) -> int: ...
 
     def connected(self) -> _Connected:
         """Make this the current database and hold one pooled connection; re-entrant.
@@ -124,6 +122,10 @@ class Database(pw.Database):
             if problem is None:
                 raise
             raise problem from error
+
+
+# It stands for whatever database is current, so that is what it looks like to whoever uses it.
+current: Database = _Current()  # type: ignore[assignment]
 
 
 class _Connected:

@@ -199,6 +199,22 @@ def test_rows_found_by_their_ids_come_in_the_order_of_ids_and_once(tenant: str, 
     assert [row.id for row in found] == sorted([ids[0], ids[2]])
 
 
+def test_a_row_is_found_only_where_it_is_as_asked(tenant: str) -> None:
+    row = Rows(Article, tenant).insert(article(status="published"))
+    assert Rows(Article, tenant).find(row.id, Article.status == "published").id == row.id
+    assert Rows(Article, tenant).find(row.id, Article.status == "draft") is None
+
+
+def test_lists_flags_and_absent_values_come_back_in_their_own_types(tenant: str) -> None:
+    made = Rows(User, tenant).insert(User(name="A", email=f"{new_id()}@x.org", password_hash="-", active=False))
+    found = Rows(User, tenant).find(made.id)
+    assert (found.groups, found.active, found.department) == ([], False, None)
+    found.groups, found.active = ["a", "b"], True
+    Rows(User, tenant).save(found)
+    found = Rows(User, tenant).find(made.id, User.active)
+    assert (found.groups, found.active, found.is_dirty()) == (["a", "b"], True, False)
+
+
 def test_a_category_below_itself_would_be_a_cycle(tenant: str) -> None:
     rows = Rows(Category, tenant)
     top = rows.insert(Category(name="Top", slug=new_id()))
