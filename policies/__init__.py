@@ -18,6 +18,18 @@ from .vocabulary import Column, Resource, Vocabulary
 SHIPPED = Path(__file__).parent
 
 __all__ = [
-    "ALWAYS", "IF", "NEVER", "SHIPPED", "Column", "Finding", "Outcome", "Plan", "Policy", "PolicyError", "Principal",
-    "Resource", "Vocabulary", "load",
-]  # fmt: skip
+    "ALWAYS",
+    "IF",
+    "NEVER",
+    "SHIPPED",
+    "Column",
+    "Finding",
+    "Outcome",
+    "Plan",
+    "Policy",
+    "PolicyError",
+    "Principal",
+    "Resource",
+    "Vocabulary",
+    "load",
+]

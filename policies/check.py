@@ -32,10 +32,15 @@ SUBJECT: Mapping[str, Column] = {
     "department": OPTIONAL_TEXT, "kind": TEXT,
 }  # fmt: skip
 ENVIRONMENT: Mapping[str, Column] = {
-    "hour": NUMBER, "weekday": NUMBER, "date": Column(str, False, "date"), "ip": OPTIONAL_TEXT, "device": TEXT,
-    "method": TEXT, "request": TEXT,
+    "hour": NUMBER, "weekday": NUMBER, "date": Column(str, False, "date"), "ip": OPTIONAL_TEXT,
+    "device": TEXT, "method": TEXT, "request": TEXT,
 }  # fmt: skip
 NEGATED_OBJECT = "`!` over the object: a missing value would read as a match; write != instead"
+LOOSE_CONDITION = "part of the matcher holds whatever the condition is; put brackets around the branch: p.when == '…' && (…)"
+LOOSE_ROLE = "part of the matcher holds whoever asks; keep g(r.sub.role, p.sub) before every branch"
+LOOSE_PERMISSION = (
+    "part of the matcher holds whatever is asked; keep globMatch(r.act, p.act) before every branch"
+)
 # Values that no line can hold.
 NO_WORD = "\0"
 FORMATS = {
@@ -56,12 +61,10 @@ def matchers(model: Model) -> list[Finding]:
     """
     unbound = {"rule.sub": f"{NO_WORD}s", "role": f"{NO_WORD}r", "key": f"{NO_WORD}k"}
     cases = (
-        ({"rule.when": NO_WORD}, "part of the matcher holds whatever the condition is; put brackets around the "
-                                 "branch, beginning with p.when == '…' &&"),
-        (unbound, "part of the matcher holds whoever asks; keep g(r.sub.role, p.sub) before every branch"),
-        ({"act": f"{NO_WORD}a", "rule.act": f"{NO_WORD}p"},
-         "part of the matcher holds whatever is asked; keep globMatch(r.act, p.act) before every branch"),
-    )  # fmt: skip
+        ({"rule.when": NO_WORD}, LOOSE_CONDITION),
+        (unbound, LOOSE_ROLE),
+        ({"act": f"{NO_WORD}a", "rule.act": f"{NO_WORD}p"}, LOOSE_PERMISSION),
+    )
     folder = Folder(model.matcher, Roles(()))
     findings = [
         Finding(FILE, model.matcher_line, message)
@@ -132,7 +135,7 @@ def _wrong_condition(expression: Expression, resource: Resource) -> str | None:
 
 
 def _wrong_atom(atom: Expression, resource: Resource | None) -> str | None:
-    """What is wrong with the types of an atom; columns of the object are judged once their resource is known."""
+    """What is wrong with the types of an atom; columns are judged once their resource is known."""
     if not isinstance(atom, Comparison) or not isinstance(atom.left, Attribute):
         return None
     left = _column(atom.left, resource)

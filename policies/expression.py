@@ -1,7 +1,7 @@
 """The expressions that are left of a matcher: a small tree, the same for Python, SQL and people.
 
-An expression is True, False, a comparison, a call of a function, `shared`, or All, Any, Not of expressions. An
-operand is an attribute, a text or a whole number.
+An expression is True, False, a comparison, a call of a function, `shared`, or All, Any, Not of expressions.
+An operand is an attribute, a text or a whole number.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """`r.sub.id` is Attribute("sub", "id"), `p.when` Attribute("rule", "when"), `r.act` Attribute("act", "")."""
+    """`r.sub.id` is Attribute("sub", "id"), `p.when` Attribute("rule", "when"), `r.act` ("act", "")."""
 
     root: str
     name: str

@@ -33,8 +33,13 @@ from .roles import Roles
 
 Known = Mapping[str, str]
 COMPARE: Mapping[str, Callable[[Anything, Anything], bool]] = {
-    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-}  # fmt: skip
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 
 
 class Folder:

@@ -90,7 +90,9 @@ class _Linter:
         reached = list({resource.name: resource for resource in found}.values())
         if rule.eft == "deny":
             return reached
-        return [resource for resource in reached if f"{resource.name}.view" in self._patterns.covered(rule.act)]
+        return [
+            resource for resource in reached if f"{resource.name}.view" in self._patterns.covered(rule.act)
+        ]
 
 
 def _about_condition(rule: Rule, left: Expression, resource: Resource) -> Iterator[str]:

@@ -22,8 +22,8 @@ def load(
 ) -> Policy:  # fmt: skip
     """The policy in `directory`: model.conf and every CSV file.
 
-    `plugins` maps file names such as `notes.csv` to the rules that a plugin ships, used unless the directory has
-    a file of that name. `required` are file names that must be there. Raises PolicyError with every finding.
+    `plugins` maps file names such as `notes.csv` to the rules that a plugin ships, used unless the directory
+    has a file of that name. `required` are file names that must be there. Raises PolicyError with every finding.
     """
     findings: list[Finding] = []
     files = read_files(Path(directory), plugins or {}, findings)

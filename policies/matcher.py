@@ -15,14 +15,18 @@ from .expression import All, Any, Attribute, Call, Comparison, Expression, Not, 
 from .finding import Finding
 
 ROOTS = {"sub", "obj", "env"}
-# Casbin's own functions that answer from their arguments alone, the same in each of its languages, and how many
-# arguments they take. keyMatch is not here: it ignores whatever follows the first `*`.
+# Casbin's own functions that answer from their arguments alone, the same in each of its languages, with the
+# number of arguments. keyMatch is not here: it ignores whatever follows the first `*`.
 FUNCTIONS = {"g": 2, "globMatch": 2, "ipMatch": 2}
 OPERATORS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
 }  # fmt: skip
 MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 LARGEST = 2**63 - 1
+NO_EXPRESSION = (
+    "this is not an expression; look at the brackets, the quotes and the `||` between the branches"
+)
+OPERANDS = "known are r.sub.…, r.obj.…, r.env.…, p.…, texts in quotes and whole numbers"
 
 _TOKEN = re.compile(
     r"""(?P<string>'[^'\n]*'|"[^"\n]*")|(?P<and>&&)|(?P<or>\|\|)|(?P<not>!(?!=))|(?P<word>[^\W\d]\w*)|."""
@@ -46,8 +50,8 @@ def parse(text: str, *, file: str, line: int, request: str = "r", rule: str = "p
           fields: tuple[str, ...]) -> Expression:  # fmt: skip
     """Read a matcher that begins on `line` of `file`; line breaks in `text` are those of the file.
 
-    `request` and `rule` are the names of the request and of the policy line (`r`, `p` or `r2`, `p2`), `fields`
-    the columns of the policy line. Raises Refused.
+    `request` and `rule` are the names of the request and of the policy line (`r`, `p` or `r2`, `p2`),
+    `fields` the columns of the policy line. Raises Refused.
     """
     return _Reader(text, file, line, request, rule, fields).read()
 
@@ -59,18 +63,18 @@ class _Reader:
         self.file, self.line = file, line
         self.request, self.rule, self.fields = request, rule, fields
         self.findings: list[Finding] = []
-        self.source = f"({self._translated(text)}\n)"
+        self._text = f"({self._translated(text)}\n)"
+        self._rows = self._text.split("\n")
 
     def read(self) -> Expression:
         if self.findings:
             raise Refused(self.findings)
         try:
-            body = ast.parse(self.source, mode="eval").body
+            body = ast.parse(self._text, mode="eval").body
             expression = self._expression(body)
         except SyntaxError as error:
             line = self.line + max((error.lineno or 1) - 1, 0)
-            raise Refused([Finding(self.file, line, "this is not an expression; look at the brackets, "
-                                                    "the quotes and the `||` between the branches")]) from None  # fmt: skip
+            raise Refused([Finding(self.file, line, NO_EXPRESSION)]) from None
         except (ValueError, RecursionError, MemoryError):
             raise Refused([Finding(self.file, self.line, "this expression is too deep to read")]) from None
         if self.findings:
@@ -92,7 +96,7 @@ class _Reader:
                 self._refuse_at(line, f"`{piece}` is no word of a matcher; use &&, || and !")
             elif piece == "\n":
                 line += 1
-            elif not piece.isascii():
+            if not piece.isascii():
                 self._refuse_at(line, f"{piece!r} cannot stand in a matcher")
             translated.append(piece)
         return "".join(translated)
@@ -104,8 +108,9 @@ class _Reader:
         self._refuse_at(self.line + getattr(node, "lineno", 1) - 1, message)
         return False
 
-    def _source(self, node: ast.AST) -> str:
-        return " ".join((ast.get_source_segment(self.source, node) or "").split())
+    def _source(self, node: ast.expr) -> str:
+        end = (node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
+        return " ".join(self._cut(node.lineno, node.col_offset, *end).split())
 
     def _expression(self, node: ast.expr) -> Expression:
         match node:
@@ -135,20 +140,17 @@ class _Reader:
     def _negation(self, node: ast.UnaryOp) -> Expression:
         operand = node.operand
         # Casbin's languages disagree about how tightly `!` binds, unless brackets or a call say it.
-        between = self._between(node, operand)
+        between = self._cut(node.lineno, node.col_offset, operand.lineno, operand.col_offset)
         if not isinstance(operand, ast.Call | ast.UnaryOp) and "(" not in between:
             return self._refuse(node, "put brackets around what `!` negates")
         return Not(self._expression(operand))
 
-    def _between(self, outer: ast.expr, inner: ast.expr) -> str:
-        lines = self.source.split("\n")
-        if outer.lineno == inner.lineno:
-            return lines[outer.lineno - 1][outer.col_offset : inner.col_offset]
-        return "\n".join([
-            lines[outer.lineno - 1][outer.col_offset :],
-            *lines[outer.lineno : inner.lineno - 1],
-            lines[inner.lineno - 1][: inner.col_offset],
-        ])  # fmt: skip
+    def _cut(self, line: int, column: int, end_line: int, end_column: int) -> str:
+        """The text between two places; `ast.get_source_segment` splits the whole text on every call."""
+        if line == end_line:
+            return self._rows[line - 1][column:end_column]
+        first, last = self._rows[line - 1][column:], self._rows[end_line - 1][:end_column]
+        return "\n".join([first, *self._rows[line : end_line - 1], last])
 
     def _comparison(self, operator: str, left: ast.expr, right: ast.expr) -> Expression:
         first, second = self._operand(left), self._operand(right)
@@ -194,11 +196,11 @@ class _Reader:
                 ipaddress.ip_network(second, strict=False)
             except ValueError:
                 return self._refuse(node, f"{second!r} is no network address")
-        if call.function == "globMatch":
-            if first != Attribute("act", "") or not (
-                isinstance(second, str) or second == Attribute("rule", "act")
-            ):
-                return self._refuse(node, f"write globMatch({self.request}.act, {self.rule}.act)")
+        if call.function == "globMatch" and call.arguments != (
+            Attribute("act", ""),
+            Attribute("rule", "act"),
+        ):
+            return self._refuse(node, f"write globMatch({self.request}.act, {self.rule}.act)")
         return call
 
     def _operand(self, node: ast.expr) -> Operand | None:
@@ -223,6 +225,5 @@ class _Reader:
             case ast.Name(id="true" | "false"):
                 self._refuse(node, f"bare `{node.id}` reads differently in each Casbin; leave it out")
                 return None
-        self._refuse(node, f"`{self._source(node)}` cannot be used here; known are r.sub.…, r.obj.…, r.env.…, "
-                           "p.…, texts in quotes and whole numbers")  # fmt: skip
+        self._refuse(node, f"`{self._source(node)}` cannot be used here; {OPERANDS}")
         return None

@@ -90,7 +90,12 @@ class Oracle:
         self._enforcer.add_function("ipMatch", _ip_match)
 
     def decide(
-        self, principal: Principal, permission: str, obj: Row | None, env: Anything, shared: SharedWith = nobody
+        self,
+        principal: Principal,
+        permission: str,
+        obj: Row | None,
+        env: Anything,
+        shared: SharedWith = nobody,
     ) -> bool:
         """What Casbin answers to the question that Policy.decide is asked. Not for several threads at once."""
         self._request, self._shared = (principal, obj), shared
@@ -148,7 +153,11 @@ def questions(policy: Policy, chance: random.Random) -> Iterator[tuple[Rule, Que
         if rule.act not in covered:
             covered[rule.act] = sorted(policy.patterns.covered(rule.act))
         permission = chance.choice(covered[rule.act] if chance.random() < 0.8 else permissions)
-        role = rule.sub if rule.sub in policy.vocabulary.roles and chance.random() < 0.6 else chance.choice(roles)
+        role = (
+            rule.sub
+            if rule.sub in policy.vocabulary.roles and chance.random() < 0.6
+            else chance.choice(roles)
+        )
         person = rule.sub if rule.sub not in policy.vocabulary.roles else f"user:{PEOPLE[0]}"
         identity = None if role == "guest" else person.removeprefix("user:")
         principal = Principal(

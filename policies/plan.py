@@ -1,7 +1,7 @@
 """What a caller may list: everything, nothing, or the rows that a condition picks.
 
-A plan names columns of the object, and attributes of the caller and of the environment as parameters; whatever
-does not depend on the object is already answered. Equal plans are equal keys of a cache, and quick ones.
+A plan names columns of the object, and attributes of the caller and of the environment as parameters;
+whatever does not depend on the object is already answered. Equal plans are equal keys of a cache, quickly.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from enum import Enum
 from .expression import All, Any, Comparison, Expression, atoms, columns, conjunction, disjunction
 from .expression import Shared as SharedAtom
 
-# An index-served branch for each disjunct pays up to a point; beyond it a condition stays one branch with an OR.
+# A branch of its own for each disjunct pays up to a point; beyond it a condition stays one branch with an OR.
 MOST_DISJUNCTS = 16
 
 
@@ -29,8 +29,8 @@ ALWAYS, NEVER, IF = Outcome.ALWAYS, Outcome.NEVER, Outcome.IF
 class Plan:
     """The rows on which a permission is given: those that one of `allows` picks and none of `denies` does.
 
-    `allows` is None when every row is allowed that is not denied. `uses_environment` tells whether another hour or
-    address could have given another plan; `columns` are the columns that must be read to judge a row.
+    `allows` is None when every row is allowed that is not denied. `uses_environment` tells whether another
+    hour or address could have given another plan; `columns` are the columns that must be read to judge a row.
     """
 
     permission: str
@@ -89,8 +89,8 @@ def contradicts(expression: Expression) -> bool:
     """Whether a conjunction asks one attribute to equal two different literals."""
     wanted: dict[object, object] = {}
     for part in expression.parts if isinstance(expression, All) else ():
-        if isinstance(part, Comparison) and part.operator == "==" and isinstance(part.right, str | int):
-            if wanted.setdefault(part.left, part.right) != part.right:
+        match part:
+            case Comparison("==", left, (str() | int()) as right) if wanted.setdefault(left, right) != right:
                 return True
     return False
 

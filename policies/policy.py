@@ -62,7 +62,7 @@ class Policy:
         env: Anything,
         shared: SharedWith = nobody,
     ) -> bool:
-        """May `principal` do this to `obj`, a mapping of every column to its value (None: there is no object)?
+        """May `principal` do this to `obj`, a mapping of all columns to values (None: there is no object)?
 
         `env` has the attributes of r.env; `shared(principal, obj, permission)` says whether a share gives it.
         A permission that the policy does not know is given to nobody. Raises KeyError for a row that lacks a
@@ -120,7 +120,7 @@ class Policy:
         return self._folder.fold(_known(rule, act=permission, role=role, key=key or ""))
 
     def residuals(self, who: str, permission: str) -> Iterator[tuple[Rule, Expression]]:
-        """What each rule asks of a role, or of a person's key alone, for a permission; rules that never hold left out."""
+        """What each rule that can hold asks of a role, or of a person's key alone, for a permission."""
         for rule in self.rules:
             left = self.folded(rule, permission, who, who)
             if left is not False:
@@ -134,12 +134,17 @@ class Policy:
         env: Anything,
         shared: SharedWith = nobody,
     ) -> list[RuleTrace]:
-        """Every rule that speaks of this caller and permission: whether it holds, and which facts it lacks."""
+        """Every rule about this caller and permission: whether it holds, and which facts it lacks."""
         standing = self.standing(principal.role, principal.key, permission)
         return [traced(rule, left, permission, principal, obj, env, shared) for rule, left in standing.rules]
 
     def explain(
-        self, principal: Principal, permission: str, obj: Row | None, env: Anything, shared: SharedWith = nobody
+        self,
+        principal: Principal,
+        permission: str,
+        obj: Row | None,
+        env: Anything,
+        shared: SharedWith = nobody,
     ) -> Explanation:
         """Why the answer of `decide` is what it is, for people."""
         from .explain import explain

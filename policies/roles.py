@@ -66,14 +66,11 @@ class Roles:
         longest: dict[str, int] = {}
         for start in self.parents:
             findings += self._visit(start, longest, [])
-        reported = set()
         for name, length in longest.items():
-            if length > LONGEST_CHAIN and name in self.parents:
+            if length > LONGEST_CHAIN:
                 link = self.parents[name][0]
-                if link not in reported:
-                    reported.add(link)
-                    findings.append(Finding(link.file, link.line, f"{name} inherits over {length} links; "
-                                                                  f"Casbin follows {LONGEST_CHAIN}"))  # fmt: skip
+                message = f"{name} inherits over {length} links; Casbin follows {LONGEST_CHAIN}"
+                findings.append(Finding(link.file, link.line, message))
         return findings
 
     def _visit(self, start: str, longest: dict[str, int], findings: list[Finding]) -> list[Finding]:

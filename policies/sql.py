@@ -32,8 +32,8 @@ class Where:
 def where(plan: Plan, columns: Columns, parameter: Parameter, shared: Callable[[], pw.Node]) -> Where:
     """Turn a plan into expressions over `columns`.
 
-    `parameter("sub", "id")` gives the value of r.sub.id, as a literal or to be bound later; `shared()` the rows
-    that a share gives. A missing value matches no allow, and no deny: `(…) IS NOT TRUE` keeps its row.
+    `parameter("sub", "id")` gives the value of r.sub.id, as a literal or to be bound later; `shared()` the
+    rows that a share gives. A missing value matches no allow, and no deny: `(…) IS NOT TRUE` keeps its row.
     """
     if plan.outcome is NEVER:
         return Where([], [])

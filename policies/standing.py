@@ -1,4 +1,4 @@
-"""What the policy leaves open for one role or person and one permission: the source of decisions and plans."""
+"""What the policy leaves open for one role or person and one permission: decisions and plans start here."""
 
 from __future__ import annotations
 

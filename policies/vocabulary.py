@@ -15,8 +15,8 @@ from typing import Any
 class Column:
     """A column that a condition may name as `r.obj.<column>`.
 
-    `format` narrows text, in the words of JSON Schema: "uuid", "date-time" or "date". Only numbers and
-    the two times have an order, and a uuid is compared with a uuid only, because Postgres would refuse the rest.
+    `format` narrows text, in the words of JSON Schema: "uuid", "date-time" or "date". Only numbers and the
+    two times have an order, and a uuid is compared with a uuid only, because Postgres would refuse the rest.
     """
 
     type: type[str] | type[int] | type[bool]

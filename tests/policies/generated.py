@@ -92,7 +92,8 @@ def lines(chance: random.Random, conditions: tuple[str, ...], count: int) -> tup
         for _ in range(count)
     ]  # fmt: skip
     scopes = [
-        f"p2, {chance.choice(('read', 'write'))}:rules, {name}.{chance.choice(('view', '*'))}" for name in RESOURCES
+        f"p2, {chance.choice(('read', 'write'))}:rules, {name}.{chance.choice(('view', '*'))}"
+        for name in RESOURCES
     ]
     return inheritance, rules + scopes
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import policies
+import policies.oracle
 from policies import Policy, PolicyError
 from policies.loading import from_files, load
-import policies.oracle
 from policies.oracle import questions
 from tests.policies.generated import BRANCHES, MATCHER, MODEL, WHO_AND_WHAT, assembled, model
 from tests.policies.shipped_vocabulary import VOCABULARY
@@ -72,7 +72,9 @@ def test_a_line_that_is_not_understood_is_an_error_at_its_place(line: str, messa
 
 
 def test_everything_that_is_wrong_is_reported_at_once() -> None:
-    found = findings_of([RULE, "p, user, x.view, own, allow", "p, user, article.view, own", "g, user, x"], ["g, guest"])
+    found = findings_of(
+        [RULE, "p, user, x.view, own, allow", "p, user, article.view, own", "g, user, x"], ["g, guest"]
+    )
     assert [finding.partition(": ")[0] for finding in found] == [
         "roles.csv:1", "rules.csv:2", "rules.csv:3", "rules.csv:4",
     ]  # fmt: skip
@@ -96,7 +98,8 @@ def test_a_chain_of_roles_that_casbin_gives_up_on_is_refused() -> None:
         links = "".join(f"g, r{n}, r{n + 1}\n" for n in range(length))
         rules = f"p, r{length}, article.view, always, allow\n# end\n".encode()
         return from_files(
-            {"model.conf": MODEL.encode(), "roles.csv": f"{links}# end\n".encode(), "a.csv": rules}, vocabulary
+            {"model.conf": MODEL.encode(), "roles.csv": f"{links}# end\n".encode(), "a.csv": rules},
+            vocabulary,
         )
 
     first = policies.Principal("1", "user:1", "r0", "t")
@@ -139,9 +142,13 @@ def test_a_plugin_brings_its_rules_unless_the_directory_has_its_own(tmp_path: Pa
     shipped.mkdir()
     (shipped / "notes.csv").write_text("p, user, comment.view, always, allow\n# end\n")
     plugins = {"notes.csv": shipped / "notes.csv"}
-    assert [r.when for r in load(tmp_path, VOCABULARY, plugins=plugins).rules if r.file == "notes.csv"] == ["always"]
+    assert [r.when for r in load(tmp_path, VOCABULARY, plugins=plugins).rules if r.file == "notes.csv"] == [
+        "always"
+    ]
     (tmp_path / "notes.csv").write_text("p, user, comment.view, own, allow\n# end\n")
-    assert [r.when for r in load(tmp_path, VOCABULARY, plugins=plugins).rules if r.file == "notes.csv"] == ["own"]
+    assert [r.when for r in load(tmp_path, VOCABULARY, plugins=plugins).rules if r.file == "notes.csv"] == [
+        "own"
+    ]
 
 
 # --- model.conf --------------------------------------------------------------------------------------------
@@ -249,12 +256,16 @@ class Baseline:
     """The answers of the shipped model and roles with the rules of one file, to compare damage with."""
 
     def __init__(self, name: str) -> None:
-        wanted = dict.fromkeys(("model.conf", "roles.csv", "articles.csv" if name in ("model.conf", "roles.csv") else name))
+        wanted = dict.fromkeys(
+            ("model.conf", "roles.csv", "articles.csv" if name in ("model.conf", "roles.csv") else name)
+        )
         self.files = {file: FILES[file] for file in wanted}
         if name == "scopes.csv":
             self.files["session.csv"] = FILES["session.csv"]
         self.policy = from_files(self.files, VOCABULARY)
-        self.asked = [question for _, question in itertools.islice(questions(self.policy, random.Random(3)), 400)]
+        self.asked = [
+            question for _, question in itertools.islice(questions(self.policy, random.Random(3)), 400)
+        ]
         self.answers = [self.policy.decide(*question) for question in self.asked]
 
     def is_safe_from(self, name: str, content: bytes) -> bool:
@@ -313,7 +324,11 @@ def test_a_damaged_matcher_is_refused_or_opens_nothing() -> None:
     words = MATCHER.split(" ")
     for n in range(len(words)):
         damaged.append(MODEL.replace(MATCHER, " ".join([*words[:n], *words[n + 1 :]])))
-    damaged += [MODEL.replace("'", '"', 1), MODEL.replace("|| \\", "|| \\ # or", 1), MODEL.replace("&&", "and", 1)]
+    damaged += [
+        MODEL.replace("'", '"', 1),
+        MODEL.replace("|| \\", "|| \\ # or", 1),
+        MODEL.replace("&&", "and", 1),
+    ]
     for text in damaged:
         assert baseline.is_safe_from("model.conf", text.encode()), text
 
@@ -338,7 +353,10 @@ def test_a_byte_order_mark_is_refused_and_windows_line_ends_change_nothing(name:
     ("rules", "message"),
     [
         ([RULE, RULE], "rules.csv:2: warning: the same as rules.csv:1"),
-        (["p, user, article.view, always, allow", RULE], "rules.csv:2: warning: rules.csv:1 (user, article.view"),
+        (
+            ["p, user, article.view, always, allow", RULE],
+            "rules.csv:2: warning: rules.csv:1 (user, article.view",
+        ),
         (["p, guest, article.*, always, allow", RULE], "rules.csv:2: warning: rules.csv:1"),
         (["p, user, article.*, always, deny", RULE], "rules.csv:2: warning: rules.csv:1"),
         (["p, guest, article.view, published, deny"], "so this denies it to all"),
