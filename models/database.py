@@ -45,6 +45,7 @@ class Database(pw.Database):
     """What both dialects share. Made by `open_database`, never directly."""
 
     dialect: str
+    proof: str  # a statement that cannot succeed without the server or the file
     _state: Any  # peewee's note of this thread's connection
 
     if TYPE_CHECKING:  # peewee has them, but its type stubs do not say how they are called
@@ -108,7 +109,7 @@ class Database(pw.Database):
     def ping(self) -> None:
         """Prove that the database answers. Raises `Unavailable` or `TimedOut`."""
         with self.connected():
-            self.query("SELECT 1")
+            self.query(self.proof)
 
     def translate(self, error: BaseException, sql: str = "") -> RowError | None:
         """What this driver error means to us, or None when it means nothing (a bug, not ours to hide)."""

@@ -38,4 +38,4 @@ class Outdated(RowError):
 
 
 class InvalidValue(RowError):
-    """A value that the database cannot store: an integer beyond 64 bit, a lone surrogate, a NUL."""
+    """A value that cannot be stored: beyond 64 bit, a lone surrogate, of another type, a negative stock."""

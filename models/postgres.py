@@ -60,6 +60,7 @@ class PostgresDatabase(Database, _PooledPostgresqlDatabase, pw.PostgresqlDatabas
     """One Postgres database. Made by `open_database`."""
 
     dialect = "postgres"
+    proof = "SELECT 1"
 
     def __init__(self, url: str, *, pool_size: int, statement_timeout: float, pool_wait: float) -> None:
         try:
@@ -109,7 +110,8 @@ class PostgresDatabase(Database, _PooledPostgresqlDatabase, pw.PostgresqlDatabas
 
     def translate(self, error: BaseException, sql: str = "") -> RowError | None:
         cause = driver_error(error)
-        if isinstance(cause, OverflowError | UnicodeEncodeError | psycopg.DataError):
+        if isinstance(cause, OverflowError | UnicodeEncodeError | psycopg.DataError
+                      | psycopg.errors.CheckViolation):
             return InvalidValue(str(cause))
         if not isinstance(cause, psycopg.Error):
             return None

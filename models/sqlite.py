@@ -78,6 +78,8 @@ class _Apsw(APSWDatabase):
             conn.file = _identity(self.database)
             conn.set_progress_handler(lambda: monotonic() > conn.deadline, STEPS)
             self._add_conn_hooks(conn)  # type: ignore[no-untyped-call]
+            if conn.pragma("journal_mode") != "wal":
+                raise Unavailable("the file system of the database cannot hold a write-ahead log")
         except BaseException:
             conn.close()
             raise
@@ -88,6 +90,7 @@ class SqliteDatabase(Database, _PooledSqliteDatabase, _Apsw):  # type: ignore[mi
     """One database file. Made by `open_database`."""
 
     dialect = "sqlite"
+    proof = "SELECT count(*) FROM sqlite_schema"
 
     def __init__(self, path: str, *, pool_size: int, synchronous: str, statement_timeout: float,
                  pool_wait: float) -> None:
@@ -197,4 +200,6 @@ def _broken_constraint(error: apsw.ConstraintError, sql: str) -> RowError | None
     # ON DELETE RESTRICT is carried out by an inner trigger, so its code differs and only the text tells.
     if kind == apsw.SQLITE_CONSTRAINT_FOREIGNKEY or "FOREIGN KEY" in text:
         return StillReferenced() if sql.startswith("DELETE") else InvalidReference()
+    if kind in (apsw.SQLITE_CONSTRAINT_CHECK, apsw.SQLITE_CONSTRAINT_DATATYPE):
+        return InvalidValue(text)
     return None

@@ -114,6 +114,8 @@ def running_server() -> Iterator[Server]:
     programs = find_programs()
     if programs is None:
         missing("no initdb and postgres on this machine")
+    if os.geteuid() == 0 and not any(user.pw_name == "postgres" for user in pwd.getpwall()):
+        missing("initdb refuses root, and there is no user postgres to run it as")
     directory = Path(tempfile.mkdtemp(prefix="gatepost-postgres-"))
     server = Server(programs, directory)
     try:

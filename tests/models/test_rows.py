@@ -178,6 +178,22 @@ def test_an_integer_beyond_64_bit_is_an_invalid_value(value: int, tenant: str) -
         Rows(Product, tenant).insert(Product(name="N", sku=new_id(), price=value, currency="EUR"))
 
 
+@pytest.mark.parametrize("values", [{"stock": -1}, {"price": -1}])
+def test_what_the_table_refuses_is_an_invalid_value(values: dict, tenant: str, database: Database) -> None:
+    row = Product(**{"name": "N", "sku": new_id(), "price": 1, "currency": "EUR", **values})
+    with pytest.raises(InvalidValue):
+        database.transact(lambda: Rows(Product, tenant).insert(row))
+
+
+def test_a_nul_is_stored_whole_or_refused(tenant: str, database: Database) -> None:
+    row = article(title="before\0after")
+    if database.dialect == "postgres":
+        with pytest.raises(InvalidValue):
+            Rows(Article, tenant).insert(row)
+        return
+    assert Rows(Article, tenant).find(Rows(Article, tenant).insert(row).id).title == "before\0after"
+
+
 def test_a_lone_surrogate_is_an_invalid_value(tenant: str) -> None:
     with pytest.raises(InvalidValue):
         Rows(Article, tenant).insert(article(title="\ud800"))
