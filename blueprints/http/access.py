@@ -81,7 +81,7 @@ class Access:
 
     def allows(self, permission: str, row: Mapping[str, Any] | None = None) -> bool:
         """Whether the principal may do this, to this row (column name → value)."""
-        return self.policy.decide(self.principal, permission, row, self.environment, self._shared)
+        return self.policy.decide(self.principal, permission, row, self.environment, self.shared)
 
     def require(self, permission: str, row: Mapping[str, Any] | None = None) -> None:
         """Raises the `Problem` that refuses, unless the policy allows."""
@@ -124,7 +124,8 @@ class Access:
         groups = [f"group:{name}" for name in self.principal.groups]
         return [self.principal.key, *roles, *groups][: len(_GRANTEE)]
 
-    def _shared(self, principal: Principal, row: Mapping[str, Any], permission: str) -> bool:
+    def shared(self, principal: Principal, row: Mapping[str, Any], permission: str) -> bool:
+        """Whether a share gives this permission on the row: to the principal, a group or a role of theirs."""
         resource, _, verb = permission.partition(".")
         rights = RIGHTS.get(verb, ())
         # A new row has no id yet, and nobody can have shared it.

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from models.share import withdraw
 
+from . import sharing
 from .action import Action
 from .body import MERGE_PATCH
 from .call import Call, Endpoint
@@ -93,6 +94,8 @@ class Collection(Readable):
                            body_required=False, permission=self.permission(found.name),
                            handler=self._performing(found), answer=body,
                            summary=(found.method.__doc__ or "").strip(), **changing)
+
+        yield from sharing.endpoints(self)
 
     # Finding the row of a request
 

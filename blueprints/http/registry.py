@@ -31,7 +31,7 @@ GROUP = "gatepost.collections"
 ROLES = frozenset(("guest", "user", "support", "editor", "moderator", "manager", "developer", "owner", "admin"))
 
 VERBS = ("view", "create", "update", "delete", "export", "import", "manage", "share")
-PLANNED = ("user.register", "token.view", "token.create", "token.delete", "stats.view", "audit.view", "policy.view",
+PLANNED = ("user.register", "token.view", "token.create", "token.delete", "stats.view", "audit.view",
            "contact.create", "contact.view", "contact.delete")
 
 

@@ -36,8 +36,9 @@ def load_body(schema: Schema, body: Mapping[str, Any], *, partial: bool = False,
 def load_query(schema: Schema | None, arguments: MultiDict[str, str]) -> dict[str, Any]:
     """The query string as the schema understands it; without a schema no parameter is known."""
     faults = []
+    known = {field.data_key or name for name, field in schema.fields.items()} if schema is not None else ()
     for name, values in arguments.lists():
-        if unstorable(name) is not None or schema is None or name not in schema.fields:
+        if name not in known:
             shown = name.encode("utf-8", "replace").decode()[:80]
             faults.append(Fault("unknown_parameter", f"There is no parameter {shown!r} here.", parameter=shown))
         elif len(values) > 1:
