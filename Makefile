@@ -26,8 +26,8 @@ types: $(VENV)/test.stamp ## static types of models, policies and settings
 bench: $(VENV)/gatepost.stamp ## requests a second for item, page and create (needs wrk)
 	$(BIN)/python -m benchmarks.run
 
-bench-pages: $(VENV)/gatepost.stamp ## the same for pages only: shallow, deep, for a guest and for an author
-	$(BIN)/python -m benchmarks.run --only pages
+bench-pages: $(VENV)/gatepost.stamp ## what one page costs at any depth, for whom, beside OFFSET
+	$(BIN)/python -m benchmarks.pages
 
 bench-policy: $(VENV)/gatepost.stamp ## microseconds of one policy decision and one plan
 	$(BIN)/python -m benchmarks.policy

@@ -10,13 +10,13 @@ import click
 
 from blueprints.commands.context import Instance, open_instance, read_password
 from blueprints.http.passwords import hash_password
+from blueprints.http.registry import ROLES
 from models.base import Rows
 from models.errors import AlreadyExists
 from models.session import Session, revoke
 from models.tenant import Tenant
 from models.user import User
 
-ROLES = ("admin", "owner", "manager", "moderator", "editor", "support", "developer", "user")
 PASSWORD_FILE = click.option(
     "--password-file",
     type=click.File(encoding="utf-8"),
@@ -34,7 +34,7 @@ def user() -> None:
 
 @user.command()
 @click.argument("email")
-@click.option("--role", type=click.Choice(ROLES), default="user", show_default=True)
+@click.option("--role", type=click.Choice(sorted(ROLES - {"guest"})), default="user", show_default=True)
 @click.option("--tenant", metavar="NAME", help="The default tenant unless given.")
 @click.option("--name", help="The part of the address before @ unless given.")
 @click.option("--department")

@@ -13,12 +13,14 @@ from flask import Flask
 from blueprints.commands.context import (
     database_of,
     load_settings,
+    open_instance,
     read_password,
     require_instance,
     show_path,
 )
 from blueprints.commands.install import Outcome, install
 from blueprints.http.keys import KeyFileError
+from blueprints.http.registry import PluginError
 from blueprints.http.serving import serve as serve_waitress
 from models.errors import RowError
 from models.migrate import pending, upgrade
@@ -98,11 +100,9 @@ def serve(create_app: AppFactory, **options: str | None) -> None:
     Example: gatepost serve --host 0.0.0.0 --port 8080
     """
     settings = load_settings(**options)
-    require_instance(settings)
+    with open_instance() as instance:
+        instance.tenant()
     app = app_for(create_app, **options)
-    database = app.extensions["gatepost"].database
-    if waiting := pending(database):
-        raise click.ClickException(f"{len(waiting)} migrations are missing. Run: gatepost migrate")
 
     def ready(host: str, port: int) -> None:
         address = f"[{host}]" if ":" in host else host
@@ -122,14 +122,14 @@ def serve(create_app: AppFactory, **options: str | None) -> None:
         address = f"{settings.host}:{settings.port}"
         raise click.ClickException(f"Cannot listen on {address}: {error.strerror}") from error
     finally:
-        database.close_all()
+        app.extensions["gatepost"].database.close_all()
 
 
 def app_for(create_app: AppFactory, **options: Any) -> Flask:
     """The app, or the sentence that says why it cannot start."""
     try:
         return create_app({name: value for name, value in options.items() if value is not None})
-    except (SettingError, KeyFileError, PolicyError, RowError) as error:
+    except (SettingError, KeyFileError, PluginError, PolicyError, RowError) as error:
         raise click.ClickException(str(error)) from error
 
 

@@ -1,0 +1,30 @@
+"""An instance on each database: not made yet, and made."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.databases import new_database
+from tests.running import Instance
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def dialect(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture
+def empty(dialect: str, request: pytest.FixtureRequest, tmp_path) -> Instance:
+    """An instance that is not made yet."""
+    return Instance(tmp_path / "instance", _environment(dialect, request))
+
+
+@pytest.fixture(scope="module")
+def instance(dialect: str, request: pytest.FixtureRequest, tmp_path_factory) -> Instance:
+    """A made instance without demo data, for all tests of a module."""
+    return Instance(tmp_path_factory.mktemp("made") / "instance", _environment(dialect, request)).made()
+
+
+def _environment(dialect: str, request: pytest.FixtureRequest) -> dict[str, str]:
+    # On SQLite nothing is said, so that the default is tested too.
+    return {} if dialect == "sqlite" else {"GATEPOST_DATABASE_URL": new_database(dialect, request, migrated=False)}

@@ -1,0 +1,90 @@
+"""`gatepost user` and `gatepost tenant`."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.running import PASSWORD, Instance, Served
+
+
+@pytest.fixture(scope="module")
+def service(instance: Instance):
+    with instance.served() as served:
+        yield served
+
+
+def add(instance: Instance, email: str, *options: str) -> None:
+    done = instance.run("user", "add", email, "--password-file", "-", *options, input=PASSWORD)
+    assert done.returncode == 0, done.stderr
+
+
+def may_log_in(service: Served, email: str, password: str = PASSWORD) -> bool:
+    return service.call("POST", "/api/login", {"email": email, "password": password})[0] == 200
+
+
+def test_an_added_user_logs_in_with_their_role_in_their_tenant(instance, service):
+    assert instance.run("tenant", "add", "acme").returncode == 0
+    add(instance, "Ada@Example.org", "--role", "editor", "--tenant", "acme", "--name", "Ada")
+    token = service.log_in("ada@example.org")
+    status, profile = service.call("GET", "/api/profile", token=token)
+    assert status == 200
+    assert (profile["name"], profile["role"], profile["email"]) == ("Ada", "editor", "ada@example.org")
+    assert "ada@example.org" in instance.run("user", "list", "--tenant", "acme").stdout
+    assert "ada@example.org" not in instance.run("user", "list").stdout
+
+
+def test_without_a_file_a_password_is_made_up_and_shown(instance, service):
+    done = instance.run("user", "add", "bo@example.org")
+    password = re.search(r"Password: (\S+)", done.stdout).group(1)
+    assert may_log_in(service, "bo@example.org", password)
+
+
+def test_a_new_password_replaces_the_old_one_and_ends_sessions(instance, service):
+    add(instance, "cy@example.org")
+    token = service.log_in("cy@example.org")
+    done = instance.run("user", "password", "cy@example.org", "--password-file", "-", input="another long walk")
+    assert done.returncode == 0, done.stderr
+    assert not may_log_in(service, "cy@example.org")
+    assert may_log_in(service, "cy@example.org", "another long walk")
+    assert service.call("GET", "/api/profile", token=token)[0] == 401
+
+
+def test_a_disabled_user_is_out_at_once_until_enabled_again(instance, service):
+    add(instance, "di@example.org")
+    token = service.log_in("di@example.org")
+    assert instance.run("user", "disable", "di@example.org").returncode == 0
+    assert service.call("GET", "/api/profile", token=token)[0] == 401
+    assert not may_log_in(service, "di@example.org")
+    assert instance.run("user", "enable", "di@example.org").returncode == 0
+    assert may_log_in(service, "di@example.org")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("user", "add", "admin@example.org", "--password-file", "-"), "already"),
+        (("user", "add", "ADMIN@example.org", "--password-file", "-"), "already"),
+        (("user", "add", "nobody", "--password-file", "-"), "not an e-mail address"),
+        (("user", "add", "x@example.org", "--role", "king", "--password-file", "-"), "Invalid value for '--role'"),
+        (("user", "add", "x@example.org", "--role", "guest", "--password-file", "-"), "Invalid value for '--role'"),
+        (("user", "add", "x@example.org", "--tenant", "none", "--password-file", "-"), "gatepost tenant add none"),
+        (("user", "password", "none@example.org", "--password-file", "-"), "no user none@example.org"),
+        (("user", "disable", "none@example.org"), "no user none@example.org"),
+        (("tenant", "add", "default"), "already"),
+        (("tenant", "add", "No Good"), "lower-case letters"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_sentence(instance, arguments, said):
+    done = instance.run(*arguments, input=PASSWORD)
+    assert done.returncode != 0
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_weak_password_is_refused(instance):
+    done = instance.run("user", "add", "weak@example.org", "--password-file", "-", input="12345678")
+    assert done.returncode == 1
+    assert "most common" in done.stderr
+    assert "weak@example.org" not in instance.run("user", "list").stdout

@@ -1,0 +1,133 @@
+"""`gatepost init`: whole, once, and resumable."""
+
+from __future__ import annotations
+
+import re
+import stat
+import subprocess
+
+import pytest
+
+from tests.running import GATEPOST, PASSWORD, Instance
+
+USE = ("user", "list")
+
+
+def snapshot(instance: Instance) -> dict[str, bytes]:
+    """Every file of an instance but the database, which other tests may read meanwhile."""
+    return {
+        str(file.relative_to(instance.folder)): file.read_bytes()
+        for file in instance.folder.rglob("*")
+        if file.is_file() and "gatepost.db" not in file.name
+    }
+
+
+def test_init_makes_everything_and_shows_the_password_once(empty):
+    first = empty.run("init", "--no-demo")
+    assert first.returncode == 0, first.stderr
+    password = re.search(r"Password +(\S+)", first.stdout).group(1)
+    assert len(password) >= 16
+    assert "http://127.0.0.1:8000/docs" in first.stdout
+    assert "admin@example.org" in first.stdout
+
+    before = snapshot(empty)
+    second = empty.run("init")
+    assert second.returncode == 0
+    assert "nothing was changed" in second.stdout
+    assert password not in second.stdout
+    assert snapshot(empty) == before
+    assert len(empty.run(*USE).stdout.splitlines()) == 1, "no second administrator and no demo authors"
+
+
+def test_nobody_else_can_read_the_instance(empty):
+    empty.made()
+    modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in [empty.folder, *empty.folder.iterdir()]}
+    assert [name for name, mode in modes.items() if mode & 0o077] == []
+    assert modes["secret.key"] == 0o600
+
+
+def test_the_shipped_policies_are_copied_without_their_tests(empty):
+    empty.made()
+    names = {file.name for file in (empty.folder / "policies").iterdir()}
+    assert {"model.conf", "roles.csv", "articles.csv", "README.md"} <= names
+    assert "tests.yaml" not in names
+
+
+def test_init_adds_something_to_look_at_unless_told_otherwise(empty):
+    assert empty.run("init").returncode == 0
+    with empty.served() as service:
+        status, page = service.call("GET", "/api/articles?page=1")
+        assert status == 200
+        assert page["total"] > 20
+
+
+@pytest.mark.parametrize(
+    ("given", "used"), [(PASSWORD, PASSWORD), (PASSWORD + "\n", PASSWORD), (PASSWORD + "\n\n", PASSWORD + "\n")]
+)
+def test_of_a_password_file_one_final_newline_is_dropped(tmp_path, given, used):
+    file = tmp_path / "password"
+    file.write_text(given, encoding="utf-8")
+    instance = Instance(tmp_path / "instance")
+    done = instance.run("init", "--no-demo", "--admin-email", "me@example.org", "--admin-password-file", str(file))
+    assert done.returncode == 0, done.stderr
+    assert used.strip() not in done.stdout
+    with instance.served() as service:
+        assert service.log_in("me@example.org", used)
+
+
+@pytest.mark.parametrize("weak", ["short", "password123", "PASSWORD123"])
+def test_a_weak_password_makes_nothing(tmp_path, weak):
+    instance = Instance(tmp_path / "instance")
+    done = instance.run("init", "--admin-password-file", "-", input=weak)
+    assert done.returncode == 1
+    assert "password" in done.stderr.lower()
+    assert not instance.folder.exists()
+
+
+@pytest.mark.parametrize("missing", ["secret.key", "policies", "gatepost.db"])
+def test_an_init_that_was_stopped_halfway_is_completed_by_the_next(tmp_path, missing):
+    instance = Instance(tmp_path / "instance").made()
+    for file in [instance.folder / missing, *instance.folder.glob(f"{missing}-*")]:
+        subprocess.run(["rm", "-r", str(file)], check=True)
+    done = instance.run("init", "--no-demo")
+    assert done.returncode == 0, done.stderr
+    assert "nothing was changed" not in done.stdout
+    assert instance.run("doctor").returncode == 0
+
+
+def test_of_two_inits_at_once_one_makes_the_instance_and_the_other_says_so(empty):
+    command = [*GATEPOST, "init", "--no-demo"]
+    both = [
+        subprocess.Popen(command, env=empty.environ(), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for _ in range(2)
+    ]
+    outputs = [each.communicate(timeout=120) for each in both]
+    assert [each.returncode for each in both] == [0, 0], outputs
+    said = sorted("nothing was changed" in output for output, _ in outputs)
+    assert said == [False, True]
+    assert len(empty.run(*USE).stdout.splitlines()) == 1
+
+
+def test_a_database_that_cannot_be_reached_is_reported_and_init_can_be_run_again(tmp_path):
+    instance = Instance(tmp_path / "instance", {"GATEPOST_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none"})
+    done = instance.run("init")
+    assert done.returncode == 1
+    assert "run `gatepost init` again" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_wrong_setting_stops_every_command_and_is_named(tmp_path):
+    instance = Instance(tmp_path / "instance", {"GATEPOST_PORT": "http"})
+    for command in ("init", "serve", "doctor", "settings"):
+        done = instance.run(command)
+        assert done.returncode == 1
+        assert "GATEPOST_PORT" in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_commands_say_when_there_is_no_instance(tmp_path):
+    instance = Instance(tmp_path / "instance")
+    for command in (("serve",), ("migrate",), ("user", "list"), ("demo", "--articles", "1")):
+        done = instance.run(*command)
+        assert done.returncode == 1
+        assert "gatepost init" in done.stderr
