@@ -89,29 +89,16 @@ def _read(database: Database, shape: Shape, values: Values, wanted: int, positio
           backward: bool) -> list[Row]:
     """The next `wanted` different rows of `selected`, in the direction of the walk; fewer only at its end."""
     rows: list[Row] = []
-    surplus = 1
-    while shape.width:
-        limit = (wanted - len(rows)) * surplus
-        batch = _batch(database, shape, values, limit, position, backward)
-        rows += batch if shape.width == 1 else _distinct(batch, shape)
-        if len(rows) >= wanted or len(batch) < limit:
-            break
-        # Few rows are found by several branches, so the first statement asks only for what is wanted; the
-        # second, if need be, for enough even if every branch finds every row.
-        position, surplus = shape.position(rows[-1]), shape.width
-    del rows[wanted:]
-    return rows
-
-
-def _batch(database: Database, shape: Shape, values: Values, limit: int, position: Position | None,
-           backward: bool) -> list[Row]:
-    rows: list[Row] = []
     bound = {**values, **bind(position)}
     for text in _statements(database, shape, Start.of(position), backward):
-        bound["page.limit"] = limit - len(rows)
-        rows += text.run(database, bound)
-        if len(rows) >= limit:
+        # Enough even if every branch finds every row. (Asking for less first, and again where rows were dropped,
+        # saves 17 µs when none are and costs 70 µs when some are.)
+        bound["page.limit"] = (wanted - len(rows)) * shape.width
+        found = text.run(database, bound)
+        rows += found if shape.width == 1 else _distinct(found, shape)
+        if len(rows) >= wanted:
             break
+    del rows[wanted:]
     return rows
 
 
@@ -122,7 +109,9 @@ def _distinct(rows: list[Row], shape: Shape) -> list[Row]:
 
 def _statements(database: Database, shape: Shape, start: Start, backward: bool, *,
                 skipping: bool = False) -> tuple[Prepared, ...]:
-    """One statement per range of the order."""
+    """One statement per range of the order; none when no row may be seen."""
+    if shape.width == 0:
+        return ()
     return shape.texts((database.dialect, start, backward, skipping), lambda: (
         prepare(database, _reading(shape, range_, backward, skipping, database.dialect))
         for range_ in shape.order.ranges(start, backward)))

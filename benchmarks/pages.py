@@ -1,0 +1,223 @@
+"""What one page of articles costs at row 1 and at row 1 000 000, for whom, beside OFFSET: `make bench-pages`.
+
+Each number is the median time of one page of 20 whole rows, from Python to Python, without HTTP. Three callers ask:
+one who sees all, one who sees what is published (nine tenths) or their own, and one who sees five rows of the million.
+Depth is counted from where the walk begins; the deepest page is the last full one. Prints Markdown; --plot draws.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import peewee as pw
+
+from benchmarks.plot import Line, Panel, draw
+from models import migrate
+from models.article import Article
+from models.base import Rows, later, new_id
+from models.database import Database, open_database
+from models.paging import Key, Order, Position, Shape, order, walk
+from models.prepared import Bind, prepare
+from models.tenant import Tenant
+from models.user import User
+
+SIZE = 20
+DEPTHS = (1, 2, 10_000, 160_000, 1_000_000)
+START = "2026-01-01T00:00:00.000000Z"
+NEWEST_FIRST = order(Key(Article.created_at, descending=True))
+COLUMNS = tuple(Article._meta.sorted_fields)
+OWN = Article.owner_id == Bind("me")
+# Nothing is in review, so only their own five are left; the planner does not know that.
+CALLERS: Mapping[str, tuple[pw.Expression, ...] | None] = {
+    "all": None,
+    "published or own": (Article.status == "published", OWN),
+    "five rows": (Article.status == "in_review", OWN),
+}
+OFFSET = "OFFSET"
+# Medians of one database, in microseconds: (caller, way) → depth → cost.
+Costs = dict[tuple[str, str], dict[int, float]]
+
+
+@dataclass(frozen=True)
+class World:
+    """Who is who in the filled database, and the position before each depth from either side."""
+
+    tenant: str
+    users: Mapping[str, str]
+    positions: Mapping[tuple[str, int], Position | None]
+
+
+def main() -> None:
+    options = _options()
+    measured: dict[str, Costs] = {}
+    with tempfile.TemporaryDirectory(prefix="gatepost-bench-") as directory:
+        for url in _databases(options.postgres, Path(directory)):
+            with closing(open_database(url, pool_size=1, synchronous="normal", statement_timeout=600)) as database:
+                measured[database.dialect] = run(database, options.rows, options.seconds)
+    for dialect, costs in measured.items():
+        print(f"\n{dialect}, {options.rows:,} rows, microseconds a page\n\n{table(costs)}")
+    if options.plot:
+        options.plot.write_text(picture(measured), encoding="utf-8")
+        print(f"\n{options.plot} written")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.pages", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=1_000_000, help="how many articles there are (1000000)")
+    parser.add_argument("--seconds", type=float, default=5, help="how long each caller's pages are read (5)")
+    parser.add_argument("--postgres", metavar="URL", default=os.environ.get("GATEPOST_BENCH_POSTGRES"),
+                        help="an empty database of yours; without it, a server is started for the run")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="also draw a picture (SVG)")
+    return parser.parse_args()
+
+
+def _databases(postgres: str | None, directory: Path) -> Iterator[str]:
+    """The URLs of an empty database of each kind; Postgres is left out, loudly, where there is none."""
+    yield f"sqlite:///{directory / 'pages.db'}"
+    if postgres:
+        yield postgres
+        return
+    from tests.databases import find_programs, running_server
+
+    if find_programs() is None:
+        print("*** NOT MEASURED ON POSTGRES: no initdb and postgres on this machine ***", file=sys.stderr)
+        return
+    with running_server() as server:
+        server.execute("CREATE DATABASE pages")
+        yield server.url("pages")
+
+
+def run(database: Database, rows: int, seconds: float) -> Costs:
+    """Fill the empty `database` and measure its pages."""
+    migrate.upgrade(database)
+    with database.connected():
+        started = perf_counter()
+        world = fill(database, rows)
+        print(f"{database.dialect}: filled in {perf_counter() - started:.0f} s", file=sys.stderr)
+        costs: Costs = {}
+        for caller in CALLERS:
+            for (way, depth), cost in medians(dict(pages(database, world, caller)), seconds).items():
+                costs.setdefault((caller, way), {})[depth] = cost
+    return costs
+
+
+def fill(database: Database, rows: int) -> World:
+    """A tenant with `rows` articles, three to a second: a tenth by one author, five by a reader."""
+    def people() -> tuple[str, dict[str, str]]:
+        tenant = Tenant.add("pages").id
+        return tenant, {name: Rows(User, tenant).insert(
+            User(name=name, email=f"{number}@example.org", password_hash="")).id for number, name in enumerate(CALLERS)}
+
+    tenant, users = database.transact(people)
+    chance, few = random.Random(5), {rows * part // 6 for part in range(1, 6)}
+
+    def articles() -> Iterator[tuple[object, ...]]:
+        for number in range(rows):
+            time = later(number // 3, START) if number % 3 == 0 else time  # noqa: F821 - of the row before
+            owner = users["five rows"] if number in few else (
+                users["published or own"] if chance.random() < 0.1 else users["all"])
+            status = "draft" if number in few or chance.random() < 0.1 else "published"
+            row = {"id": new_id(), "tenant_id": tenant, "owner_id": owner, "version": 1, "created_at": time,
+                   "updated_at": time, "title": f"Title {chance.randrange(rows)}", "slug": f"slug-{number}",
+                   "body": "A short text about nothing in particular. " * 5, "language": "en", "status": status,
+                   "published_at": None if status == "draft" else time}
+            yield tuple(row.get(column.name) for column in COLUMNS)
+
+    load(database, articles())
+    edges = {"forward": NEWEST_FIRST, "backward": order(Key(Article.created_at))}
+    return World(tenant, users, {
+        (way, depth): _position(tenant, edge, depth)
+        for way, edge in edges.items() for depth in (min(depth, rows - SIZE) for depth in DEPTHS)})
+
+
+def load(database: Database, articles: Iterator[tuple[object, ...]]) -> None:
+    """Store many rows by the quickest way there is."""
+    names = ", ".join(f'"{column.column_name}"' for column in COLUMNS)
+    connection = database.connection()
+    if database.dialect == "postgres":
+        with connection.transaction(), connection.cursor().copy(f"COPY articles ({names}) FROM STDIN") as copy:
+            for row in articles:
+                copy.write_row(row)
+        database.execute_sql("VACUUM ANALYZE articles")
+        return
+    marks = ", ".join("?" * len(COLUMNS))
+    database.transact(lambda: connection.executemany(f"INSERT INTO articles ({names}) VALUES ({marks})", articles))
+    database.execute_sql("ANALYZE")
+
+
+def _position(tenant: str, edge: Order, depth: int) -> Position | None:
+    """The row before the one at `depth`, so that a page begins there."""
+    if depth == 1:
+        return None
+    ordering = [key.column.desc() if key.descending else key.column.asc() for key in edge.keys]
+    query = Article.select(*edge.columns).where(Article.tenant_id == tenant).order_by(*ordering)
+    # Not `get`: it would replace the offset with its own.
+    found: Position = next(iter(query.offset(depth - 2).limit(1).tuples()))
+    return found
+
+
+def pages(database: Database, world: World, caller: str) -> Iterator[tuple[tuple[str, int], Callable[[], Any]]]:
+    """What reads each page of one caller, by way and depth; OFFSET for the one who sees all."""
+    shape = Shape(Article, COLUMNS, NEWEST_FIRST, (Article.tenant_id == Bind("tenant"),), CALLERS[caller])
+    values = {"tenant": world.tenant, "me": world.users[caller]}
+    for (way, depth), position in world.positions.items():
+        yield (way, depth), lambda way=way, position=position: walk(
+            database, shape, values, size=SIZE, position=position, backward=way == "backward")
+    if shape.branches is None:
+        query = Article.select(*COLUMNS).where(Article.tenant_id == Bind("tenant")).order_by(
+            Article.created_at.desc(), Article.id.desc()).limit(SIZE + 1).offset(Bind("offset"))
+        raw = prepare(database, query)
+        for way, depth in world.positions:
+            if way == "forward":
+                yield (OFFSET, depth), lambda skipped=depth - 1: raw.run(database, {**values, "offset": skipped})
+
+
+def medians(reads: Mapping[tuple[str, int], Callable[[], object]], seconds: float,
+            ) -> dict[tuple[str, int], float]:
+    """The median microseconds of each read, all read in turn, so that what disturbs one disturbs them all."""
+    taken: dict[tuple[str, int], list[float]] = {key: [] for key in reads}
+    deadline = perf_counter() + seconds
+    while perf_counter() < deadline:
+        for key, read in reads.items():
+            # A slow read is not repeated for as long as the quick ones: it would leave them no time.
+            if sum(taken[key]) > seconds / len(reads) and len(taken[key]) >= 3:
+                continue
+            started = perf_counter()
+            read()
+            taken[key].append(perf_counter() - started)
+    return {key: statistics.median(times) * 1e6 for key, times in taken.items()}
+
+
+def table(costs: Costs) -> str:
+    """The costs of one database as a Markdown table, a line per depth, and how far they are from flat."""
+    depths = sorted(next(iter(costs.values())))
+    heads = [f"{caller} {way}" if way != OFFSET else way for caller, way in costs]
+    lines = [["row", *heads], ["---:"] * (len(heads) + 1)]
+    lines += [[f"{depth:,}", *(f"{line[depth]:,.0f}" for line in costs.values())] for depth in depths]
+    # Row 2 is the first that needs a cursor, whose comparison is a constant part of the cost from there on.
+    lines += [["dearest ÷ row 2", *(f"{max(line.values()) / line[2]:.2f}" for line in costs.values())]]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def picture(measured: Mapping[str, Costs]) -> str:
+    """All costs as one SVG, a panel per database."""
+    return draw("One page of 20 out of a million rows", "row at which the page begins", "microseconds", [
+        Panel(dialect, [Line(way if way == OFFSET else f"{caller}, {way}", sorted(line.items()), way == "backward")
+                        for (caller, way), line in costs.items()])
+        for dialect, costs in measured.items()])
+
+
+if __name__ == "__main__":
+    main()
