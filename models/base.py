@@ -226,21 +226,22 @@ class Rows(Generic[T]):
         names = row._dirty - {"id", "tenant_id", "version"}
         if not names:
             return row
-        before, names = row.version, names | {"version", "updated_at"}
-        row.version, row.updated_at = before + 1, now()
+        stamps = {"version": row.version + 1, "updated_at": row.updated_at if "updated_at" in names else now()}
+        names |= set(stamps)
 
         def query() -> pw.ModelUpdate:
-            same = (self.model.id == Bind("row")) & (self.model.version == Bind("before"))
+            same = (self.model.id == Bind(".row")) & (self.model.version == Bind(".before"))
             changes = {name: Bind(name) for name in sorted(names)}
-            return self.model.update(changes).where(self.model.tenant_id == Bind("tenant"), same)
+            return self.model.update(changes).where(self.model.tenant_id == Bind(".tenant"), same)
 
         fields = self.model._meta.fields
         statement = self._kept(frozenset(names), query)
-        values = {name: fields[name].db_value(row.__data__[name]) for name in names}
-        values |= {"tenant": self.tenant_id, "row": row.id, "before": before}
+        values = {name: field.db_value(row.__data__.get(name)) for name, field in fields.items()}
+        values |= {".tenant": self.tenant_id, ".row": row.id, ".before": row.version, **stamps}
         if current.rows_affected(current.execute_sql(statement.text, statement.bound(values))) == 0:
-            row.version = before
             raise Outdated(f"{self.model.__name__} {row.id}")
+        # Only now: work that failed may be repeated with the same row.
+        row.__data__ |= stamps
         row._dirty.clear()
         return row
 

@@ -175,9 +175,12 @@ class SqliteDatabase(Database, _PooledSqliteDatabase, _Apsw):  # type: ignore[mi
     def _is_closed(self, conn: Connection) -> bool:
         # A connection to a file that was moved or replaced would read and write what nobody sees any more.
         try:
-            return conn.file != _identity(self.database)
+            if conn.file == _identity(self.database):
+                return False
         except OSError:
-            return True
+            pass
+        conn.close()
+        return True
 
     def _can_reuse(self, conn: Connection) -> bool:
         try:

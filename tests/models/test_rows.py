@@ -75,6 +75,17 @@ def test_saving_an_unchanged_row_changes_nothing(tenant: str) -> None:
     assert rows.find(row.id).__data__ == row.__data__ and row.version == 1
 
 
+def test_a_save_that_failed_can_be_repeated(tenant: str) -> None:
+    rows = Rows(Article, tenant)
+    taken, row = rows.insert(article()), rows.insert(article())
+    row.slug = taken.slug
+    with pytest.raises(AlreadyExists):
+        rows.save(row)
+    row.slug = new_id()
+    rows.save(row)
+    assert (rows.find(row.id).slug, rows.find(row.id).version) == (row.slug, 2)
+
+
 def test_of_two_who_read_the_same_version_only_one_can_save_it(tenant: str) -> None:
     rows = Rows(Article, tenant)
     first = rows.find(rows.insert(article()).id)
