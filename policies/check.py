@@ -22,8 +22,9 @@ from .expression import columns as columns_of
 from .finding import Finding
 from .fold import Folder
 from .model import FILE, Model
+from .patterns import Patterns
 from .roles import Roles
-from .rules import Patterns, Rule
+from .rules import Rule
 from .vocabulary import Column, Resource, Vocabulary
 
 TEXT, OPTIONAL_TEXT, NUMBER = Column(str, False), Column(str, True), Column(int, False)
@@ -54,7 +55,7 @@ KINDS = {str: "a text", int: "a number", bool: "a truth value"}
 ORDERED = ("<", "<=", ">", ">=")
 
 
-def matchers(model: Model) -> list[Finding]:
+def matchers(model: Model, patterns: Patterns) -> list[Finding]:
     """A matcher must hold for no line whose role, permission or condition is another.
 
     Without this a forgotten bracket around `a || b` in one branch would open every door.
@@ -65,13 +66,13 @@ def matchers(model: Model) -> list[Finding]:
         (unbound, LOOSE_ROLE),
         ({"act": f"{NO_WORD}a", "rule.act": f"{NO_WORD}p"}, LOOSE_PERMISSION),
     )
-    folder = Folder(model.matcher, Roles(()))
+    folder = Folder(model.matcher, Roles(()), patterns)
     findings = [
         Finding(FILE, model.matcher_line, message)
         for known, message in cases
         if folder.fold(known) is not False
     ]
-    scopes = Folder(model.scope_matcher, Roles(()))
+    scopes = Folder(model.scope_matcher, Roles(()), patterns)
     for known in ({"scope": "s", "rule.scope": NO_WORD}, {"act": "a", "rule.act": NO_WORD}):
         if scopes.fold(known) is not False:
             findings.append(Finding(FILE, 0, "m2 must compare r2.scope with p2.scope and r2.act with p2.act"))
@@ -95,7 +96,7 @@ def conditions(
     model: Model, rules: Iterable[Rule], patterns: Patterns, vocabulary: Vocabulary
 ) -> list[Finding]:
     """Every rule's condition against the columns of every resource that its permission column reaches."""
-    folder = Folder(model.matcher, Roles(()))
+    folder = Folder(model.matcher, Roles(()), patterns)
     named = {
         attribute.name for atom in atoms(model.matcher) if not isinstance(atom, Call)
         for attribute in attributes(atom) if attribute.root == "rule"

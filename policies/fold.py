@@ -12,8 +12,6 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any as Anything
 
-from casbin.util import glob_match
-
 from .expression import (
     All,
     Any,
@@ -29,6 +27,7 @@ from .expression import (
     disjunction,
     negation,
 )  # fmt: skip
+from .patterns import Patterns
 from .roles import Roles
 
 Known = Mapping[str, str]
@@ -43,10 +42,10 @@ COMPARE: Mapping[str, Callable[[Anything, Anything], bool]] = {
 
 
 class Folder:
-    """Folds one matcher under one graph of roles."""
+    """Folds one matcher under one graph of roles and the permissions that patterns cover."""
 
-    def __init__(self, matcher: Expression, roles: Roles) -> None:
-        self._roles = roles
+    def __init__(self, matcher: Expression, roles: Roles, patterns: Patterns) -> None:
+        self._roles, self._patterns = roles, patterns
         self._parts = matcher.parts if isinstance(matcher, All) else (matcher,)
         self._needs: dict[int, tuple[str, ...]] = {}
         self._memory: dict[tuple[object, ...], Expression] = {}
@@ -108,7 +107,7 @@ class Folder:
             return Call(function, (first, second))
         if function == "g":
             return second in self._roles.closure(first)
-        return bool(glob_match(first, second))  # type: ignore[no-untyped-call]
+        return first in self._patterns.covered(second)
 
 
 def _need(attribute: Attribute, atom: Expression) -> str | None:

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from . import check, model
 from .finding import Finding, PolicyError
+from .patterns import Patterns
 from .policy import Policy
 from .roles import Roles
-from .rules import Patterns, Reader
+from .rules import Reader
 from .vocabulary import Vocabulary
 
 ROLES = "roles.csv"
@@ -57,7 +58,8 @@ def from_files(
     for name in (model.FILE, ROLES):
         if name not in files and not any(finding.file == name for finding in findings):
             findings.append(Finding(name, 0, "the file is missing"))
-    read = model.read(files[model.FILE], findings) if model.FILE in files else None
+    read, wrong = model.read(files[model.FILE]) if model.FILE in files else (None, ())
+    findings.extend(wrong)
     patterns = Patterns(vocabulary)
     reader = Reader(
         vocabulary.roles, patterns, read.conditions if read else None, _areas(files, vocabulary), findings
@@ -70,7 +72,7 @@ def from_files(
         findings.append(Finding("", 0, "the policy has no rules: nobody could do anything"))
     findings += Roles(lines.links).check()
     if read is not None:
-        findings += check.matchers(read)
+        findings += check.matchers(read, patterns)
         findings += check.conditions(read, lines.rules, patterns, vocabulary)
     if findings:
         raise PolicyError(findings)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from . import matcher
 from .expression import All, Any, Attribute, Comparison, Expression, atoms, conjunction, disjunction, text
@@ -56,9 +57,14 @@ class _Value:
     text: str
 
 
-def read(content: bytes, findings: list[Finding]) -> Model | None:
-    """Read model.conf; None, and at least one finding, when it cannot be used."""
-    before = len(findings)
+@lru_cache(maxsize=4)
+def read(content: bytes) -> tuple[Model | None, tuple[Finding, ...]]:
+    """Read model.conf: what it says, or None and the findings. Remembered, because edits are mostly to rules."""
+    findings: list[Finding] = []
+    return _read(content, findings), tuple(findings)
+
+
+def _read(content: bytes, findings: list[Finding]) -> Model | None:
     lines = decoded(FILE, content, findings)
     if not lines:
         return None
@@ -70,7 +76,7 @@ def read(content: bytes, findings: list[Finding]) -> Model | None:
                 findings.append(Finding(FILE, 0, f"[{section}] lacks `{name}`"))
             elif expected is not None and "".join(value.text.split()) != "".join(expected.split()):
                 findings.append(Finding(FILE, value.line, f"`{name}` must be `{expected}`"))
-    if len(findings) > before:
+    if findings:
         return None
     try:
         m, m2 = values["matchers", "m"], values["matchers", "m2"]

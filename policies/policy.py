@@ -12,10 +12,11 @@ from .expression import Expression
 from .finding import Finding
 from .fold import Folder
 from .model import Condition, Model
+from .patterns import Patterns
 from .plan import NEVER, Plan
 from .principal import Principal
 from .roles import Roles
-from .rules import Lines, Patterns, Rule, ScopeRule
+from .rules import Lines, Rule, ScopeRule
 from .standing import Standing
 from .trace import RuleTrace, traced
 from .vocabulary import Vocabulary
@@ -45,8 +46,8 @@ class Policy:
         self.roles = Roles(lines.links)
         self.conditions: Mapping[str, Condition] = model.conditions
         self.patterns = Patterns(vocabulary)
-        self._folder = Folder(model.matcher, self.roles)
-        self._scope_folder = Folder(model.scope_matcher, self.roles)
+        self._folder = Folder(model.matcher, self.roles, self.patterns)
+        self._scope_folder = Folder(model.scope_matcher, self.roles, self.patterns)
         self._persons = frozenset(
             name for name in (*(rule.sub for rule in self.rules), *self.roles.parents)
             if name not in vocabulary.roles

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from .finding import Finding
+from .patterns import Patterns
 from .roles import RoleLink
 from .text import decoded, meaningful
-from .vocabulary import Vocabulary
 
 COLUMNS = {
     "p": ("who", "permission", "when", "effect"),
@@ -54,26 +54,6 @@ class Lines:
     rules: list[Rule] = field(default_factory=list)
     scopes: list[ScopeRule] = field(default_factory=list)
     links: list[RoleLink] = field(default_factory=list)
-
-
-class Patterns:
-    """Which permissions a pattern of the permission column covers. Only `*` is special."""
-
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self._permissions = frozenset(vocabulary.by_permission)
-        self._known: dict[str, frozenset[str]] = {}
-
-    def covered(self, pattern: str) -> frozenset[str]:
-        """The permissions that a pattern covers; none when it is misspelt."""
-        known = self._known.get(pattern)
-        if known is None:
-            if "*" in pattern and not re.search(r"[^a-z0-9_.*]|\*\*", pattern):
-                expression = re.compile(".*".join(map(re.escape, pattern.split("*"))))
-                known = frozenset(filter(expression.fullmatch, self._permissions))
-            else:
-                known = frozenset((pattern,)) & self._permissions
-            self._known[pattern] = known
-        return known
 
 
 class Reader:

@@ -6,12 +6,15 @@ import itertools
 import random
 from collections import Counter
 
+import casbin.util
 import pytest
 
 import policies
 from policies import Policy
+from policies.loading import from_files
 from policies.oracle import Oracle, questions, sampled
-from tests.policies.generated import MODELS, policy
+from policies.patterns import Patterns
+from tests.policies.generated import MODELS, PATTERNS, policy
 from tests.policies.shipped_vocabulary import VOCABULARY
 
 POLICIES, QUESTIONS = 8, 70
@@ -57,3 +60,12 @@ def test_the_sample_at_load_finds_a_policy_that_answers_otherwise() -> None:
     found = sampled(other, seconds=5)
     assert found
     assert {finding.severity for finding in found} == {"error"}
+
+
+def test_patterns_cover_what_the_globs_of_casbin_cover() -> None:
+    patterns = Patterns(VOCABULARY)
+    permissions = sorted(VOCABULARY.by_permission)
+    tried = {*PATTERNS, "*", "*.*", "*.view", "*e", "a*", "*a*e*", ".*", "*.", "article.v*w", "article*"}
+    for pattern in sorted(tried):
+        globbed = {permission for permission in permissions if casbin.util.glob_match(permission, pattern)}
+        assert patterns.covered(pattern) == globbed, pattern

@@ -264,7 +264,7 @@ class Baseline:
             self.files["session.csv"] = FILES["session.csv"]
         self.policy = from_files(self.files, VOCABULARY)
         self.asked = [
-            question for _, question in itertools.islice(questions(self.policy, random.Random(3)), 400)
+            question for _, question in itertools.islice(questions(self.policy, random.Random(3)), 150)
         ]
         self.answers = [self.policy.decide(*question) for question in self.asked]
 
