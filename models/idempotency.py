@@ -53,3 +53,9 @@ def claim(tenant_id: str, wanted: IdempotencyKey) -> IdempotencyKey:
         IdempotencyKey.path == wanted.path, IdempotencyKey.key == wanted.key,
         IdempotencyKey.expires_at <= now())
     return rows.insert(wanted)
+
+
+def answer(tenant_id: str, claimed: IdempotencyKey, status: int, headers: str, body: bytes) -> None:
+    """Keep what the request was answered: HTTP status, headers as JSON, body."""
+    claimed.status, claimed.headers, claimed.body = status, headers, body
+    Rows(IdempotencyKey, tenant_id).save(claimed)

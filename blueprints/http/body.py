@@ -25,7 +25,7 @@ def read_json(request: Request, *, accepts: tuple[str, ...] = JSON, required: bo
     Raises `Problem`: `unsupported_media_type`, `body_too_large`, `malformed_json`, `invalid_body`,
     `invalid_field` (with the pointer of the offending string).
     """
-    raw = request.get_data(cache=False)
+    raw = request.get_data()
     if not raw and not required:
         return {}
     if request.mimetype not in accepts:

@@ -12,6 +12,7 @@ from marshmallow import Schema
 from .body import JSON
 
 if TYPE_CHECKING:
+    from models.idempotency import IdempotencyKey
     from policies import Principal
 
     from .access import Access
@@ -37,6 +38,7 @@ class Endpoint:
     judge_after the row is judged once more as the handler left it (PUT, PATCH)
     conditional takes `If-Match` (RFC 9110 section 13.1.1) against the loaded row's version
     summary     one line for the documentation
+    secret      its answer is a secret: never kept for a repeated request
     cost        units that a call takes from the caller's limit
     """
 
@@ -59,6 +61,7 @@ class Endpoint:
     restrict: Callable[[Call], None] | None = None
     judge_after: bool = False
     conditional: bool = False
+    secret: bool = False
     cost: int = 1
     summary: str = ""
 
@@ -80,6 +83,7 @@ class Call:
     result     what the handler returned: JSON-ready data, a Response, or None for 204
     headers    what the answer carries besides
     status     of the answer, when it is not an error
+    claim      the `Idempotency-Key` of this request, not yet stored
     response   set early by a stage that answers instead of the handler
     timings    seconds per stage
     """
@@ -98,6 +102,7 @@ class Call:
     result: Any = None
     headers: dict[str, str] = field(default_factory=dict)
     status: int = field(init=False)
+    claim: IdempotencyKey | None = None
     response: Response | None = None
     timings: dict[str, float] = field(default_factory=dict)
 

@@ -13,7 +13,7 @@ from flask import Response, request
 
 from models.base import is_id
 
-from . import audit, conditional, identity, limits, respond, validation, versions
+from . import audit, conditional, idempotency, identity, limits, respond, validation, versions
 from .access import Access
 from .body import read_json
 from .call import Call, Endpoint
@@ -67,6 +67,16 @@ def validate(call: Call) -> None:
             endpoint.body, sent, partial=endpoint.partial, fixed=endpoint.fixed)
 
 
+def replay(call: Call) -> None:
+    """Answers at once what the same `Idempotency-Key` was answered before (422 for another body)."""
+    idempotency.replay(call)
+
+
+def claim(call: Call) -> None:
+    """Takes the `Idempotency-Key` for this call; 409 when its first request takes too long."""
+    idempotency.claim(call)
+
+
 def load(call: Call) -> None:
     """404 when the row is absent, or the caller may not view it; the two are one answer."""
     if call.endpoint.load is not None:
@@ -103,8 +113,15 @@ def record(call: Call) -> None:
         audit.record(call)
 
 
-ARRIVAL: tuple[Stage, ...] = (limit_by_address, identify, choose_version, limit_by_principal, admit, validate)
-EFFECT: tuple[Stage, ...] = (load, judge, check_precondition, act, judge_after, record)
+def answer(call: Call) -> None:
+    """Turns the result into bytes and headers, and keeps them with the effect where a key asks for that."""
+    call.response = respond.respond(call)
+    idempotency.remember(call, call.response)
+
+
+ARRIVAL: tuple[Stage, ...] = (
+    limit_by_address, identify, choose_version, limit_by_principal, admit, validate, replay)
+EFFECT: tuple[Stage, ...] = (claim, load, judge, check_precondition, act, judge_after, record, answer)
 
 
 def run(services: Services, endpoint: Endpoint, path: dict[str, str]) -> Response:
@@ -112,20 +129,21 @@ def run(services: Services, endpoint: Endpoint, path: dict[str, str]) -> Respons
     call = Call(services, endpoint, request, path)
     with services.database.connected():
         _through(ARRIVAL, call)
-        if endpoint.writes:
-            services.database.transact(lambda: _effect(call))
-        else:
+        if call.response is None and endpoint.writes:
+            try:
+                services.database.transact(lambda: _effect(call))
+            except idempotency.Claimed:
+                idempotency.replay_twin(call)
+        elif call.response is None:
             _effect(call)
-        return respond.respond(call)
+        assert call.response is not None
+        return call.response
 
 
 def _effect(call: Call) -> None:
     # A transaction may run twice (40001, 40P01 on Postgres): nothing of the first try may remain.
     call.row = call.result = call.response = None
-    for stage in EFFECT:
-        _timed(stage, call)
-        if call.response is not None:
-            return
+    _through(EFFECT, call)
 
 
 def _judge(call: Call) -> None:

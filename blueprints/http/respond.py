@@ -13,7 +13,7 @@ from .call import Call
 
 def respond(call: Call) -> Response:
     """JSON-ready data becomes `application/json`, None becomes 204, a Response stays what it is."""
-    result = call.response if call.response is not None else call.result
+    result = call.result
     if isinstance(result, Response):
         response = result
     elif result is None:

@@ -8,7 +8,6 @@ from typing import Any
 from marshmallow import Schema, ValidationError
 from werkzeug.datastructures import MultiDict
 
-from .body import unstorable
 from .errors import Fault, Problem
 
 _MISSING = "Missing data for required field."

@@ -1,0 +1,103 @@
+"""`Idempotency-Key`: a request that is sent twice has its effect once, and both get the same answer.
+
+The claim of a key is the first row of the effect's own transaction, so a twin that runs at the same time waits on the
+database and then replays. Only what succeeded is kept: an answer without an effect may be tried again.
+"""
+
+from __future__ import annotations
+
+import re
+from hashlib import sha256
+
+import orjson
+from flask import Response
+
+from models import idempotency
+from models.base import later
+from models.errors import AlreadyExists, TimedOut
+from models.idempotency import IdempotencyKey
+
+from .call import Call
+from .errors import Fault, Problem
+
+KEPT = 24 * 60 * 60  # seconds
+_HEADER = "Idempotency-Key"
+_KEY = re.compile(r'"([\x21\x23-\x7e]{1,255})"|([\x21\x23-\x7e]{1,255})')
+_REPLAYED_HEADERS = ("Content-Type", "ETag", "Location", "Preference-Applied")
+
+
+class Claimed(Exception):
+    """Another request holds this key: undo what was begun, and replay its answer."""
+
+
+def replay(call: Call) -> None:
+    """Answer with what the same request was answered before, if it was.
+
+    Raises `Problem`: `idempotency_unsupported`, `invalid_header`, and `idempotency_mismatch` for a key that was used
+    for another body.
+    """
+    sent = call.request.headers.get(_HEADER)
+    if sent is None or call.request.method not in ("POST", "PATCH"):
+        return
+    if call.endpoint.secret or not call.endpoint.writes or call.principal.kind == "guest":
+        raise Problem("idempotency_unsupported", "Only writes of a logged-in caller can be repeated by key, and no "
+                                                 "request whose answer is a secret.")
+    match = _KEY.fullmatch(sent)
+    if match is None:
+        fault = Fault("invalid_header", "Send 1 to 255 visible characters, quoted or bare.", header=_HEADER)
+        raise Problem.of([fault], "invalid_header")
+    path = call.request.full_path.rstrip("?")
+    call.claim = IdempotencyKey(principal=call.principal.key, method=call.request.method, path=path,
+                                key=match[1] or match[2], fingerprint=sha256(call.request.get_data()).hexdigest(),
+                                expires_at=later(KEPT))
+    _answer_again(call, call.claim)
+
+
+def claim(call: Call) -> None:
+    """Take the key, first thing in the transaction. Raises `Claimed` when a twin was quicker."""
+    if call.claim is None:
+        return
+    try:
+        # A fresh row each time: a transaction may be tried twice.
+        idempotency.claim(call.tenant_id, IdempotencyKey(**call.claim.__data__))
+    except AlreadyExists:
+        raise Claimed from None
+    except TimedOut:
+        raise _in_progress() from None
+
+
+def remember(call: Call, response: Response) -> None:
+    """Keep the answer beside its effect, last thing in the transaction."""
+    if call.claim is None:
+        return
+    kept = idempotency.stored(call.tenant_id, call.claim.principal, call.claim.method, call.claim.path, call.claim.key)
+    headers = {name: response.headers[name] for name in _REPLAYED_HEADERS if name in response.headers}
+    idempotency.answer(call.tenant_id, kept, response.status_code, orjson.dumps(headers).decode(),
+                       response.get_data())
+
+
+def replay_twin(call: Call) -> None:
+    """Answer with what the twin was answered. Raises `Problem` when it is not there yet."""
+    if call.claim is not None:
+        _answer_again(call, call.claim)
+    if call.response is None:
+        raise _in_progress()
+
+
+def _answer_again(call: Call, wanted: IdempotencyKey) -> None:
+    kept = idempotency.stored(call.tenant_id, wanted.principal, wanted.method, wanted.path, wanted.key)
+    if kept is None:
+        return
+    if kept.fingerprint != wanted.fingerprint:
+        raise Problem("idempotency_mismatch", "This key was used for another body.")
+    if kept.status is None:
+        raise _in_progress()
+    headers = {**orjson.loads(kept.headers), "Cache-Control": "no-store", "Idempotency-Replayed": "true"}
+    call.response = Response(bytes(kept.body or b""), kept.status, headers)
+    if "Content-Type" not in headers:
+        del call.response.headers["Content-Type"]
+
+
+def _in_progress() -> Problem:
+    return Problem("idempotency_in_progress", "The first request with this key still runs.",
+                   headers={"Retry-After": "1"})
