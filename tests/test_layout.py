@@ -1,0 +1,89 @@
+"""The rules of the house: who imports whom, how long a file is, who reads the environment."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+LONGEST = 310
+ROOMS = ("blueprints", "models", "policies")
+FILES = sorted([*ROOT.glob("*.py"), *(file for room in ROOMS for file in (ROOT / room).rglob("*.py"))])
+# What each room may import of the project; `settings` is data, and everything outward may have it.
+ALLOWED = {
+    "app": {"app", "blueprints", "policies", "models", "settings"},
+    "settings": set(),
+    "blueprints": {"blueprints", "policies", "models", "settings"},
+    "models": {"models"},
+    "policies": {"policies"},
+}
+# Rules and rows know nothing of HTTP.
+OUTWARD = {"flask", "flask_smorest", "flask_jwt_extended", "werkzeug", "click", "waitress"}
+
+
+def room(path: Path) -> str:
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def imports(path: Path) -> Iterator[str]:
+    """The top-level name of everything that a file imports, wherever in the file it does."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield room(path) if node.level else node.module.partition(".")[0]
+
+
+def reads_environment(path: Path) -> bool:
+    """Whether it says `os.environ` or `os.getenv`; a WSGI environ is another thing."""
+    words = {"environ", "environb", "getenv"}
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Attribute) and node.attr in words:
+            if isinstance(node.value, ast.Name) and node.value.id == "os":
+                return True
+        elif isinstance(node, ast.ImportFrom) and node.module == "os" and {each.name for each in node.names} & words:
+            return True
+    return False
+
+
+def named(paths: list[Path]) -> list:
+    return [pytest.param(path, id=str(path.relative_to(ROOT))) for path in paths]
+
+
+def test_every_room_has_been_looked_into():
+    assert {room(path) for path in FILES} == set(ALLOWED)
+
+
+@pytest.mark.parametrize("path", named(FILES))
+def test_imports_run_from_app_to_blueprints_to_policies_and_models(path):
+    own = {name for name in imports(path) if name in ALLOWED}
+    assert own - ALLOWED[room(path)] == set()
+
+
+@pytest.mark.parametrize("path", named([path for path in FILES if room(path) in ("models", "policies")]))
+def test_rows_and_rules_do_not_know_the_world_outside(path):
+    assert set(imports(path)) & OUTWARD == set()
+
+
+def test_policies_use_peewee_only_to_write_and_show_sql():
+    users = {path.name for path in FILES if room(path) == "policies" and {"peewee", "playhouse"} & set(imports(path))}
+    assert users <= {"sql.py", "explain.py"}
+
+
+# postgres.py hands its own environment on to pg_dump, and reads nothing from it
+READERS = {ROOT / "settings.py", ROOT / "models" / "postgres.py"}
+
+
+@pytest.mark.parametrize("path", named([path for path in FILES if path not in READERS]))
+def test_only_settings_read_the_environment(path):
+    assert not reads_environment(path)
+
+
+@pytest.mark.parametrize("path", named(FILES))
+def test_a_file_is_one_idea_long_and_says_which(path):
+    text = path.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= LONGEST
+    assert ast.get_docstring(ast.parse(text)) or path.stat().st_size == 0
