@@ -1,0 +1,110 @@
+"""The built wheel: complete, and not disturbed by what lies in the folder where it is started."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import sysconfig
+import urllib.request
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.running import PASSWORD, ROOT
+
+SOURCES = ("app.py", "settings.py", "setup.cfg", "pyproject.toml", "README.md", "LICENSE")
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory) -> Path:
+    """Built from a copy of the sources, so that leftovers in the checkout cannot get into it."""
+    copy, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
+    rooms = [ROOT / room for room in ("blueprints", "models", "policies")]
+    subprocess.run(["cp", "-r", *rooms, *(ROOT / name for name in SOURCES), copy], check=True)
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", out, copy]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return next(out.glob("gatepost-*.whl"))
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory) -> Path:
+    """The `gatepost` script of a fresh environment that borrows this one's libraries, but not this checkout."""
+    folder = tmp_path_factory.mktemp("environment") / "venv"
+    venv.create(folder, symlinks=True, with_pip=False)
+    paths = {"base": str(folder), "platbase": str(folder)}
+    packages = Path(sysconfig.get_path("purelib", "posix_prefix", paths))
+    command = [sys.executable, "-m", "pip", "--python", folder / "bin" / "python", "install", "--quiet", "--no-deps"]
+    done = subprocess.run([*command, "--no-index", wheel], capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    # A plain path is appended after the wheel's own files, and its own .pth files are not followed.
+    (packages / "libraries.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
+    return folder / "bin" / "gatepost"
+
+
+def test_the_wheel_carries_what_is_read_at_run_time(wheel):
+    names = set(zipfile.ZipFile(wheel).namelist())
+    assert {
+        "app.py",
+        "settings.py",
+        "policies/model.conf",
+        "policies/articles.csv",
+        "policies/README.md",
+        "policies/tests.yaml",
+        "models/migrations/0001_accounts.py",
+        "blueprints/http/common_passwords.txt",
+        "blueprints/http/static/docs/index.html",
+        "blueprints/http/static/docs/rapidoc-min.js",
+    } <= names
+    assert any(name.endswith("/LICENSE") for name in names)
+
+
+def test_the_wheel_carries_every_file_of_the_packages_and_nothing_else(wheel):
+    names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    rooms = {
+        str(file.relative_to(ROOT))
+        for room in ("blueprints", "models", "policies")
+        for file in (ROOT / room).rglob("*")
+        if file.is_file() and "__pycache__" not in file.parts
+    }
+    assert names == rooms | {"app.py", "settings.py"}
+
+
+def test_it_starts_in_a_folder_that_has_a_decoy_of_every_package(installed, tmp_path):
+    for name in ("models", "policies", "blueprints"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("raise SystemExit('the wrong package')\n", encoding="utf-8")
+    for name in ("app", "settings"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('the wrong module')\n", encoding="utf-8")
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith(("GATEPOST_", "PYTHON"))
+    }
+
+    def gatepost(*arguments: str, **options) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([installed, *arguments], cwd=tmp_path, env=environment, text=True,
+                              capture_output=True, timeout=120, check=False, **options)  # fmt: skip
+
+    made = gatepost("init", "--admin-password-file", "-", input=PASSWORD)
+    assert made.returncode == 0, made.stderr
+    assert (tmp_path / "instance" / "policies" / "articles.csv").exists()
+    doctor = gatepost("doctor")
+    assert doctor.returncode == 0, doctor.stdout + doctor.stderr
+    server = subprocess.Popen([installed, "serve", "--port", "0"], cwd=tmp_path, env=environment, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
+    try:
+        line = server.stdout.readline()
+        url = re.search(r"http://\S+", line)
+        assert url, line + server.stderr.read()
+        with urllib.request.urlopen(f"{url.group()}/api/health", timeout=30) as answer:
+            assert json.load(answer)["status"] == "ok"
+        with urllib.request.urlopen(f"{url.group()}/docs", timeout=30) as answer:
+            assert b"rapi-doc" in answer.read()
+    finally:
+        server.send_signal(signal.SIGTERM)
+        server.communicate(timeout=60)
