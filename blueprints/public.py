@@ -63,6 +63,13 @@ def page(call: Call) -> Response:
     return _asset(call, "index.html")
 
 
+@routes.get("/docs/errors", public=_DOCS)
+def errors(call: Call) -> Response:
+    """Every error code and what it means."""
+    _refuse_when_off(call)
+    return docs.catalogue()
+
+
 @routes.get("/docs/<name>", public=_DOCS)
 def asset(call: Call) -> Response:
     """A file of the documentation page."""

@@ -7,6 +7,7 @@ other host.
 from __future__ import annotations
 
 from functools import lru_cache
+from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 PROBLEM_JSON = "application/problem+json"
 _ASSETS = files("blueprints.http").joinpath("static", "docs")
+_POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src data:"
 _TYPES = {".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8",
           ".js": "text/javascript; charset=utf-8", ".txt": "text/plain; charset=utf-8"}
 
@@ -120,6 +122,13 @@ def asset(name: str) -> Response:
     if "/" in name or suffix not in _TYPES or not found.is_file():
         raise Problem("not_found")
     response = Response(found.read_bytes(), content_type=_TYPES[suffix])
-    response.headers["Content-Security-Policy"] = (
-        "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src data:")
+    response.headers["Content-Security-Policy"] = _POLICY
     return response
+
+
+def catalogue() -> Response:
+    """Every error code with its status, as one page: what `type` in a problem document leads to."""
+    rows = "".join(f'<tr id="{code}"><td><code>{code}</code></td><td>{status}</td><td>{escape(title)}</td></tr>\n'
+                   for code, (status, title) in CATALOGUE.items())
+    return Response(_ASSETS.joinpath("errors.html").read_text("utf-8").replace("<!-- rows -->", rows),
+                    content_type=_TYPES[".html"], headers={"Content-Security-Policy": _POLICY})
