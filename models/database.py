@@ -11,6 +11,8 @@ import logging
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
+from random import uniform
+from time import sleep
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -73,6 +75,8 @@ class Database(pw.Database):
             return self._transact(work)
         except Contended:
             logger.info("transaction repeated after a serialisation failure")
+            # Whoever won must finish first, or both meet again.
+            sleep(uniform(0.02, 0.1))
             return self._transact(work)
 
     def attempt(self, work: Callable[[], T]) -> T:

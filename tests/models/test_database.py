@@ -133,7 +133,7 @@ def test_a_transaction_returns_what_its_work_returns(opened: Database) -> None:
 
 
 def test_a_statement_that_takes_too_long_is_stopped_and_the_connection_goes_on(database_url: str) -> None:
-    database = open_database(database_url, **{**OPTIONS, "statement_timeout": 0.1})
+    database = open_database(database_url, **{**OPTIONS, "statement_timeout": 0.5})
     with database.connected():
         with pytest.raises(TimedOut):
             database.query(FOREVER[database.dialect])
