@@ -87,6 +87,8 @@ class _Reader:
             self.findings.append(Finding(self.file, line, f"not YAML: {error.problem}"))
         except yaml.YAMLError as error:
             self.findings.append(Finding(self.file, 1, f"not YAML: {error}"))
+        except RecursionError:
+            self.findings.append(Finding(self.file, 1, "nested too deeply"))
         return None
 
     # Nodes

@@ -71,7 +71,7 @@ class Grant:
 
     @property
     def meaning(self) -> tuple[Alternatives, Alternatives]:
-        """What allows and what denies: equal for two grants that always answer alike, as far as texts can tell."""
+        """What allows and what denies: equal for grants that answer alike, as far as texts can tell."""
         return _alternatives(self.allows), _alternatives(self.denies)
 
     def covers(self, other: Grant) -> bool:

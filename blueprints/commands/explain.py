@@ -6,23 +6,23 @@ About a role it needs the policy files only; about a person or an object it asks
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
-from uuid import UUID
 
 import click
 
 from blueprints.commands import policy_files
 from blueprints.commands.context import load_settings
 from blueprints.commands.server import AppFactory, app_for
-from models.base import Rows
-from models.share import has_right
+from blueprints.http.access import Access
+from blueprints.http.identity import guest, principal_of
+from models.base import Rows, is_id
 from models.user import User
 from policies import Policy, Principal
-from policies.cases import RIGHTS, Environment
+from policies.cases import Environment
 from policies.explain import REFUSED, Explanation
 from policies.explain import explain as reasons
 from policies.policy import nobody
@@ -71,9 +71,9 @@ def explain(
         principal = find_principal(ground, who)
         if scopes:
             principal = replace(principal, scopes=frozenset(scopes), kind="service")
-        row = None if id is None else find_object(ground, permission, id, principal)
+        row = None if id is None else find_object(permission, id, principal)
         environment = _environment(permission, clock, ip)
-        shared = nobody if ground.services is None else shared_by_rows
+        shared = nobody if ground.services is None else Access(policy, principal, environment).shared
 
         def answer(asked: str) -> Explanation:
             return reasons(policy, principal, asked, row, environment, shared, who=who, name=id)
@@ -97,45 +97,32 @@ def find_principal(ground: Ground, who: str) -> Principal:
     """
     roles = ground.policy.vocabulary.roles
     if who in roles:
-        if who == "guest":
-            return Principal(None, "guest", "guest", _guest_tenant(ground), kind="guest")
-        return Principal("<id>", "user:<id>", who, _guest_tenant(ground), "<department>")
+        tenant = ground.services.guest_tenant if ground.services is not None else "<tenant>"
+        return guest(tenant) if who == "guest" else Principal("<id>", "user:<id>", who, tenant, "<department>")
     user = User.by_email(who) if ground.services is not None else None
     if user is None:
         raise click.ClickException(f"There is no such user or role. Roles: {', '.join(sorted(roles))}")
     if not user.active:
         click.echo(f"{who} is disabled: nobody can log in as {who} now.", err=True)
-    return Principal(user.id, f"user:{user.id}", user.role, user.tenant_id, user.department,
-                     groups=tuple(user.groups or ()))  # fmt: skip
+    return principal_of(user)
 
 
-def find_object(ground: Ground, permission: str, id: str, principal: Principal) -> dict[str, Any]:
+def find_object(permission: str, id: str, principal: Principal) -> dict[str, Any]:
     """The columns of the object, in the tenant of `principal`.
 
     Raises ClickException when the resource has no table, or the tenant no such row.
     """
     resource = permission.partition(".")[0]
-    collections = ground.services.collections.values() if ground.services is not None else ()
+    collections = policy_files.registry().collections.values()
     model = next((one.model for one in collections if one.resource == resource), None)
     if model is None:
         raise click.ClickException(f"{resource} is no collection; ask without an id.")
-    try:
-        row = Rows(model, principal.tenant_id).find(str(UUID(id)))
-    except ValueError:
-        raise click.ClickException(f"{id!r} is no id.") from None
+    if not is_id(id):
+        raise click.ClickException(f"{id!r} is no id.")
+    row = Rows(model, principal.tenant_id).find(id)
     if row is None:
         raise click.ClickException(f"There is no {resource} {id} in that tenant: anybody is answered 404.")
     return {field.name: getattr(row, field.name) for field in model._meta.sorted_fields}
-
-
-def shared_by_rows(principal: Principal, row: Mapping[str, Any], permission: str) -> bool:
-    """Whether a stored share gives `permission` on the row."""
-    if principal.kind == "guest":
-        return False
-    resource, _, verb = permission.partition(".")
-    grantees = [principal.key, f"role:{principal.role}", *(f"group:{name}" for name in principal.groups)]
-    rights = [right for right, verbs in RIGHTS.items() if verb in verbs]
-    return has_right(principal.tenant_id, resource, row["id"], grantees, rights)
 
 
 @contextmanager
@@ -149,10 +136,6 @@ def _ground(create_app: AppFactory, needs_rows: bool) -> Iterator[Ground]:
             yield Ground(services.policy.current, services)
     finally:
         services.database.close_all()
-
-
-def _guest_tenant(ground: Ground) -> str:
-    return ground.services.guest_tenant if ground.services is not None else "<tenant>"
 
 
 def _environment(permission: str, clock: datetime | None, ip: str | None) -> Environment:

@@ -61,16 +61,18 @@ def check(directory: Path | None, as_json: bool) -> None:
     Example: gatepost policy check /tmp/trial
     """
     folder = policy_files.folder(directory)
-    words, plugins = policy_files.vocabulary(), policy_files.plugins()
+    installed = policy_files.registry()
     version, findings, summary = None, list[Finding](), ""
     try:
-        found = load(folder, words, plugins=plugins, required=policy_files.shipped())
+        found = load(folder, installed.vocabulary, plugins=installed.plugin_policies,
+                     required=installed.required_policies)
     except PolicyError as error:
         findings = error.findings
     else:
         version = found.version
         findings = list(found.warnings)
-        summary = f"{len(found.rules)} rules, {len(found.scopes)} scope lines, version {version}"
+        counted = [(len(found.rules), "rule"), (len(found.scopes), "scope line"), (len(findings), "warning")]
+        summary = ", ".join([*(_counted(*one) for one in counted), f"version {version}"])
         if (folder / CASES).exists():
             findings += failures(found, folder / CASES)
     _finish(findings, {"policy_version": version}, as_json, summary)
@@ -120,8 +122,9 @@ def test(directory: Path | None, coverage: bool, as_json: bool) -> None:
     suite = _suite(folder / CASES, found)
     report = run(found, suite)
     missed = uncovered(found, suite) if coverage else []
-    summary = f"{report.cases} cases, {report.asked} questions, {len(report.failures)} wrong answers"
-    summary += f", {len(missed)} lines without a case" if coverage else ""
+    counted = [(report.cases, "case"), (report.asked, "question"), (len(report.failures), "wrong answer")]
+    summary = ", ".join(_counted(*one) for one in counted)
+    summary += f", {_counted(len(missed), 'line')} without a case" if coverage else ""
     facts = {"cases": report.cases, "questions": report.asked, "policy_version": found.version}
     _finish([*report.failures, *missed], facts, as_json, summary, failing=("error", "warning"))
 
@@ -146,7 +149,7 @@ def diff(old: str, new: str | None, as_json: bool) -> None:
         _print_json({"old": before.version, "new": after.version, "changes": listed})
     else:
         click.echo("\n".join(map(str, found)) or "No difference in what anybody may do.")
-    sys.exit(bool(found))
+    sys.exit(int(bool(found)))
 
 
 @policy.command()
@@ -161,7 +164,7 @@ def export(directory: Path | None, target: Path | None, as_json: bool) -> None:
     Example: gatepost policy export --to /tmp/casbin
     """
     try:
-        found = exported(policy_files.folder(directory), policy_files.plugins())
+        found = exported(policy_files.folder(directory), policy_files.registry().plugin_policies)
     except (OSError, UnicodeDecodeError) as error:
         raise click.ClickException(str(error)) from None
     if target is not None:
@@ -184,7 +187,7 @@ def adopt(name: str) -> None:
     Example: gatepost policy adopt articles
     """
     folder = policy_files.folder()
-    sources = {**policy_files.plugins(), **policy_files.shipped()}
+    sources = {**policy_files.registry().plugin_policies, **policy_files.shipped()}
     source = sources.get(name) or sources.get(f"{name}.csv")
     if source is None:
         raise click.ClickException(f"No file {name!r} is shipped. There are: {', '.join(sorted(sources))}")
@@ -223,11 +226,15 @@ def _finish(
     else:
         for finding in found:
             click.echo(str(finding))
-        errors = sum(finding.severity == "error" for finding in found)
-        counted = "1 error" if errors == 1 else f"{errors} errors" if errors else "Findings"
-        verdict = counted if failed else "Fine"
-        click.echo(f"{verdict}: {summary}." if summary else f"{verdict}.")
-    sys.exit(failed)
+        if summary:
+            click.echo(f"{'Findings' if failed else 'Fine'}: {summary}.")
+        else:
+            click.echo(f"{_counted(sum(one.severity == 'error' for one in found), 'error')}.")
+    sys.exit(int(failed))
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _print_json(data: Any) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from blueprints.commands.context import load_settings, show_path
-from policies import SHIPPED, Policy, PolicyError, Vocabulary, load
+from policies import SHIPPED, Policy, PolicyError, load
+
+if TYPE_CHECKING:
+    from blueprints.http.registry import Registry
 
 SHIPPED_WORD = "shipped"
 
@@ -27,21 +31,18 @@ def named(word: str) -> Path:
     return SHIPPED if word == SHIPPED_WORD else folder(Path(word))
 
 
-def vocabulary() -> Vocabulary:
-    """The words of the installed collections. Imported late: other commands must run when a plugin cannot."""
+@cache
+def registry() -> Registry:
+    """The installed collections: the words that rules may use, and the rules that plugins ship."""
+    # Imported late: a plugin that cannot be imported must not stop the commands that do without.
     try:
-        from blueprints import vocabulary as words
+        from blueprints.http.registry import PluginError, discover
     except ImportError as error:
-        raise click.ClickException(f"The collections cannot be read: {error}") from error
-    return words()
-
-
-def plugins() -> Mapping[str, Path]:
-    """The rules that plugins ship, by file name."""
-    import blueprints
-
-    rules: Callable[[], Mapping[str, Path]] = getattr(blueprints, "plugin_rules", dict)
-    return rules()
+        raise click.ClickException(f"The collections cannot be imported: {error}") from error
+    try:
+        return discover()
+    except PluginError as error:
+        raise click.ClickException(str(error)) from error
 
 
 def shipped() -> dict[str, Path]:
@@ -52,6 +53,6 @@ def shipped() -> dict[str, Path]:
 def policy_in(place: Path) -> Policy:
     """The policy of a folder. Raises ClickException with every finding when it cannot be used."""
     try:
-        return load(place, vocabulary(), plugins=plugins())
+        return load(place, registry().vocabulary, plugins=registry().plugin_policies)
     except PolicyError as error:
         raise click.ClickException(f"{show_path(place)} cannot be used:\n{error}") from None

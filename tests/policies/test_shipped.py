@@ -1,4 +1,4 @@
-"""The shipped rules are those of the contract (API, section 4): for every role what is granted, and nothing more."""
+"""The shipped rules are those of the contract (API, section 4): what each role is granted, and nothing more."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ GRANTED = {
     "guest": """session.create, user.register, contact.create, health.view; article.view, page.view published;
         product.view active; comment.view approved; category.view""",
     "user": """profile.*; user.update own; token.* own;
-        article.create, article.view, article.submit, article.share own; article.update, article.delete own_draft;
+        article.create, article.view, article.submit, article.share own;
+        article.update, article.delete own_draft;
         comment.create, comment.view, comment.delete own; comment.update own_pending;
         order.create, order.view, order.update, order.cancel own;
         article.view, article.share, product.view, product.share, order.view, order.share shared;

@@ -1,0 +1,214 @@
+"""The administrator's guide keeps its word: each recipe, as it stands there, does what it says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from policies import SHIPPED, PolicyError, load
+from policies.casefile import read
+from policies.cases import run, uncovered
+from policies.finding import Finding
+from tests.policies.editing import add_line, remove_line, replace, shipped_copy
+from tests.policies.shipped_vocabulary import VOCABULARY
+
+GUIDE = (SHIPPED / "README.md").read_text()
+EDIT = re.compile(
+    r"(?P<verb>Add|Remove)(?: to the matcher of| to| from) `(?P<file>[^`]+)`[^\n]*:\n\n```\n(?P<lines>.*?)```",
+    re.DOTALL,
+)
+WANTED = [
+    "Open an endpoint",
+    "Close registration",
+    "One person's exception",
+    "Office hours",
+    "Only from the intranet",
+    "Same department",
+    "A new condition",
+    "A read-only support role",
+    "A scoped integration",
+]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    name: str
+    text: str
+
+    def apply(self, directory: Path) -> int:
+        """Do what the recipe says to a copy of the shipped files; the number of lines edited."""
+        edited = 0
+        for edit in EDIT.finditer(self.text):
+            change = add_line if edit["verb"] == "Add" else remove_line
+            for line in edit["lines"].splitlines():
+                change(directory / edit["file"], line)
+                edited += 1
+        return edited
+
+    @property
+    def cases(self) -> str:
+        found = re.findall(r"```yaml\n(.*?)```", self.text, re.DOTALL)
+        assert len(found) == 1
+        return str(found[0])
+
+
+def _section(title: str) -> str:
+    return GUIDE.split(f"\n## {title}\n")[1].split("\n## ")[0]
+
+
+RECIPES = [
+    Recipe(*part.split("\n", 1)) for part in _section("Recipes").split("\n### ")[1:]
+]
+
+
+def test_the_guide_has_the_recipes_that_administrators_ask_for() -> None:
+    assert [recipe.name for recipe in RECIPES] == WANTED
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
+def test_a_recipe_has_the_effect_that_its_cases_prove(recipe: Recipe, tmp_path: Path) -> None:
+    directory = shipped_copy(tmp_path / "policies")
+    suite = read(recipe.cases, "recipe", VOCABULARY)
+    assert run(load(directory, VOCABULARY), suite).failures, "the cases pass without the recipe: they prove nothing"
+    assert recipe.apply(directory) > 0
+    changed = load(directory, VOCABULARY)
+    assert run(changed, suite).failures == []
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
+def test_the_cases_of_a_recipe_reach_every_line_that_it_adds(recipe: Recipe, tmp_path: Path) -> None:
+    directory = shipped_copy(tmp_path / "policies")
+    before = load(directory, VOCABULARY)
+    recipe.apply(directory)
+    after = load(directory, VOCABULARY)
+    added = {(rule.sub, rule.act, rule.when, rule.eft) for rule in after.rules} - {
+        (rule.sub, rule.act, rule.when, rule.eft) for rule in before.rules
+    }
+    suite = read(recipe.cases, "recipe", VOCABULARY)
+    missed = {(finding.file, finding.line) for finding in uncovered(after, suite)}
+    assert not [rule for rule in after.rules
+                if (rule.sub, rule.act, rule.when, rule.eft) in added and (rule.file, rule.line) in missed]  # fmt: skip
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
+def test_a_recipe_leaves_files_without_a_warning_beyond_its_purpose(recipe: Recipe, tmp_path: Path) -> None:
+    directory = shipped_copy(tmp_path / "policies")
+    recipe.apply(directory)
+    expected = {
+        "Same department": ["no index of order serves lists by department"],
+        "Only from the intranet": ["this denies nothing while r.env.ip is missing"] * 2,
+    }
+    warnings = [finding.message for finding in load(directory, VOCABULARY).warnings]
+    wanted = expected.get(recipe.name, [])
+    assert len(warnings) == len(wanted)
+    assert all(phrase in message for phrase, message in zip(wanted, warnings, strict=True))
+
+
+# What the guide says of findings: each phrase, and an edit that brings it about.
+
+Edit = Callable[[Path], None]
+
+
+def _append(file: str, line: str) -> Edit:
+    return lambda directory: add_line(directory / file, line)
+
+
+def _change(file: str, old: str, new: str) -> Edit:
+    return lambda directory: replace(directory / file, old, new)
+
+
+def _write(file: str, prefix: bytes) -> Edit:
+    return lambda directory: _bytes(directory / file, lambda content: prefix + content)
+
+
+def _bytes(file: Path, change: Callable[[bytes], bytes]) -> None:
+    file.write_bytes(change(file.read_bytes()))
+
+
+def _empty(directory: Path) -> None:
+    for file in directory.glob("*.csv"):
+        if file.name != "roles.csv":
+            file.unlink()
+
+
+def _contradict(directory: Path) -> None:
+    branch = "    p.when == 'odd' && r.obj.status == 'a' && r.obj.status == 'b' || \\"
+    add_line(directory / "model.conf", branch)
+    add_line(directory / "pages.csv", "p, user, page.view, odd, allow")
+
+
+CONTACT = "p, support, contact.delete, always, allow"
+PROVOKED: dict[str, Edit] = {
+    "the last line must be the comment": _change("contact.csv", "\n# end", ""),
+    "takes 4 columns": _append("contact.csv", "p, user, contact.view, allow"),
+    "a line begins with p, p2 or g": _append("contact.csv", "q, user, contact.view, always, allow"),
+    "is neither a role nor user:": _append("contact.csv", "p, usr, contact.view, always, allow"),
+    "is no permission, and no pattern of any": _append("contact.csv", "p, user, contact.veiw, always, allow"),
+    "is no condition": _append("contact.csv", "p, user, contact.view, allways, allow"),
+    "is no effect": _append("contact.csv", "p, user, contact.view, always, dney"),
+    "is no scope": _append("contact.csv", "p2, reed:articles, article.view"),
+    "quotes become part of the value": _append("contact.csv", 'p, user, "contact.view", always, allow'),
+    "write comments on lines of their own": _append("contact.csv", f"{CONTACT} # yes"),
+    "the roles inherit in a circle": _append("roles.csv", "g, user, editor"),
+    "begins with a byte order mark": _write("contact.csv", b"\xef\xbb\xbf"),
+    "is not UTF-8": _write("contact.csv", b"# \xff\n"),
+    "has no column": _append("admin.csv", "p, user, stats.view, own, allow"),
+    "are of different types": _append("model.conf", "    p.when == 'odd' && r.env.hour == r.sub.role || \\"),
+    "has no order": _append("model.conf", "    p.when == 'odd' && r.sub.role > 'm' || \\"),
+    "`!` over the object": _append("model.conf", "    p.when == 'odd' && !(r.obj.status == 'draft') || \\"),
+    "this is not an expression": _append("model.conf", "    p.when == 'odd' && (r.env.hour > 8 || \\"),
+    "is no function of a matcher": _append("model.conf", "    p.when == 'odd' && keyMatch(r.act, p.act) || \\"),
+    "part of the matcher holds whatever": _append("model.conf", "    p.when == 'odd' || r.env.hour > 8 || \\"),
+    "must be `some(where": _change("model.conf", " && !some(where (p.eft == deny))", ""),
+    "the file is missing": lambda directory: (directory / "roles.csv").unlink(),
+    "the policy has no rules": _empty,
+    "the same as": _append("contact.csv", CONTACT),
+    "already settles this": _append("contact.csv", "p, editor, contact.create, office_hours, allow"),
+    "nobody can ever meet": _contradict,
+    "every role inherits guest": _append("contact.csv", "p, guest, contact.view, office_hours, deny"),
+    "this denies nothing on": _append("orders.csv", "p, user, order.view, same_department, deny"),
+    "no index of": _append("orders.csv", "p, support, order.view, same_department, allow"),
+}
+
+
+def _explained() -> list[tuple[str, str]]:
+    """Each row of the two tables of findings: the phrase, and the severity of its table."""
+    rows, severity = [], ""
+    for line in _section("What the findings mean").splitlines():
+        if line.startswith("| A"):
+            severity = "error" if "error" in line else "warning"
+        elif line.startswith("| ") and severity:
+            rows.append((line.split(" | ")[0].removeprefix("| "), severity))
+    return rows
+
+
+@pytest.mark.parametrize(("phrase", "severity"), _explained(), ids=lambda value: value[:40])
+def test_a_finding_that_the_guide_explains_is_reported_in_these_words(
+    phrase: str, severity: str, tmp_path: Path
+) -> None:
+    provoke = next(edit for known, edit in PROVOKED.items() if phrase.startswith(known))
+    directory = shipped_copy(tmp_path / "policies")
+    provoke(directory)
+    found = _findings(directory)
+    matching = [finding for finding in found if phrase.split("`# end`")[0].split("<id>")[0] in finding.message]
+    assert matching, [finding.message for finding in found]
+    assert {finding.severity for finding in matching} == {severity}
+    assert all(finding.file for finding in matching) or phrase == "the policy has no rules"
+
+
+def _findings(directory: Path) -> list[Finding]:
+    try:
+        return load(directory, VOCABULARY).warnings
+    except PolicyError as error:
+        return error.findings
+
+
+def test_every_command_that_the_guide_names_exists() -> None:
+    from blueprints.commands.policy import policy
+
+    named = set(re.findall(r"gatepost policy ([a-z]+)", GUIDE))
+    assert named == set(policy.commands)
