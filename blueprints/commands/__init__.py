@@ -11,6 +11,7 @@ import click
 from blueprints.commands.accounts import tenant, user
 from blueprints.commands.data import demo
 from blueprints.commands.doctor import doctor
+from blueprints.commands.policy import policy
 from blueprints.commands.server import init, migrate, openapi, serve, settings
 
-commands: list[click.Command] = [init, serve, demo, user, tenant, migrate, doctor, openapi, settings]
+commands: list[click.Command] = [init, serve, demo, user, tenant, policy, migrate, doctor, openapi, settings]

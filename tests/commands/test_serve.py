@@ -6,6 +6,7 @@ import http.client
 import signal
 import socket
 import threading
+from contextlib import closing
 from urllib.parse import urlsplit
 
 import pytest
@@ -41,7 +42,7 @@ def test_it_serves_health_and_stops_on_sigterm_with_success(instance):
         assert "Traceback" not in service.process.stderr.read()
 
 
-@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
 def test_a_stop_under_load_loses_no_request_that_was_begun(instance, stop):
     """Every write that the database holds was answered, and no answer is cut short."""
     with instance.served() as service:
@@ -50,23 +51,24 @@ def test_a_stop_under_load_loses_no_request_that_was_begun(instance, stop):
         where = urlsplit(service.url)
 
         def write(worker: int) -> None:
-            connection = http.client.HTTPConnection(where.hostname, where.port, timeout=30)
-            headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-            for number in range(100_000):
-                slug = f"{stop.name.lower()}-{worker}-{number}"
-                body = f'{{"title": "Load", "slug": "{slug}", "body": "text"}}'
+            with closing(http.client.HTTPConnection(where.hostname, where.port, timeout=30)) as connection:
                 try:
-                    connection.request("POST", "/api/articles", body, headers)
-                    answer = connection.getresponse()
-                    answer.read()
-                    answered.append((slug, answer.status))
+                    for number in range(100_000):
+                        create(connection, f"{stop.name.lower()}-{worker}-{number}")
                 except (http.client.RemoteDisconnected, ConnectionError):
-                    return  # refused before it was begun; the database tells whether that is so
+                    pass  # refused before it was begun; the database tells below whether that is so
                 except http.client.HTTPException as error:
                     broken.append(error)
-                    return
-                if len(answered) > 40:
-                    stopping.set()
+
+        def create(connection: http.client.HTTPConnection, slug: str) -> None:
+            headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+            body = f'{{"title": "Load", "slug": "{slug}", "body": "text"}}'
+            connection.request("POST", "/api/articles", body, headers)
+            answer = connection.getresponse()
+            answer.read()
+            answered.append((slug, answer.status))
+            if len(answered) > 40:
+                stopping.set()
 
         workers = [threading.Thread(target=write, args=(number,)) for number in range(6)]
         for worker in workers:
