@@ -32,6 +32,7 @@ class Endpoint:
     partial     PATCH: absent fields stay as they are
     fixed       fields of the body schema that this endpoint cannot change; sent, they must equal the stored ones
     answer      schema of the answer, for the documentation; the contract tests hold answers against it
+    prepare     does what takes long and needs no row, before any writer has to wait; may fill `prepared`
     load        finds or drafts the row that the permission is judged on, before the handler runs
     writes      runs in one write transaction together with its audit row
     restrict    refuses what no policy line can allow; asked whenever the row is judged
@@ -56,6 +57,7 @@ class Endpoint:
     fixed: tuple[str, ...] = ()
     answer: Schema | None = None
     status: int = 200
+    prepare: Callable[[Call], None] | None = None
     load: Callable[[Call], Any] | None = None
     writes: bool = False
     restrict: Callable[[Call], None] | None = None
@@ -79,6 +81,8 @@ class Call:
     path       the variables of the path, such as `id`
     query      the loaded query string
     body       the loaded body; `read_only` the read-only fields that were sent with it, unchecked
+    prepared   what `prepare` made ready for the handler
+    digest     of the body, where the body is not kept in memory
     row        what the permission is judged on: a record, or a dict of its columns
     result     what the handler returned: JSON-ready data, a Response, or None for 204
     headers    what the answer carries besides
@@ -98,6 +102,8 @@ class Call:
     query: Mapping[str, Any] = field(default_factory=dict)
     body: Mapping[str, Any] = field(default_factory=dict)
     read_only: Mapping[str, Any] = field(default_factory=dict)
+    prepared: Any = None
+    digest: str | None = None
     row: Any = None
     result: Any = None
     headers: dict[str, str] = field(default_factory=dict)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from models.share import withdraw
 
-from . import sharing
+from . import exporting, sharing
 from .action import Action
 from .body import MERGE_PATCH
 from .call import Call, Endpoint
@@ -95,6 +95,7 @@ class Collection(Readable):
                            handler=self._performing(found), answer=body,
                            summary=(found.method.__doc__ or "").strip(), **changing)
 
+        yield exporting.endpoint(self)
         yield from sharing.endpoints(self)
 
     # Finding the row of a request

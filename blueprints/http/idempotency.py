@@ -46,10 +46,9 @@ def replay(call: Call) -> None:
     if match is None:
         fault = Fault("invalid_header", "Send 1 to 255 visible characters, quoted or bare.", header=_HEADER)
         raise Problem.of([fault], "invalid_header")
-    path = call.request.full_path.rstrip("?")
+    path, digest = call.request.full_path.rstrip("?"), call.digest or sha256(call.request.get_data()).hexdigest()
     call.claim = IdempotencyKey(principal=call.principal.key, method=call.request.method, path=path,
-                                key=match[1] or match[2], fingerprint=sha256(call.request.get_data()).hexdigest(),
-                                expires_at=later(KEPT))
+                                key=match[1] or match[2], fingerprint=digest, expires_at=later(KEPT))
     _answer_again(call, call.claim)
 
 

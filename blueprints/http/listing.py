@@ -6,6 +6,7 @@ a repeated query builds no SQL. What the caller may not see is not found, not co
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -54,6 +55,23 @@ class Listing:
         if asked.offset is not None:
             return self._by_number(call, asked, shape, values)
         return self._by_cursor(call, asked, shape, values, start, question, snapshot)
+
+    def everything(self, call: Call, permission: str, size: int) -> Iterator[list[dict[str, Any]]]:
+        """All rows that the query selects and that `permission` is granted on besides viewing, `size` at a time."""
+        asked = self.query.interpret(call.query, default_size=size, max_size=size)
+        narrowing = call.access.narrow(self._collection.view, self._model)
+        also = call.access.narrow(permission, self._model)
+        if narrowing is None or also is None:
+            raise call.access.refusal(permission)
+        shape, values = self._shape(call, asked, narrowing, None, None if also.everything else also)
+        position = None
+        while True:
+            page = paging.walk(call.services.database, shape, values, size=size, position=position)
+            if page.rows:
+                yield self._items(call, asked, shape, page)
+            if not page.has_next:
+                return
+            position = page.last
 
     def envelope(self) -> Schema:
         """The schema of both envelopes, for the documentation."""
@@ -137,33 +155,31 @@ class Listing:
         return tuple(column for column in collection.columns if column.name in wanted)
 
     def _shape(self, call: Call, asked: ListRequest, narrowing: Narrowing, snapshot: str | None,
-               ) -> tuple[paging.Shape, dict[str, Any]]:
+               also: Narrowing | None = None) -> tuple[paging.Shape, dict[str, Any]]:
         values: dict[str, Any] = {**narrowing.values, "tenant": call.tenant_id, "snapshot": snapshot}
-        visible = self._guard(call, asked)
-        if visible is not None:
-            values |= visible.values
+        further = [one for one in (self._guard(call, asked), also) if one is not None]
+        for one in further:
+            values |= one.values
         filters = []
         for index, found in enumerate(asked.filters):
             expression, bound = condition(self._model._meta.fields[found.column], found, _FILTER[index])
             filters.append(expression)
             values |= bound
-        key = (narrowing.key, visible and visible.key, asked.sort, self._columns(asked), snapshot is not None,
+        key = (narrowing.key, *(one.key for one in further), asked.sort, self._columns(asked), snapshot is not None,
                tuple((found.column, found.operator, _arity(found)) for found in asked.filters))
         shape = self._shapes.get(key)
         if shape is None:
             if len(self._shapes) >= _SHAPES:
                 self._shapes.clear()
-            shape = self._shapes[key] = self._build(asked, narrowing, visible, filters, snapshot)
+            shape = self._shapes[key] = self._build(asked, narrowing, further, filters, snapshot)
         return shape, values
 
-    def _build(self, asked: ListRequest, narrowing: Narrowing, visible: Narrowing | None,
+    def _build(self, asked: ListRequest, narrowing: Narrowing, further: list[Narrowing],
                filters: list[pw.Expression], snapshot: str | None) -> paging.Shape:
         tenant = Rows(self._model, Bind("tenant"))
-        conditions = [tenant.mine, *filters]
+        conditions = [tenant.mine, *filters, *(one.expression() for one in further)]
         if snapshot is not None:
             conditions.append(self._model.created_at <= Bind("snapshot"))
-        if visible is not None:
-            conditions.append(visible.expression())
         return paging.Shape(self._model, self._columns(asked), self.query.orders[asked.sort], tuple(conditions),
                             narrowing.branches, narrowing.denies)
 

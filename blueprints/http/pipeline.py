@@ -67,6 +67,12 @@ def validate(call: Call) -> None:
             endpoint.body, sent, partial=endpoint.partial, fixed=endpoint.fixed)
 
 
+def prepare(call: Call) -> None:
+    """Does what takes long and needs no row, such as checking a password, before any writer has to wait."""
+    if call.endpoint.prepare is not None:
+        call.endpoint.prepare(call)
+
+
 def replay(call: Call) -> None:
     """Answers at once what the same `Idempotency-Key` was answered before (422 for another body)."""
     idempotency.replay(call)
@@ -120,13 +126,13 @@ def answer(call: Call) -> None:
 
 
 ARRIVAL: tuple[Stage, ...] = (
-    limit_by_address, identify, choose_version, limit_by_principal, admit, validate, replay)
+    limit_by_address, identify, choose_version, limit_by_principal, admit, validate, prepare, replay)
 EFFECT: tuple[Stage, ...] = (claim, load, judge, check_precondition, act, judge_after, record, answer)
 
 
 def run(services: Services, endpoint: Endpoint, path: dict[str, str]) -> Response:
     """Answer one request of one endpoint. Whatever refuses it is raised as a `Problem`."""
-    call = Call(services, endpoint, request, path)
+    call = Call(services, endpoint, request._get_current_object(), path)  # type: ignore[attr-defined]
     with services.database.connected():
         _through(ARRIVAL, call)
         if call.response is None and endpoint.writes:

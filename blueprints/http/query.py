@@ -108,21 +108,15 @@ class ListQuery(ItemQuery):
                        for declared in (*collection.sort, collection.default_sort)
                        for text in (declared, _reversed(declared))}
         super().__init__(collection)
-        self.schema = StrictSchema.from_dict(self._fields(), name=f"{type(collection).__name__}List")()
+        kind = type(collection).__name__
+        self.schema = StrictSchema.from_dict({**self._fields(), **_paging()}, name=f"{kind}List")()
+        self.selection = StrictSchema.from_dict(self._fields(), name=f"{kind}Selection")()
 
     def _fields(self) -> dict[str, Any]:
+        """Which rows, in which order, with which fields: what a list and an export have in common."""
         made = super()._fields()
         made["sort"] = fields.String(validate=validate.OneOf(sorted(self.orders)), metadata={
             "description": f"The order of the rows; `-` is descending. Default: {self._collection.default_sort}."})
-        made |= {name: _Number(validate=[validate.Range(min=1)], metadata={"description": "Rows on a page."})
-                 for name in _SIZES}
-        made |= {name: fields.String(metadata={"description": "An opaque cursor from an earlier page."})
-                 for name in _CURSORS}
-        made["page"] = _Number(metadata={"description": "Page number, from 1: answers the page envelope."},
-                               validate=[validate.Range(min=1)])
-        made["offset"] = _Number(metadata={"description": f"Rows to skip, at most {MAX_OFFSET}."},
-                                 validate=[validate.Range(min=0)])
-        made["snapshot"] = _Switch(metadata={"description": "Leave out rows created after the first page was read."})
         made |= {parameter: _operand(self._collection, name, operator)
                  for parameter, (name, operator) in self._filters.items()}
         return made
@@ -189,6 +183,21 @@ def condition(column: pw.Field, found: Filter, name: str) -> tuple[pw.Expression
             like = pw.NodeList((pw.fn.LOWER(column), pw.SQL("LIKE"), pw.fn.LOWER(Bind(name)), pw.SQL("ESCAPE '\\'")))
             return like, {name: f"%{escaped}%"}
     raise LookupError(found.operator)
+
+
+def _paging() -> dict[str, Any]:
+    """Which page of them."""
+    made: dict[str, Any] = {
+        name: _Number(validate=[validate.Range(min=1)], metadata={"description": "Rows on a page."})
+        for name in _SIZES}
+    made |= {name: fields.String(metadata={"description": "An opaque cursor from an earlier page."})
+             for name in _CURSORS}
+    made["page"] = _Number(metadata={"description": "Page number, from 1: answers the page envelope."},
+                           validate=[validate.Range(min=1)])
+    made["offset"] = _Number(metadata={"description": f"Rows to skip, at most {MAX_OFFSET}."},
+                             validate=[validate.Range(min=0)])
+    made["snapshot"] = _Switch(metadata={"description": "Leave out rows created after the first page was read."})
+    return made
 
 
 def _refuse_conflicts(loaded: Mapping[str, Any]) -> None:
