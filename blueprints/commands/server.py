@@ -71,7 +71,7 @@ def _report(settings: Settings, outcome: Outcome) -> None:
         return
     url = settings.url
     shown = outcome.password or "the one that you gave"
-    body = json.dumps({"email": outcome.email, "password": outcome.password or "…"})
+    body = json.dumps({"email": outcome.email, "password": outcome.password or "YOUR-PASSWORD"})
     click.echo(f"""
   API            {url}/api/articles
   Documentation  {url}/docs
