@@ -35,9 +35,7 @@ def files_of(size: int) -> tuple[dict[str, bytes], Vocabulary]:
     """A policy of `size` lines: as many resources as it takes, a tenth of the rules for single persons."""
     chance = random.Random(size)
     names = ["article", *(f"thing{number}" for number in range(size // 12))]
-    resources = {
-        name: Resource(name, frozenset(f"{name}.{action}" for action in ACTIONS), COLUMNS) for name in names
-    }
+    resources = {name: Resource(name, frozenset(f"{name}.{action}" for action in ACTIONS), COLUMNS) for name in names}
     lines = ["p, user, article.update, own_draft, allow", "p, user, article.view, published, allow"]
     while len(lines) < size:
         who = f"user:{ME[:-8]}{chance.randrange(10**8):08}" if chance.random() < 0.1 else chance.choice(ROLES[1:])

@@ -13,6 +13,7 @@ from .expression import (
     Comparison,
     Expression,
     Not,
+    Operand,
     Shared,
     atoms,
     attributes,
@@ -37,19 +38,17 @@ ENVIRONMENT: Mapping[str, Column] = {
     "device": TEXT, "method": TEXT, "request": TEXT,
 }  # fmt: skip
 NEGATED_OBJECT = "`!` over the object: a missing value would read as a match; write != instead"
-LOOSE_CONDITION = "part of the matcher holds whatever the condition is; put brackets around the branch: p.when == '…' && (…)"
-LOOSE_ROLE = "part of the matcher holds whoever asks; keep g(r.sub.role, p.sub) before every branch"
-LOOSE_PERMISSION = (
-    "part of the matcher holds whatever is asked; keep globMatch(r.act, p.act) before every branch"
+LOOSE_CONDITION = (
+    "part of the matcher holds whatever the condition is; put brackets around the branch: p.when == '…' && (…)"
 )
+LOOSE_ROLE = "part of the matcher holds whoever asks; keep g(r.sub.role, p.sub) before every branch"
+LOOSE_PERMISSION = "part of the matcher holds whatever is asked; keep globMatch(r.act, p.act) before every branch"
 # Values that no line can hold.
 NO_WORD = "\0"
 FORMATS = {
     "uuid": re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
     "date": re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])"),
-    "date-time": re.compile(
-        r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{6}Z"
-    ),
+    "date-time": re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{6}Z"),
 }
 KINDS = {str: "a text", int: "a number", bool: "a truth value"}
 ORDERED = ("<", "<=", ">", ">=")
@@ -68,19 +67,14 @@ def matchers(model: Model, patterns: Patterns) -> list[Finding]:
     )
     folder = Folder(model.matcher, Roles(()), patterns)
     findings = [
-        Finding(FILE, model.matcher_line, message)
-        for known, message in cases
-        if folder.fold(known) is not False
+        Finding(FILE, model.matcher_line, message) for known, message in cases if folder.fold(known) is not False
     ]
     scopes = Folder(model.scope_matcher, Roles(()), patterns)
     for known in ({"scope": "s", "rule.scope": NO_WORD}, {"act": "a", "rule.act": NO_WORD}):
         if scopes.fold(known) is not False:
             findings.append(Finding(FILE, 0, "m2 must compare r2.scope with p2.scope and r2.act with p2.act"))
             break
-    if not all(
-        isinstance(atom, Comparison | Call) and not _reads_request(atom)
-        for atom in atoms(model.scope_matcher)
-    ):
+    if not all(isinstance(atom, Comparison | Call) and not _reads_request(atom) for atom in atoms(model.scope_matcher)):
         findings.append(Finding(FILE, 0, "m2 knows r2.scope, r2.act, p2.scope and p2.act only"))
     for part in _negated(model.matcher):
         if reads_object(part):
@@ -92,9 +86,7 @@ def matchers(model: Model, patterns: Patterns) -> list[Finding]:
     return findings
 
 
-def conditions(
-    model: Model, rules: Iterable[Rule], patterns: Patterns, vocabulary: Vocabulary
-) -> list[Finding]:
+def conditions(model: Model, rules: Iterable[Rule], patterns: Patterns, vocabulary: Vocabulary) -> list[Finding]:
     """Every rule's condition against the columns of every resource that its permission column reaches."""
     folder = Folder(model.matcher, Roles(()), patterns)
     named = {
@@ -107,9 +99,7 @@ def conditions(
     for rule in rules:
         resources = reached.get(rule.act)
         if resources is None:
-            found = (
-                vocabulary.by_permission[permission] for permission in sorted(patterns.covered(rule.act))
-            )
+            found = (vocabulary.by_permission[permission] for permission in sorted(patterns.covered(rule.act)))
             resources = reached[rule.act] = tuple({resource.name: resource for resource in found}.values())
         for resource in resources:
             key = (resource.name, *(getattr(rule, field) for field in sorted(named)))
@@ -139,28 +129,40 @@ def _wrong_atom(atom: Expression, resource: Resource | None) -> str | None:
     """What is wrong with the types of an atom; columns are judged once their resource is known."""
     if not isinstance(atom, Comparison) or not isinstance(atom.left, Attribute):
         return None
-    left = _column(atom.left, resource)
-    if isinstance(left, str):
-        return left
-    if isinstance(atom.right, Attribute):
-        right = _column(atom.right, resource)
-        if isinstance(right, str):
-            return right
-        if left is None or right is None:
+    typed: list[tuple[Attribute, Column]] = []
+    for attribute in attributes(atom):
+        column = _column(attribute, resource)
+        if column is None:
             return None
-        if left.type is not right.type or (
-            None not in (left.format, right.format) and left.format != right.format
-        ):
+        if isinstance(column, str):
+            return column
+        typed.append((attribute, column))
+    left = typed[0][1]
+    if isinstance(atom.right, Attribute):
+        if not _alike(*typed[0], *typed[1]):
             return f"{atom.left} and {atom.right} are of different types"
-    elif left is None:
-        return None
-    elif type(atom.right) is not left.type or (
-        left.format in FORMATS and not FORMATS[left.format].fullmatch(str(atom.right))
-    ):
+    elif not _fits(atom.right, left):
         return f"{atom.left} is {_type(left)}; {atom.right!r} is not"
-    if atom.operator in ORDERED and left.type is not int and left.format not in ("date", "date-time"):
-        return f"{atom.left} is {_type(left)}, which has no order; only numbers and times do"
+    for attribute, column in typed if atom.operator in ORDERED else ():
+        if column.type is not int and column.format not in ("date", "date-time"):
+            return f"{attribute} is {_type(column)}, which has no order; only numbers and times do"
     return None
+
+
+def _fits(literal: Operand, column: Column) -> bool:
+    pattern = FORMATS.get(column.format or "")
+    return type(literal) is column.type and (pattern is None or bool(pattern.fullmatch(str(literal))))
+
+
+def _alike(one: Attribute, left: Column, other: Attribute, right: Column) -> bool:
+    """Whether two values compare in every database: a uuid with a uuid, a time with a time.
+
+    A column of the object that declares no format takes any value of its type.
+    """
+    if left.type is not right.type:
+        return False
+    objects = [column for attribute, column in ((one, left), (other, right)) if attribute.root == "obj"]
+    return left.format == right.format or (len(objects) == 1 and objects[0].format is None)
 
 
 def _column(attribute: Attribute, resource: Resource | None) -> Column | str | None:

@@ -115,9 +115,7 @@ def _comparison(comparison: Comparison) -> Test:
     if not isinstance(right, Attribute):
         return lambda s, o, e, x: (a := first(s, o, e)) is not None and compare(a, right)
     second = value_of(right)
-    return lambda s, o, e, x: (
-        (a := first(s, o, e)) is not None and (b := second(s, o, e)) is not None and compare(a, b)
-    )
+    return lambda s, o, e, x: (a := first(s, o, e)) is not None and (b := second(s, o, e)) is not None and compare(a, b)
 
 
 def _in_network(text: str) -> Test:

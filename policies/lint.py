@@ -23,9 +23,7 @@ def warnings(policy: Policy) -> list[Finding]:
     """Every warning about a policy, in the order of its files."""
     linter = _Linter(policy)
     found = [
-        Finding(rule.file, rule.line, message, "warning")
-        for rule in policy.rules
-        for message in linter.about(rule)
+        Finding(rule.file, rule.line, message, "warning") for rule in policy.rules for message in linter.about(rule)
     ]
     return sorted(set(found))
 
@@ -90,9 +88,7 @@ class _Linter:
         reached = list({resource.name: resource for resource in found}.values())
         if rule.eft == "deny":
             return reached
-        return [
-            resource for resource in reached if f"{resource.name}.view" in self._patterns.covered(rule.act)
-        ]
+        return [resource for resource in reached if f"{resource.name}.view" in self._patterns.covered(rule.act)]
 
 
 def _about_condition(rule: Rule, left: Expression, resource: Resource) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from .rules import Reader
 from .vocabulary import Vocabulary
 
 ROLES = "roles.csv"
+# A copy such as `articles copy.csv` would bring back the lines that were taken out of the original.
+FILE_NAME = re.compile(r"[a-z][a-z0-9_]*\.csv")
 
 
 def load(
@@ -43,6 +46,8 @@ def read_files(directory: Path, plugins: Mapping[str, Path], findings: list[Find
         findings.append(Finding(str(directory), 0, f"the directory cannot be read: {error.strerror}"))
     files = {}
     for name, place in sorted(places.items()):
+        if name != model.FILE and not FILE_NAME.fullmatch(name):
+            findings.append(Finding(name, 0, "is this a copy? A policy file has a name like articles.csv"))
         try:
             files[name] = place.read_bytes()
         except OSError as error:
@@ -50,9 +55,7 @@ def read_files(directory: Path, plugins: Mapping[str, Path], findings: list[Find
     return files
 
 
-def from_files(
-    files: Mapping[str, bytes], vocabulary: Vocabulary, findings: list[Finding] | None = None
-) -> Policy:
+def from_files(files: Mapping[str, bytes], vocabulary: Vocabulary, findings: list[Finding] | None = None) -> Policy:
     """The policy that these files are, by name. Raises PolicyError with all findings, also those given."""
     findings = [] if findings is None else findings
     for name in (model.FILE, ROLES):
@@ -61,9 +64,7 @@ def from_files(
     read, wrong = model.read(files[model.FILE]) if model.FILE in files else (None, ())
     findings.extend(wrong)
     patterns = Patterns(vocabulary)
-    reader = Reader(
-        vocabulary.roles, patterns, read.conditions if read else None, _areas(files, vocabulary), findings
-    )
+    reader = Reader(vocabulary.roles, patterns, read.conditions if read else None, _areas(files, vocabulary), findings)
     for name, content in sorted(files.items()):
         if name != model.FILE:
             reader.read(name, content)

@@ -23,9 +23,7 @@ OPERATORS: dict[type[ast.cmpop], str] = {
 }  # fmt: skip
 MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 LARGEST = 2**63 - 1
-NO_EXPRESSION = (
-    "this is not an expression; look at the brackets, the quotes and the `||` between the branches"
-)
+NO_EXPRESSION = "this is not an expression; look at the brackets, the quotes and the `||` between the branches"
 OPERANDS = "known are r.sub.…, r.obj.…, r.env.…, p.…, texts in quotes and whole numbers"
 
 _TOKEN = re.compile(
@@ -57,9 +55,7 @@ def parse(text: str, *, file: str, line: int, request: str = "r", rule: str = "p
 
 
 class _Reader:
-    def __init__(
-        self, text: str, file: str, line: int, request: str, rule: str, fields: tuple[str, ...]
-    ) -> None:
+    def __init__(self, text: str, file: str, line: int, request: str, rule: str, fields: tuple[str, ...]) -> None:
         self.file, self.line = file, line
         self.request, self.rule, self.fields = request, rule, fields
         self.findings: list[Finding] = []
@@ -123,15 +119,11 @@ class _Reader:
             case ast.Compare(ops=[operator], comparators=[right]) if type(operator) in OPERATORS:
                 return self._comparison(OPERATORS[type(operator)], node.left, right)
             case ast.Compare():
-                return self._refuse(
-                    node, f"`{self._source(node)}`: write one comparison at a time, joined by &&"
-                )
+                return self._refuse(node, f"`{self._source(node)}`: write one comparison at a time, joined by &&")
             case ast.Call():
                 return self._call(node)
             case ast.Name(id="true" | "false"):
-                return self._refuse(
-                    node, f"bare `{node.id}` reads differently in each Casbin; write a comparison"
-                )
+                return self._refuse(node, f"bare `{node.id}` reads differently in each Casbin; write a comparison")
             case ast.Attribute() | ast.Name() | ast.Constant():
                 return self._refuse(node, f"`{self._source(node)}` alone is no condition; write a comparison")
             case _:

@@ -94,9 +94,7 @@ def _values(lines: list[str], findings: list[Finding]) -> dict[tuple[str, str], 
     for number, line in enumerate(lines, 1):
         if current is not None:
             if not line or line.startswith(("#", ";", "[")):
-                findings.append(
-                    Finding(FILE, number, "the line before ends in \\ and needs another line of matcher")
-                )
+                findings.append(Finding(FILE, number, "the line before ends in \\ and needs another line of matcher"))
                 current = None
                 continue
             current.text += "\n" + line.removesuffix("\\")
@@ -105,9 +103,7 @@ def _values(lines: list[str], findings: list[Finding]) -> dict[tuple[str, str], 
         elif line.startswith("["):
             section = line[1:-1]
             if not line.endswith("]") or section not in DEFINITIONS:
-                findings.append(
-                    Finding(FILE, number, f"{line} is no section; known are {', '.join(DEFINITIONS)}")
-                )
+                findings.append(Finding(FILE, number, f"{line} is no section; known are {', '.join(DEFINITIONS)}"))
             continue
         else:
             name, equals, value = line.partition("=")
@@ -115,9 +111,7 @@ def _values(lines: list[str], findings: list[Finding]) -> dict[tuple[str, str], 
             if not equals or name not in DEFINITIONS.get(section, {}):
                 findings.append(Finding(FILE, number, f"`{name}` does not belong in [{section}]"))
             elif (section, name) in values:
-                findings.append(
-                    Finding(FILE, number, f"`{name}` is already on line {values[section, name].line}")
-                )
+                findings.append(Finding(FILE, number, f"`{name}` is already on line {values[section, name].line}"))
             current = _Value(number, value.strip().removesuffix("\\"))
             values[section, name] = current
         if "#" in line or ";" in line:

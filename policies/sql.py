@@ -67,8 +67,4 @@ class _Writer:
     def operand(self, operand: Operand) -> Anything:
         if not isinstance(operand, Attribute):
             return operand
-        return (
-            self.columns[operand.name]
-            if operand.root == "obj"
-            else self.parameter(operand.root, operand.name)
-        )
+        return self.columns[operand.name] if operand.root == "obj" else self.parameter(operand.root, operand.name)

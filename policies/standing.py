@@ -39,9 +39,7 @@ class Standing:
             attribute for atom in used if reads_object(atom) for attribute in attributes(atom)
             if attribute.root != "obj"
         ))  # fmt: skip
-        self._uses_environment = any(
-            attribute.root == "env" for atom in used for attribute in attributes(atom)
-        )
+        self._uses_environment = any(attribute.root == "env" for atom in used for attribute in attributes(atom))
         self._tests = tuple(compiled(atom, permission) for atom in self._settled)
         self._readers = tuple(value_of(attribute) for attribute in self._parameters)
         self._plans: dict[tuple[bool, ...], Plan] = {}

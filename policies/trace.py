@@ -50,9 +50,7 @@ def traced(
 
     def fact(atom: Atom) -> Fact:
         if atom not in facts:
-            values = {
-                str(attribute): value_of(attribute)(principal, row, env) for attribute in attributes(atom)
-            }
+            values = {str(attribute): value_of(attribute)(principal, row, env) for attribute in attributes(atom)}
             holds = compiled(atom, permission)(principal, row, env, shared)
             facts[atom] = Fact(atom, text(atom), values, holds)
         return facts[atom]
@@ -67,9 +65,7 @@ def traced(
                 return not holds, reasons
             case All(parts) | Any(parts):
                 judged = [judge(inner) for inner in parts]
-                holds = (
-                    all(one for one, _ in judged) if isinstance(part, All) else any(one for one, _ in judged)
-                )
+                holds = all(one for one, _ in judged) if isinstance(part, All) else any(one for one, _ in judged)
                 return holds, [reason for one, reasons in judged if one is holds for reason in reasons]
         found = fact(part)
         return found.holds, [found]

@@ -54,7 +54,5 @@ class Vocabulary:
     def by_permission(self) -> Mapping[str, Resource]:
         """The resource that each permission belongs to."""
         return {
-            permission: resource
-            for resource in self.resources.values()
-            for permission in sorted(resource.permissions)
+            permission: resource for resource in self.resources.values() for permission in sorted(resource.permissions)
         }

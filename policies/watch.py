@@ -175,9 +175,7 @@ class Watcher:
 
     def _loaded(self) -> Policy:
         """The policy in the directory, after every check. Raises PolicyError."""
-        policy = loading.load(
-            self._directory, self._vocabulary, plugins=self._plugins, required=self._required
-        )
+        policy = loading.load(self._directory, self._vocabulary, plugins=self._plugins, required=self._required)
         findings = sampled(policy, seconds=self._sample)
         cases = self._directory / CASES
         if self._cases is not None and cases.exists():

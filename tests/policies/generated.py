@@ -36,7 +36,9 @@ MODELS: dict[str, tuple[str, tuple[str, ...]]] = {
     "double quotes": (MODEL.replace("'", '"'), CONDITIONS),
     "on one line": (MODEL.replace("\\\n", " "), CONDITIONS),
     "conditions first": (model(f"({BRANCHES}) && {WHO_AND_WHAT}"), CONDITIONS),
-    "roles without single persons": (model(f"g(r.sub.role, p.sub) && globMatch(r.act, p.act) && ({BRANCHES})"), CONDITIONS),
+    "roles without single persons": (
+        model(f"g(r.sub.role, p.sub) && globMatch(r.act, p.act) && ({BRANCHES})"), CONDITIONS,
+    ),
     "roles without inheritance": (
         model(f"r.sub.role == p.sub && globMatch(r.act, p.act) && ({BRANCHES})"), CONDITIONS,
     ),
@@ -53,15 +55,17 @@ MODELS: dict[str, tuple[str, tuple[str, ...]]] = {
         model(
             f"{WHO_AND_WHAT} && (p.when == 'always' || "
             "p.when == 'late' && (r.env.hour > 17 || r.env.hour <= 7) && !(r.env.weekday == 7) || "
-            "p.when == 'living' && r.obj.status != 'archived' && ('draft' != r.obj.status || r.obj.owner_id == r.sub.id) || "
+            "p.when == 'living' && r.obj.status != 'archived' "
+            "&& ('draft' != r.obj.status || r.obj.owner_id == r.sub.id) || "
             "p.when == 'either' && (r.obj.owner_id == r.sub.id || r.obj.department == r.sub.department) "
             "&& (r.obj.status == 'draft' || r.obj.status == 'published') || "
             "p.when == 'writer' && (r.sub.role == 'editor' || g(r.sub.role, 'manager')) || "
             "p.when == 'not_me' && r.obj.owner_id != r.sub.id || "
             "p.when == 'old' && 3 >= r.obj.version || "
-            "p.when == 'same' && r.obj.owner_id == r.obj.department || "
+            "p.when == 'same' && r.obj.status == r.obj.department || "
             "p.when == 'since' && r.env.date >= '2026-02-01' && !ipMatch(r.env.ip, '192.168.0.0/16') || "
-            "p.when == 'read_only' && (r.env.request == 'read' || r.env.device != 'bot') && !(r.sub.kind == 'guest') || "
+            "p.when == 'read_only' && (r.env.request == 'read' || r.env.device != 'bot') "
+            "&& !(r.sub.kind == 'guest') || "
             "p.when == 'lent' && (shared(r.sub, r.obj, r.act) || r.obj.status == 'published') || "
             "p.when == 'at_home' && ipMatch(r.env.ip, '::1') || "
             "p.when == 'refused' && p.eft == 'deny' && r.obj.owner_id == r.sub.id)"
@@ -92,8 +96,7 @@ def lines(chance: random.Random, conditions: tuple[str, ...], count: int) -> tup
         for _ in range(count)
     ]  # fmt: skip
     scopes = [
-        f"p2, {chance.choice(('read', 'write'))}:rules, {name}.{chance.choice(('view', '*'))}"
-        for name in RESOURCES
+        f"p2, {chance.choice(('read', 'write'))}:rules, {name}.{chance.choice(('view', '*'))}" for name in RESOURCES
     ]
     return inheritance, rules + scopes
 

@@ -11,7 +11,6 @@ import pytest
 
 import policies
 from policies import Policy
-from policies.loading import from_files
 from policies.oracle import Oracle, questions, sampled
 from policies.patterns import Patterns
 from tests.policies.generated import MODELS, PATTERNS, policy
@@ -54,9 +53,7 @@ def test_the_sample_at_load_finds_a_policy_that_answers_otherwise() -> None:
     shipped = policies.load(policies.SHIPPED, VOCABULARY)
     assert sampled(shipped, seconds=1) == []
     other = policies.load(policies.SHIPPED, VOCABULARY)
-    other.files["articles.csv"] = other.files["articles.csv"].replace(
-        b"published,    allow", b"published,    deny"
-    )
+    other.files["articles.csv"] = other.files["articles.csv"].replace(b"published,    allow", b"published,    deny")
     found = sampled(other, seconds=5)
     assert found
     assert {finding.severity for finding in found} == {"error"}

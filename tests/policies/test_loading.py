@@ -10,7 +10,7 @@ import pytest
 
 import policies
 import policies.oracle
-from policies import Policy, PolicyError
+from policies import Column, Policy, PolicyError, Resource, Vocabulary
 from policies.loading import from_files, load
 from policies.oracle import questions
 from tests.policies.generated import BRANCHES, MATCHER, MODEL, WHO_AND_WHAT, assembled, model
@@ -72,9 +72,7 @@ def test_a_line_that_is_not_understood_is_an_error_at_its_place(line: str, messa
 
 
 def test_everything_that_is_wrong_is_reported_at_once() -> None:
-    found = findings_of(
-        [RULE, "p, user, x.view, own, allow", "p, user, article.view, own", "g, user, x"], ["g, guest"]
-    )
+    found = findings_of([RULE, "p, user, x.view, own, allow", "p, user, article.view, own", "g, user, x"], ["g, guest"])
     assert [finding.partition(": ")[0] for finding in found] == [
         "roles.csv:1", "rules.csv:2", "rules.csv:3", "rules.csv:4",
     ]  # fmt: skip
@@ -135,6 +133,48 @@ def test_missing_files_are_named(tmp_path: Path) -> None:
         load(tmp_path / "nowhere", VOCABULARY)
 
 
+@pytest.mark.parametrize("name", ["articles copy.csv", "articles.bak.csv", "Articles.csv", "articles-2.csv"])
+def test_a_copy_of_a_policy_file_is_refused(tmp_path: Path, name: str) -> None:
+    for file, content in FILES.items():
+        (tmp_path / file).write_bytes(content)
+    (tmp_path / ".articles.csv").write_text("an editor's draft")
+    load(tmp_path, VOCABULARY)
+    (tmp_path / name).write_bytes(FILES["articles.csv"])
+    with pytest.raises(PolicyError, match="is this a copy"):
+        load(tmp_path, VOCABULARY)
+
+
+def test_columns_of_a_known_format_are_compared_with_their_like() -> None:
+    """Postgres compares a uuid with a uuid only, and a time with a time."""
+    uuid, moment, text = Column(str, True, "uuid"), Column(str, False, "date-time"), Column(str, True)
+    columns = {"id": uuid, "owner_id": uuid, "created_at": moment, "note": text}
+    vocabulary = Vocabulary({"note": Resource("note", frozenset(("note.view",)), columns)}, VOCABULARY.roles)
+
+    def accepted(condition: str) -> bool:
+        files = {
+            "model.conf": model(f"{WHO_AND_WHAT} && p.when == 'new' && {condition}").encode(),
+            "roles.csv": b"# end\n",
+            "notes.csv": b"p, user, note.view, new, allow\n# end\n",
+        }
+        try:
+            return bool(from_files(files, vocabulary).rules)
+        except PolicyError:
+            return False
+
+    assert accepted("r.obj.owner_id == r.sub.id")
+    assert accepted("r.obj.owner_id == '01920000-0000-7000-8000-000000000001'")
+    assert accepted("r.obj.created_at >= '2026-01-01T00:00:00.000000Z'")
+    assert accepted("r.obj.note == r.sub.department")
+    assert accepted("r.obj.note == r.sub.id")
+    assert not accepted("r.obj.owner_id == r.sub.key")
+    assert not accepted("r.sub.department == r.obj.owner_id")
+    assert not accepted("r.obj.owner_id == '7'")
+    assert not accepted("r.obj.owner_id == r.obj.note")
+    assert not accepted("r.obj.created_at >= '2026-01-01'")
+    assert not accepted("r.obj.created_at >= r.env.date")
+    assert not accepted("r.env.date > r.obj.note")
+
+
 def test_a_plugin_brings_its_rules_unless_the_directory_has_its_own(tmp_path: Path) -> None:
     for name in ("model.conf", "roles.csv", "articles.csv"):
         (tmp_path / name).write_bytes(FILES[name])
@@ -142,13 +182,9 @@ def test_a_plugin_brings_its_rules_unless_the_directory_has_its_own(tmp_path: Pa
     shipped.mkdir()
     (shipped / "notes.csv").write_text("p, user, comment.view, always, allow\n# end\n")
     plugins = {"notes.csv": shipped / "notes.csv"}
-    assert [r.when for r in load(tmp_path, VOCABULARY, plugins=plugins).rules if r.file == "notes.csv"] == [
-        "always"
-    ]
+    assert [r.when for r in load(tmp_path, VOCABULARY, plugins=plugins).rules if r.file == "notes.csv"] == ["always"]
     (tmp_path / "notes.csv").write_text("p, user, comment.view, own, allow\n# end\n")
-    assert [r.when for r in load(tmp_path, VOCABULARY, plugins=plugins).rules if r.file == "notes.csv"] == [
-        "own"
-    ]
+    assert [r.when for r in load(tmp_path, VOCABULARY, plugins=plugins).rules if r.file == "notes.csv"] == ["own"]
 
 
 # --- model.conf --------------------------------------------------------------------------------------------
@@ -263,9 +299,7 @@ class Baseline:
         if name == "scopes.csv":
             self.files["session.csv"] = FILES["session.csv"]
         self.policy = from_files(self.files, VOCABULARY)
-        self.asked = [
-            question for _, question in itertools.islice(questions(self.policy, random.Random(3)), 150)
-        ]
+        self.asked = [question for _, question in itertools.islice(questions(self.policy, random.Random(3)), 150)]
         self.answers = [self.policy.decide(*question) for question in self.asked]
 
     def is_safe_from(self, name: str, content: bytes) -> bool:
@@ -366,8 +400,8 @@ def test_a_byte_order_mark_is_refused_and_windows_line_ends_change_nothing(name:
     ],
 )
 def test_a_line_that_is_hardly_meant_is_a_warning(rules: list[str], message: str) -> None:
-    text = branch("r.env.hour == 3").replace("p.when == 'new' && r.env.hour == 3",
-                                             "p.when == 'never' && r.obj.status == 'a' && r.obj.status == 'b'")  # fmt: skip
+    never = "p.when == 'never' && r.obj.status == 'a' && r.obj.status == 'b'"
+    text = branch("r.env.hour == 3").replace("p.when == 'new' && r.env.hour == 3", never)
     found = [str(finding) for finding in assembled(rules, ["g, user, guest"], text).warnings]
     assert any(message in finding for finding in found), found
 
