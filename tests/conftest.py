@@ -1,6 +1,15 @@
-"""Fixtures for all tests: databases of both dialects, fresh for each module."""
+"""Fixtures for all tests: databases of both dialects, and an app on each of them, fresh for each module."""
 
-from tests.databases import (  # noqa: F401 - pytest finds fixtures by name
+from tests.apps import (  # noqa: F401 - pytest finds fixtures by name
+    app,
+    as_role,
+    as_user,
+    client,
+    elsewhere,
+    given,
+    instance_folder,
+)
+from tests.databases import (  # noqa: F401
     database,
     database_url,
     opened,

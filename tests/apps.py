@@ -1,0 +1,304 @@
+"""A served app for the tests: who may call it, the rows that are there, and scenarios as rows of a table.
+
+`app` is `create_app` on a fresh instance with the shipped policies, for each module and on each database. `as_role`
+and `as_user` give callers who are logged in (by a session and a token, so that no password is hashed); `given` and
+`elsewhere` put rows into the default tenant and into another one, past HTTP and past the policy. Authorisation is on
+in every test.
+"""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from app import create_app
+from blueprints.http import passwords
+from blueprints.http.keys import create_key_file
+from blueprints.http.services import Services
+from models.article import Article
+from models.base import Record, Rows, later, new_id, now
+from models.category import Category
+from models.comment import Comment
+from models.contact import ContactMessage
+from models.database import open_database
+from models.order import Order, OrderItem
+from models.page import Page
+from models.product import Product
+from models.service_token import ServiceToken
+from models.session import Session
+from models.share import Share
+from models.tenant import Tenant
+from models.user import User
+from policies import SHIPPED
+
+ROLES = ("guest", "user", "support", "editor", "moderator", "manager", "developer", "owner", "admin")
+PASSWORD = "a long walk along the shore"
+NOBODY = "01930000-0000-7000-8000-000000000000"  # an id that no row has
+
+T = TypeVar("T", bound=Record)
+_numbers = itertools.count(1)
+_ABSENT = object()
+
+
+def new_instance(folder: Path, database_url: str, *tenants: str) -> Path:
+    """An instance folder with a key and the shipped policies, and its tenants in a migrated database."""
+    folder.mkdir(parents=True)
+    shutil.copytree(SHIPPED, folder / "policies", ignore=lambda _, names: {
+        name for name in names if Path(name).suffix not in (".csv", ".conf")})
+    create_key_file(folder / "secret.key")
+    database = open_database(database_url, pool_size=1, synchronous="normal", statement_timeout=10)
+    with database.connected():
+        for name in tenants:
+            if Tenant.by_name(name) is None:
+                Tenant.add(name)
+    database.close_all()
+    return folder
+
+
+def make_app(folder: Path, database_url: str, collections: Any = (), **settings: Any) -> Flask:
+    """An app for tests on an instance of `new_instance`: no rate limits, no waiting for the disk."""
+    return create_app({"instance": folder, "database_url": database_url, "rate_limits": "off",
+                       "synchronous": "normal", **settings}, collections)
+
+
+def close(app: Flask) -> None:
+    """Stop what the app runs beside its requests, and let its connections go."""
+    services: Services = app.extensions["gatepost"]
+    services.policy.stop()
+    services.database.close_all()
+
+
+@dataclass
+class Caller:
+    """Somebody who calls the app, with their credentials; `user` is None for a guest."""
+
+    client: FlaskClient
+    user: User | None = None
+    token: str | None = None
+
+    @property
+    def id(self) -> str:
+        """The user's id."""
+        assert self.user is not None, "a guest has no id"
+        return self.user.id
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {} if self.token is None else {"Authorization": f"Bearer {self.token}"}
+
+    def call(self, method: str, path: str, body: Any = _ABSENT, headers: Mapping[str, str] | None = None,
+             **more: Any) -> TestResponse:
+        """One request; `body` goes as JSON, `more` to werkzeug's test client."""
+        if body is not _ABSENT:
+            more["json"] = body
+        return self.client.open(path, method=method, headers={**self.headers, **(headers or {})}, **more)
+
+    def get(self, path: str, **more: Any) -> TestResponse:
+        return self.call("GET", path, **more)
+
+    def post(self, path: str, body: Any = _ABSENT, **more: Any) -> TestResponse:
+        return self.call("POST", path, body, **more)
+
+    def put(self, path: str, body: Any = _ABSENT, **more: Any) -> TestResponse:
+        return self.call("PUT", path, body, **more)
+
+    def patch(self, path: str, body: Any = _ABSENT, **more: Any) -> TestResponse:
+        return self.call("PATCH", path, body, **more)
+
+    def delete(self, path: str, **more: Any) -> TestResponse:
+        return self.call("DELETE", path, **more)
+
+
+class Given:
+    """Rows that are there already, in one tenant. Each method makes one; what is not named is made up."""
+
+    def __init__(self, app: Flask, tenant: str) -> None:
+        services: Services = app.extensions["gatepost"]
+        self.database, self.tenant = services.database, tenant
+        with self.database.connected():
+            found = Tenant.by_name(tenant)
+            assert found is not None
+            self.tenant_id: str = found.id
+
+    def row(self, row: T) -> T:
+        """Store any row."""
+        return self.database.transact(lambda: Rows(type(row), self.tenant_id).insert(row))
+
+    def found(self, model: type[T], id: str) -> T | None:
+        """The row as it is in the database now."""
+        with self.database.connected():
+            return Rows(model, self.tenant_id).find(id)
+
+    def user(self, role: str = "user", *, password: str | None = None, **values: Any) -> User:
+        """`password`: they can log in with it; without one, only with a token of `as_user`."""
+        number = next(_numbers)
+        kept = passwords.UNUSABLE if password is None else _hashed(password)
+        return self.row(User(**{"name": f"{role} {number}", "email": f"{role}{number}@example.org", "role": role,
+                                "password_hash": kept} | values))
+
+    def category(self, **values: Any) -> Category:
+        number = next(_numbers)
+        return self.row(Category(**{"name": f"Category {number}", "slug": f"category-{number}"} | values))
+
+    def article(self, status: str = "published", **values: Any) -> Article:
+        number = next(_numbers)
+        published_at = now() if status in ("published", "archived") else None
+        return self.row(Article(**{"title": f"Article {number}", "slug": f"article-{number}", "body": "Words.",
+                                   "status": status, "published_at": published_at} | values))
+
+    def comment(self, status: str = "approved", **values: Any) -> Comment:
+        if "article_id" not in values:
+            values["article_id"] = self.article().id
+        return self.row(Comment(**{"body": "Well said.", "status": status} | values))
+
+    def page(self, status: str = "published", **values: Any) -> Page:
+        number = next(_numbers)
+        return self.row(Page(**{"slug": f"page-{number}", "language": "en", "title": f"Page {number}",
+                                "body": "Words.", "status": status} | values))
+
+    def product(self, status: str = "active", **values: Any) -> Product:
+        number = next(_numbers)
+        return self.row(Product(**{"name": f"Product {number}", "sku": f"SKU-{number}", "price": 1999,
+                                   "currency": "EUR", "stock": 10, "status": status} | values))
+
+    def order(self, status: str = "pending", *, product: Product | None = None, quantity: int = 1,
+              **values: Any) -> Order:
+        """An order of one product; its stock stays as it is."""
+        bought = product or self.product()
+        order = self.row(Order(**{"total": bought.price * quantity, "currency": bought.currency,
+                                  "status": status} | values))
+        self.row(OrderItem(order_id=order.id, position=0, product_id=bought.id, quantity=quantity,
+                           unit_price=bought.price))
+        return order
+
+    def contact_message(self, **values: Any) -> ContactMessage:
+        return self.row(ContactMessage(**{"name": "A reader", "email": "reader@example.org", "subject": "Hello",
+                                          "body": "Words."} | values))
+
+    def service_token(self, owner: User, **values: Any) -> ServiceToken:
+        """A token of which nobody knows the secret."""
+        return self.row(ServiceToken(**{"name": "A program", "token_hash": new_id(), "scopes": ["read:articles"],
+                                        "owner_id": owner.id} | values))
+
+    def share(self, resource: str, row: Record, grantee: str, right: str = "read") -> Share:
+        """`grantee`: `user:<id>`, `group:<name>` or `role:<name>`."""
+        return self.row(Share(resource=resource, object_id=row.id, grantee=grantee, right=right))
+
+    def session(self, user: User) -> Session:
+        """An open session whose refresh token nobody knows."""
+        id = new_id()
+        return self.row(Session(id=id, user_id=user.id, family=id, token_hash=new_id(), expires_at=later(86_400),
+                                absolute_expires_at=later(86_400)))
+
+
+@cache
+def _hashed(password: str) -> str:
+    return passwords.hash_password(password)
+
+
+@pytest.fixture(scope="module")
+def instance_folder(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fresh instance with the shipped policies and the tenants `default` and `other`."""
+    return new_instance(tmp_path_factory.mktemp("served") / "instance", database_url, "default", "other")
+
+
+@pytest.fixture(scope="module")
+def app(instance_folder: Path, database_url: str) -> Iterator[Flask]:
+    """The app of one module, on each database; its tests share the rows that they make."""
+    made = make_app(instance_folder, database_url)
+    yield made
+    close(made)
+
+
+@pytest.fixture
+def client(app: Flask) -> FlaskClient:
+    """Flask's own test client, without credentials."""
+    return app.test_client()
+
+
+@pytest.fixture(scope="module")
+def given(app: Flask) -> Given:
+    """Rows in the tenant `default`."""
+    return Given(app, "default")
+
+
+@pytest.fixture(scope="module")
+def elsewhere(app: Flask) -> Given:
+    """Rows in the tenant `other`."""
+    return Given(app, "other")
+
+
+AsUser = Callable[..., Caller]
+AsRole = Callable[..., Caller]
+
+
+@pytest.fixture(scope="module")
+def as_user(app: Flask, given: Given, elsewhere: Given) -> AsUser:
+    """`as_user(row)` logs in that user; `as_user("editor", department="news")` one who is made up.
+
+    `tenant="other"` makes them up in the other tenant, `scope="read:articles"` narrows the access token.
+    """
+    tenants = {"default": given, "other": elsewhere}
+
+    def log_in(who: User | str = "user", *, tenant: str = "default", scope: str = "*", **values: Any) -> Caller:
+        user = tenants[tenant].user(who, **values) if isinstance(who, str) else who
+        home = next(home for home in tenants.values() if home.tenant_id == user.tenant_id)
+        session = home.session(user)
+        with app.app_context():
+            token = app.extensions["gatepost"].tokens.issue(user, session.id, [], scope)
+        return Caller(app.test_client(), user, token)
+
+    return log_in
+
+
+@pytest.fixture(scope="module")
+def as_role(app: Flask, as_user: AsUser) -> AsRole:
+    """`as_role("editor")`, `as_role("guest")`, `as_role("owner", tenant="other")`: one caller for each, always
+    the same within a module."""
+
+    @cache
+    def caller(role: str, tenant: str = "default") -> Caller:
+        if role == "guest":
+            assert tenant == "default", "guests act in the default tenant"
+            return Caller(app.test_client())
+        return as_user(role, tenant=tenant)
+
+    return caller
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One row of a table: who calls what, and what they are answered."""
+
+    name: str
+    who: str
+    method: str
+    path: str
+    body: Any = _ABSENT
+    headers: Mapping[str, str] = field(default_factory=dict)
+    status: int = 200
+    code: str | None = None
+
+    def play(self, caller: Caller, **names: str) -> TestResponse:
+        """Call and check; `names` fill `{…}` in the path."""
+        answer = caller.call(self.method, self.path.format(**names), self.body, self.headers)
+        assert answer.status_code == self.status, answer.get_data(as_text=True)
+        if self.code is not None:
+            assert answer.mimetype == "application/problem+json"
+            assert answer.get_json()["code"] == self.code
+        return answer
+
+
+def scenarios(*rows: Scenario) -> pytest.MarkDecorator:
+    """Run a test once for each row, as `scenario`; the names are the tests' ids."""
+    return pytest.mark.parametrize("scenario", rows, ids=[row.name for row in rows])
