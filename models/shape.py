@@ -66,7 +66,7 @@ class Shape:
         """The number of branches, 1 without; 0 when no row may be seen."""
         return len(self.reasons())
 
-    def rows(self, columns: Iterable[pw.Node], *conditions: pw.Expression) -> Any:
+    def rows(self, columns: Iterable[pw.Node], *conditions: pw.Node) -> Any:
         """A query over the rows that pass the filters, the denies and `conditions`."""
         query = self.model.select(*columns)
         every = (*self.filters, *conditions, *self.denies)

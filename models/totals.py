@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import reduce
 from operator import or_
 
@@ -23,17 +23,18 @@ Values = Mapping[str, object]
 def count(database: Database, shape: Shape, values: Values, *, limit: int | None) -> int:
     """The number of rows, but at most `limit`; each once, however many branches find it.
 
-    Every branch is read by an index of its own, and no further than the limit. (One condition with OR takes
-    1.2 s to find five rows among a million where SQLite has no statistics; this takes 30 µs, and 2 ms up to
-    10 000.)
+    Branch by branch, each by an index of its own, without what earlier branches have counted, until the limit is
+    reached: so no statement looks at more than twice the limit. (One condition with OR takes 1.2 s to find five rows
+    among a million where SQLite has no statistics; a UNION of ids takes 50 ms to find the first 10 000.)
     """
-    if shape.width == 0:
-        return 0
     bounded = limit is not None
-    text, = shape.texts((database.dialect, "count", bounded),
-                        lambda: [prepare(database, _counting(shape, bounded))])
-    found = int(text.run(database, {**values, "page.limit": limit})[0][0])
-    return found if limit is None else min(found, limit)
+    found = 0
+    for text in shape.texts((database.dialect, "count", bounded), lambda: _counting(database, shape, bounded)):
+        rest = None if limit is None else limit - found
+        found += int(text.run(database, {**values, "page.limit": rest})[0][0])
+        if found == limit:
+            break
+    return found
 
 
 def estimate(database: Database, shape: Shape, values: Values) -> int:
@@ -55,12 +56,14 @@ def estimate(database: Database, shape: Shape, values: Values) -> int:
     return round(found * rows / sample) if sample else 0
 
 
-def _counting(shape: Shape, bounded: bool) -> pw.Query:
-    branches = [shape.rows([shape.order.columns[-1]], *reason) for reason in shape.reasons()]
-    if bounded:
-        branches = [one.limit(Bind("page.limit")) for one in branches]
-    found = reduce(lambda left, right: left.union(right), branches).alias("found")
-    return pw.Select([found], [pw.fn.COUNT(pw.SQL("*"))])
+def _counting(database: Database, shape: Shape, bounded: bool) -> Iterator[Prepared]:
+    counted: list[pw.Node] = []
+    for reason in shape.reasons():
+        rows = shape.rows([shape.order.columns[-1]], *reason, *counted)
+        if bounded:
+            rows = rows.limit(Bind("page.limit"))
+        yield prepare(database, pw.Select([rows.alias("found")], [pw.fn.COUNT(pw.SQL("*"))]))
+        counted += [pw.NodeList((one, pw.SQL("IS NOT TRUE"))) for one in reason]
 
 
 def _estimating(database: Database, shape: Shape) -> Prepared:

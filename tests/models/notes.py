@@ -172,7 +172,7 @@ def _identified(contents: list[Row]) -> list[Row]:
             for number, one in enumerate(contents)]
 
 
-tables = st.lists(_contents, max_size=24).map(_identified)
+tables = st.integers(0, 24).flatmap(lambda size: st.lists(_contents, min_size=size, max_size=size)).map(_identified)
 
 
 def fill(database: Database, rows: list[Row]) -> None:
