@@ -1,0 +1,76 @@
+"""Passwords: which are accepted, how they are kept, and how many are hashed at once."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from blueprints.http import passwords
+from blueprints.http.passwords import UNUSABLE, TooManyHashes, hash_password, objection, outdated, verify
+
+GOOD = "a long walk along the shore"
+
+
+@pytest.mark.parametrize("password", [GOOD, "xk7-plum", "ÄÖÜäöü12", "🔑" * 8, " spaces count ", "x" * 1024])
+def test_accepted(password):
+    assert objection(password) is None
+
+
+@pytest.mark.parametrize(
+    ("password", "said"),
+    [
+        ("", "at least 8"),
+        ("seven77", "at least 8"),
+        ("x" * 1025, "at most 1024"),
+        ("password", "most common"),
+        ("PASSWORD", "most common"),
+        ("Password123", "most common"),
+        ("12345678", "most common"),
+        ("ｐａｓｓｗｏｒｄ", "most common"),
+    ],
+)
+def test_not_accepted(password, said):
+    assert said in objection(password)
+
+
+def test_every_listed_password_would_otherwise_be_accepted():
+    assert len(passwords.common()) > 400
+    assert all(len(each) >= passwords.SHORTEST and each == each.casefold() for each in passwords.common())
+
+
+def test_what_is_kept_is_argon2id_with_the_parameters_of_the_design():
+    kept = hash_password(GOOD)
+    assert kept.startswith("$argon2id$v=19$m=19456,t=2,p=1$")
+    assert kept != hash_password(GOOD), "each with a salt of its own"
+    assert not outdated(kept)
+    assert outdated("$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$aGFzaGhhc2hoYXNoaGFzaA")
+
+
+@pytest.mark.parametrize(
+    ("password", "kept", "right"),
+    [
+        (GOOD, hash_password(GOOD), True),
+        (GOOD + " ", hash_password(GOOD), False),
+        ("café au lait", hash_password("cafe\u0301 au lait"), True),
+        (GOOD, None, False),
+        (GOOD, UNUSABLE, False),
+        (GOOD, "", False),
+        (GOOD, "$argon2id$damaged", False),
+        ("no account has this password", None, False),
+        ("no account has this password", UNUSABLE, False),
+    ],
+)
+def test_verification(password, kept, right):
+    assert verify(password, kept) is right
+
+
+def test_with_every_slot_taken_a_caller_is_told_to_come_back(monkeypatch):
+    monkeypatch.setattr(passwords, "_slots", threading.BoundedSemaphore(1))
+    monkeypatch.setattr(passwords, "PATIENCE", 0.01)
+    with passwords._slot():
+        with pytest.raises(TooManyHashes):
+            verify(GOOD, None)
+        with pytest.raises(TooManyHashes):
+            hash_password(GOOD)
+    assert verify(GOOD, None) is False, "a slot that was given back can be taken again"
