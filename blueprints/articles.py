@@ -37,6 +37,7 @@ class Articles(Collection):
         "published_at": ("gte", "lt", "isnull"),
     }
     expand = ("category", "owner")
+    import_keys = ("slug",)
 
     @action("submit", transitions={"draft": "in_review"})
     def submit(self, article: Article) -> None:

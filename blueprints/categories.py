@@ -24,6 +24,7 @@ class Categories(Collection):
     default_sort = "name"
     filters = {"slug": ("eq", "in"), "name": ("eq", "contains", "startswith"), "parent_id": ("eq", "isnull")}
     expand = ("parent", "owner")
+    import_keys = ("slug",)
 
     def update(self, call: Call, row: Category, changes: Mapping[str, Any]) -> None:
         if would_be_cycle(row.tenant_id, row.id, changes.get("parent_id")):

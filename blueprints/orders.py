@@ -56,6 +56,7 @@ class Orders(Collection):
     }
     expand = ("owner",)
     create_only = ("items",)
+    imports = False  # an order takes stock at today's prices: it cannot be brought along
 
     def create(self, call: Call, row: Order) -> None:
         items = call.body["items"]

@@ -37,6 +37,7 @@ class Products(Collection):
         "created_at": ("gte", "lt"),
     }
     expand = ("category", "owner")
+    import_keys = ("sku",)
 
     @action("publish", transitions={"draft": "active"})
     def publish(self, product: Product) -> None:

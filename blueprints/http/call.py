@@ -10,6 +10,7 @@ from flask import Request, Response
 from marshmallow import Schema
 
 from .body import JSON
+from .deprecation import Deprecation
 
 if TYPE_CHECKING:
     from models.idempotency import IdempotencyKey
@@ -40,6 +41,8 @@ class Endpoint:
     conditional takes `If-Match` (RFC 9110 section 13.1.1) against the loaded row's version
     summary     one line for the documentation
     secret      its answer is a secret: never kept for a repeated request
+    by_slug     the `id` of the path may also be a slug, which `load` looks up
+    deprecated  since when clients should use something else, and until when they need not
     cost        units that a call takes from the caller's limit
     """
 
@@ -64,6 +67,8 @@ class Endpoint:
     judge_after: bool = False
     conditional: bool = False
     secret: bool = False
+    by_slug: bool = False
+    deprecated: Deprecation | None = None
     cost: int = 1
     summary: str = ""
 

@@ -10,14 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
+import peewee as pw
+
 from models.share import withdraw
 
-from . import exporting, sharing
+from . import exporting, importing, sharing
 from .action import Action
 from .body import MERGE_PATCH
 from .call import Call, Endpoint
 from .conditional import entity_tag
-from .errors import Fault, Problem
+from .errors import Fault, Problem, read_only
 from .fields import StrictSchema
 from .listing import Listing
 from .query import ItemQuery
@@ -34,8 +36,10 @@ class Collection(Readable):
     filters     field → the operators that it may be filtered by
     expand      references that may be answered as objects beside their ids
     guarded     fields that only the row's owner and `<resource>.manage` see
-    managed     fields that only `<resource>.manage` may set
+    managed     fields that only `<resource>.manage` may set; none: the permission does not exist
     create_only fields that are set when a row is made, and never again
+    imports     whether rows can be imported
+    import_keys unique fields by which an import may find the row that a line means
     """
 
     sort: ClassVar[tuple[str, ...]] = ("created_at",)
@@ -44,6 +48,8 @@ class Collection(Readable):
     expand: ClassVar[tuple[str, ...]] = ()
     managed: ClassVar[tuple[str, ...]] = ("owner_id",)
     create_only: ClassVar[tuple[str, ...]] = ()
+    imports: ClassVar[bool] = True
+    import_keys: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self) -> None:
         super().__init__()
@@ -72,13 +78,13 @@ class Collection(Readable):
 
     def endpoints(self) -> Iterator[Endpoint]:
         """Every route of the collection."""
-        one, many, body = f"/api/{self.name}/<id>", f"/api/{self.name}", self._schema
+        one, many, body = f"/api/{self.name}/<id>", f"/api/{self.name}", self.body_schema
         item = self._item_query.schema
         writing: dict[str, Any] = {"writes": True, "restrict": self.restrict}
         changing: dict[str, Any] = {**writing, "load": self.load_record, "conditional": True}
         yield Endpoint(name="list", method="GET", path=many, permission=self.view, handler=self.listing.answer,
                        query=self.listing.query.schema, answer=self.listing.envelope())
-        yield Endpoint(name="get", method="GET", path=one, permission=self.view, handler=self._get,
+        yield Endpoint(name="get", method="GET", path=one, permission=self.view, handler=self.show,
                        load=self.load_values, query=item, answer=body)
         yield Endpoint(name="create", method="POST", path=many, permission=self.permission("create"), body=body,
                        handler=self._create, load=self.draft, status=201, answer=body, **writing)
@@ -96,6 +102,8 @@ class Collection(Readable):
                            summary=(found.method.__doc__ or "").strip(), **changing)
 
         yield exporting.endpoint(self)
+        if self.imports:
+            yield importing.endpoint(self)
         yield from sharing.endpoints(self)
 
     # Finding the row of a request
@@ -111,17 +119,20 @@ class Collection(Readable):
 
     def draft(self, call: Call) -> Any:
         """A new row from the body, stamped and not yet stored: what `<resource>.create` is judged on."""
-        faults = [_read_only(name) for name in call.read_only]
+        faults = [read_only(name) for name in call.read_only]
         row = self.model(tenant_id=call.tenant_id)
+        # The policy reads every column of a row, also of one that is not stored yet.
+        for name in self.model._meta.fields:
+            setattr(row, name, getattr(row, name))
         self.stamp(call, row)
-        if not call.access.allows(self.manage, row.__data__):
-            faults += [_read_only(name) for name in self.managed if name in call.body]
+        if self.managed and not call.access.allows(self.manage, row.__data__):
+            faults += [read_only(name) for name in self.managed if name in call.body]
         faults += self._dangling(call, call.body)
         if faults:
             raise Problem.of(faults, "invalid_body")
-        for name in self.model._meta.fields:
-            # The policy reads every column of a row, also of one that is not stored yet.
-            setattr(row, name, call.body[name] if name in call.body else getattr(row, name))
+        for name, value in call.body.items():
+            if name in self.model._meta.fields:
+                setattr(row, name, value)
         return row
 
     def stamp(self, call: Call, row: Any) -> None:
@@ -130,10 +141,12 @@ class Collection(Readable):
 
     # Handlers
 
-    def _get(self, call: Call) -> dict[str, Any]:
+    def show(self, call: Call, names: tuple[str, ...] | None = None) -> dict[str, Any]:
+        """The row, with the fields that were asked for, else with `names`, else with all."""
         query = self._item_query.read(call.query)
-        answer = self.represent(call, [call.row], query.names, query.expand)[0]
-        whole = query.names == self.representation.names and not query.expand and len(answer) == len(query.names)
+        names = query.names if names is None or "fields" in call.query else names
+        answer = self.represent(call, [call.row], names, query.expand)[0]
+        whole = names == self.representation.names and not query.expand and len(answer) == len(names)
         call.headers["ETag"] = entity_tag(call.row["version"], None if whole else fingerprint(repr(answer).encode()))
         return answer
 
@@ -143,7 +156,7 @@ class Collection(Readable):
         return self._written(call)
 
     def _replace(self, call: Call) -> dict[str, Any]:
-        absent = {name: self.model._meta.fields[name].default for name in self._schema.load_fields
+        absent = {name: _default(self.model._meta.fields[name]) for name in self.body_schema.load_fields
                   if name in self.model._meta.fields and name not in call.body
                   and name not in self.managed and name not in self.create_only}
         return self._change(call, {**absent, **call.body})
@@ -152,7 +165,7 @@ class Collection(Readable):
         return self._change(call, call.body)
 
     def _change(self, call: Call, body: Values) -> dict[str, Any]:
-        changes = self._permitted(call, body)
+        changes = self.permitted(call, body)
         if changes:
             self.update(call, call.row, changes)
         return self._written(call)
@@ -181,15 +194,15 @@ class Collection(Readable):
 
     # What may be written
 
-    def _permitted(self, call: Call, body: Values) -> dict[str, Any]:
+    def permitted(self, call: Call, body: Values) -> dict[str, Any]:
         """The changes in a body, after refusing what this caller may not set; equal values pass."""
         current = dict(call.row.__data__)
         self.attach(call.tenant_id, [current])
         shown = self.representation.encode(current, self.representation.names)
         manages = call.access.allows(self.manage, current)
         fixed = () if manages else self.managed
-        faults = [_read_only(name) for name, value in call.read_only.items() if value != shown.get(name)]
-        faults += [_read_only(name) for name, value in body.items() if name in fixed and value != shown.get(name)]
+        faults = [read_only(name) for name, value in call.read_only.items() if value != shown.get(name)]
+        faults += [read_only(name) for name, value in body.items() if name in fixed and value != shown.get(name)]
         changes = {name: value for name, value in body.items() if name not in fixed}
         faults += self._dangling(call, {name: value for name, value in changes.items()
                                         if value != current.get(name)})
@@ -204,5 +217,5 @@ class Collection(Readable):
                 and call.services.collections[field.collection].visible(call, values[name]) is None]
 
 
-def _read_only(name: str) -> Fault:
-    return Fault("read_only_field", "This field cannot be set.", pointer=f"/{name}")
+def _default(column: pw.Field) -> Any:
+    return column.default() if callable(column.default) else column.default

@@ -74,6 +74,7 @@ def describe(endpoint: Endpoint) -> dict[str, Any]:
     return {"arguments": {"parameters": parameters, "responses": {}}, "response": {"responses": responses},
             "success_status_codes": [endpoint.status],
             "manual_doc": {"summary": endpoint.summary, "description": permission,
+                           **({"deprecated": True} if endpoint.deprecated else {}),
                            "security": [{}, {"bearer": []}]}}
 
 

@@ -130,6 +130,11 @@ def not_found() -> Problem:
     return Problem("not_found", "There is no such object, or you may not see it.")
 
 
+def read_only(name: str) -> Fault:
+    """The fault of a field that this caller cannot set."""
+    return Fault("read_only_field", "This field cannot be set.", pointer=f"/{name}")
+
+
 def answer(problem: Problem) -> Response:
     """The problem document (RFC 9457 section 3) with its headers."""
     status, title = CATALOGUE[problem.code]

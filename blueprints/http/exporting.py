@@ -38,8 +38,9 @@ def endpoint(collection: Collection) -> Endpoint:
         return Response(body, mimetype=media_type,
                         headers={"Content-Disposition": f'attachment; filename="{collection.name}"'})
 
-    return Endpoint(name="export", method="GET", path=f"/api/{collection.name}/export", handler=export,
-                    permission=collection.permission("export"), query=collection.listing.query.selection, cost=10, summary="Every row, as NDJSON or CSV.")
+    return Endpoint(name="export", method="GET", path=f"/api/{collection.name}/export",
+                    permission=collection.permission("export"), handler=export, cost=10,
+                    query=collection.listing.query.selection, summary="Every row, as NDJSON or CSV.")
 
 
 def _rest(call: Call, chunks: Iterator[list[dict[str, Any]]]) -> Iterator[dict[str, Any]]:

@@ -13,7 +13,7 @@ from flask import Response, request
 
 from models.base import is_id
 
-from . import audit, conditional, idempotency, identity, limits, respond, validation, versions
+from . import audit, conditional, deprecation, idempotency, identity, limits, respond, validation, versions
 from .access import Access
 from .body import read_json
 from .call import Call, Endpoint
@@ -53,12 +53,18 @@ def admit(call: Call) -> None:
         raise call.access.refusal(permission)
 
 
+def retire(call: Call) -> None:
+    """410 when the endpoint's last day has passed; until then it says when that is, and counts who still comes."""
+    if call.endpoint.deprecated is not None:
+        deprecation.note(call, call.endpoint.deprecated)
+
+
 def validate(call: Call) -> None:
     """400, 413 or 415 when path, query, headers or body are not what the endpoint declares."""
-    if "id" in call.path and not is_id(call.path["id"]):
+    endpoint = call.endpoint
+    if "id" in call.path and not endpoint.by_slug and not is_id(call.path["id"]):
         fault = Fault("invalid_parameter", "This is not an id.", parameter="id")
         raise Problem.of([fault], "invalid_parameter")
-    endpoint = call.endpoint
     call.query = validation.load_query(endpoint.query, call.request.args)
     conditional.check_syntax(call)
     if endpoint.body is not None:
@@ -126,7 +132,7 @@ def answer(call: Call) -> None:
 
 
 ARRIVAL: tuple[Stage, ...] = (
-    limit_by_address, identify, choose_version, limit_by_principal, admit, validate, prepare, replay)
+    limit_by_address, identify, choose_version, limit_by_principal, admit, retire, validate, prepare, replay)
 EFFECT: tuple[Stage, ...] = (claim, load, judge, check_precondition, act, judge_after, record, answer)
 
 

@@ -32,9 +32,9 @@ class Readable:
     guarded: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self) -> None:
-        self._schema = self.schema()
-        self.representation = Representation(self._schema, self.model)
-        self.references = {name: field for name, field in self._schema.fields.items()
+        self.body_schema = self.schema()
+        self.representation = Representation(self.body_schema, self.model)
+        self.references = {name: field for name, field in self.body_schema.fields.items()
                            if isinstance(field, Reference)}
         self.actions = [found for name in dir(type(self))
                         if isinstance(found := getattr(getattr(type(self), name), "action", None), Action)]

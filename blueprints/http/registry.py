@@ -31,8 +31,7 @@ GROUP = "gatepost.collections"
 ROLES = frozenset(("guest", "user", "support", "editor", "moderator", "manager", "developer", "owner", "admin"))
 
 VERBS = ("view", "create", "update", "delete", "export", "import", "manage", "share")
-PLANNED = ("user.register", "token.view", "token.create", "token.delete", "stats.view", "audit.view",
-           "contact.create", "contact.view", "contact.delete")
+PLANNED = ("user.register", "token.view", "token.create", "token.delete", "audit.view")
 
 
 class PluginError(Exception):
@@ -71,7 +70,8 @@ class Registry:
                     permissions.setdefault(endpoint.permission.partition(".")[0], set()).add(endpoint.permission)
         columns = {collection.resource: _columns(collection.model) for collection in self.collections.values()}
         for collection in self.collections.values():
-            permissions[collection.resource] |= {collection.permission(verb) for verb in VERBS}
+            if collection.managed:
+                permissions[collection.resource] |= {collection.permission(verb) for verb in VERBS}
         for name in PLANNED:
             permissions.setdefault(name.partition(".")[0], set()).add(name)
         return Vocabulary({name: Resource(name, frozenset(verbs), columns.get(name, {}))

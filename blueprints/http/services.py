@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from flask import current_app
+
+from .deprecation import DeprecatedUses
 
 if TYPE_CHECKING:
     from models.database import Database
@@ -38,6 +40,7 @@ class Services:
     limits: Limits
     registry: Registry
     guest_tenant: str
+    deprecated_uses: DeprecatedUses = field(default_factory=DeprecatedUses)
     _process: int = 0
 
     @property
