@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .grants import ALWAYS, Grant, grant, ordered
+from .grants import ALWAYS, Grant, Grants, ordered
 
 if TYPE_CHECKING:
     from .policy import Policy
@@ -57,17 +57,22 @@ def diff(old: Policy, new: Policy) -> list[Change]:
 
 
 def _grants(old: Policy, new: Policy) -> Iterator[Change]:
-    persons = {name for policy in (old, new) for name in _persons(policy)}
-    everybody = (*ordered(old.vocabulary.roles | new.vocabulary.roles), *sorted(persons))
+    was, now = Grants(old), Grants(new)
+    roles = ordered(old.vocabulary.roles | new.vocabulary.roles)
+    concerned = {
+        person: was.concerning(person) | now.concerning(person) for person in sorted({*was.persons, *now.persons})
+    }
     for permission in dict.fromkeys((*old.vocabulary.by_permission, *new.vocabulary.by_permission)):
         alike: dict[tuple[str, str, str], list[tuple[str, Grant]]] = {}
-        for who in everybody:
-            before, after = grant(old, who, permission), grant(new, who, permission)
+        for who in (*roles, *(person for person, spoken in concerned.items() if permission in spoken)):
+            before, after = was.of(who, permission), now.of(who, permission)
             if before.meaning != after.meaning:
-                alike.setdefault(_compared(before, after), []).append((who, after or before))
-        for (kind, was, now), reached in alike.items():
+                named = after if after.places else before
+                alike.setdefault(_compared(before, after), []).append((who, named))
+        for (kind, old_words, new_words), reached in alike.items():
             places = dict.fromkeys(place for _, found in reached for place in found.places)
-            yield Change(tuple(who for who, _ in reached), permission, kind, was, now, tuple(places))
+            whom = tuple(who for who, _ in reached)
+            yield Change(whom, permission, kind, old_words, new_words, tuple(places))
 
 
 def _compared(before: Grant, after: Grant) -> tuple[str, str, str]:
@@ -85,12 +90,6 @@ def _explicit(found: Grant) -> str:
         " || ".join(sorted(" && ".join(sorted(facts)) or ALWAYS for facts in side)) for side in found.meaning
     )
     return f"{allowed}, but not {denied}" if denied else allowed
-
-
-def _persons(policy: Policy) -> Iterator[str]:
-    for name in (*(rule.sub for rule in policy.rules), *policy.roles.parents):
-        if name not in policy.vocabulary.roles:
-            yield name
 
 
 def _scopes(old: Policy, new: Policy) -> Iterator[Change]:

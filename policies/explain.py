@@ -13,7 +13,7 @@ import peewee as pw
 
 from . import facts
 from .closures import SharedWith
-from .grants import grant, ordered
+from .grants import Grants, ordered
 from .plan import ALWAYS, NEVER, Plan
 from .policy import nobody
 from .principal import Principal
@@ -243,10 +243,11 @@ def _roles(policy: Policy, role: str) -> tuple[str, ...]:
 
 def _would(policy: Policy, role: str, permission: str) -> dict[str, tuple[str, ...]]:
     """Who has the permission in a way that `role` has not: condition → roles."""
-    mine = grant(policy, role, permission)
+    grants = Grants(policy)
+    mine = grants.of(role, permission)
     found: dict[str, list[str]] = {}
     for name in ordered(policy.vocabulary.roles):
-        theirs = grant(policy, name, permission)
+        theirs = grants.of(name, permission)
         if not mine.covers(theirs):
             found.setdefault(theirs.words, []).append(name)
     return {words: tuple(names) for words, names in found.items()}

@@ -64,10 +64,12 @@ class Grant:
 
     @property
     def words(self) -> str:
-        """`always`, `own, shared`, `always, but not office_hours`; empty when nothing is granted."""
+        """`always`, `own, shared`, `always, but not office_hours`, of a person also `denied always`; else empty."""
         allowed = ", ".join(dict.fromkeys(part.word for part in self.allows))
         denied = ", ".join(dict.fromkeys(part.word for part in self.denies))
-        return f"{allowed}, but not {denied}" if denied and allowed else allowed
+        if not denied:
+            return allowed
+        return f"{allowed}, but not {denied}" if allowed else f"denied {denied}"
 
     @property
     def meaning(self) -> tuple[Alternatives, Alternatives]:
@@ -88,30 +90,58 @@ class Grant:
 NOTHING = Grant((), ())
 
 
-def grant(policy: Policy, who: str, permission: str) -> Grant:
-    """What `who`, a role or a person's key, may do by way of `permission`."""
-    parts = list(bearing(policy, who, permission))
-    denies = [part for part in parts if part.rule.eft == "deny"]
-    if any(part.expression is True for part in denies):
-        return NOTHING
-    allows = [part for part in parts if part.rule.eft == "allow"]
-    if not allows:
-        return NOTHING
-    # What is always allowed needs no further reason.
-    unconditional = [part for part in allows if part.expression is True]
-    return Grant(tuple(unconditional[:1] or allows), tuple(denies))
+class Grants:
+    """The grants of one policy, to roles and to single persons."""
 
+    def __init__(self, policy: Policy) -> None:
+        self._policy = policy
+        self._of_roles = [rule for rule in policy.rules if rule.sub in policy.vocabulary.roles]
+        self._of_persons: dict[str, list[Rule]] = {
+            name: [] for name in sorted(policy.roles.parents) if name not in policy.vocabulary.roles
+        }
+        for rule in policy.rules:
+            if rule.sub not in policy.vocabulary.roles:
+                self._of_persons.setdefault(rule.sub, []).append(rule)
 
-def bearing(policy: Policy, who: str, permission: str) -> Iterator[Part]:
-    """Every line that can bear on the question, in the order of the files.
+    @property
+    def persons(self) -> tuple[str, ...]:
+        """The keys (`user:<id>`) for which there are lines of their own."""
+        return tuple(sorted(self._of_persons))
 
-    For a person only the lines that name the person; those of the person's role come on top.
-    """
-    kind = ("guest" if who == "guest" else "user") if who in policy.vocabulary.roles else None
-    for rule, expression in policy.residuals(who, permission):
-        left = expression if kind is None else _with_kind(expression, kind)
-        if left is not False:
-            yield Part(rule, left)
+    def of(self, who: str, permission: str) -> Grant:
+        """What `who`, a role or a person's key, may do by way of `permission`.
+
+        For a person only by the lines that name the person; those of the person's role come on top.
+        """
+        parts = list(self._bearing(who, permission))
+        allows = tuple(part for part in parts if part.rule.eft == "allow")
+        denies = tuple(part for part in parts if part.rule.eft == "deny")
+        if who in self._policy.vocabulary.roles and (not allows or any(part.expression is True for part in denies)):
+            return NOTHING
+        # What is always allowed needs no further reason.
+        unconditional = tuple(part for part in allows if part.expression is True)
+        return Grant(unconditional[:1] or allows, denies)
+
+    def concerning(self, person: str) -> frozenset[str]:
+        """The permissions of which a person's own lines speak."""
+        covered = (self._policy.patterns.covered(rule.act) for rule in self._rules(person))
+        return frozenset().union(*covered)
+
+    def _rules(self, who: str) -> list[Rule]:
+        if who in self._policy.vocabulary.roles:
+            return self._of_roles
+        lent = self._policy.roles.closure(who)
+        return [*self._of_persons.get(who, ()), *(rule for rule in self._of_roles if rule.sub in lent)]
+
+    def _bearing(self, who: str, permission: str) -> Iterator[Part]:
+        """Every line that can bear on the question."""
+        kind = ("guest" if who == "guest" else "user") if who in self._policy.vocabulary.roles else None
+        for rule in self._rules(who):
+            left = self._policy.folded(rule, permission, who, who)
+            if kind is not None:
+                left = _with_kind(left, kind)
+            if left is not False:
+                yield Part(rule, left)
 
 
 def ordered(roles: Collection[str]) -> list[str]:

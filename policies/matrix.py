@@ -5,11 +5,11 @@ As text for a terminal and as plain data for scripts; page.py makes one HTML pag
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .grants import NOTHING, Grant, grant, ordered
+from .grants import NOTHING, Grant, Grants, ordered
 
 if TYPE_CHECKING:
     from . import Policy
@@ -21,7 +21,7 @@ _LAST = ("share", "export", "import", "manage")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One permission, and what each column's role (or person) may do with it."""
+    """One permission, and what the role of each column may do with it."""
 
     permission: str
     grants: tuple[Grant, ...]
@@ -37,8 +37,9 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """The whole table. `columns` are roles, then the persons for whom there are lines of their own.
+    """The whole table. `columns` are roles.
 
+    persons     person → permission → what lines of their own say, on top of their role
     conditions  what each word in the cells means, as it stands in model.conf
     scopes      scope → permissions that it covers, as written
     """
@@ -46,11 +47,12 @@ class Matrix:
     version: str
     columns: tuple[str, ...]
     sections: tuple[Section, ...]
+    persons: Mapping[str, Mapping[str, Grant]]
     conditions: tuple[tuple[str, str], ...]
     scopes: tuple[tuple[str, tuple[str, ...]], ...]
 
     def as_json(self) -> dict[str, object]:
-        """`{policy_version, roles, permissions: {permission: {role: {allow, deny, lines}}}, conditions,
+        """`{policy_version, roles, permissions: {permission: {role: {allow, deny, lines}}}, persons, conditions,
         scopes}`; a role that may not do it is absent."""
         return {
             "policy_version": self.version,
@@ -68,31 +70,39 @@ class Matrix:
                 for section in self.sections
                 for row in section.rows
             },
+            "persons": {
+                person: {permission: found.words for permission, found in spoken.items()}
+                for person, spoken in self.persons.items()
+            },
             "conditions": dict(self.conditions),
             "scopes": {scope: list(permissions) for scope, permissions in self.scopes},
         }
 
 
 def matrix(policy: Policy, roles: Sequence[str] = ()) -> Matrix:
-    """The table for `roles`, by default for every role and every person with lines of their own."""
-    persons = sorted({rule.sub for rule in policy.rules if rule.sub.startswith("user:")})
-    columns = tuple(roles) or (*ordered(policy.vocabulary.roles), *persons)
+    """The table for `roles`, by default for every role, with the persons for whom there are lines of their own."""
+    grants = Grants(policy)
+    columns = tuple(roles) or tuple(ordered(policy.vocabulary.roles))
     sections = []
     used: dict[str, None] = {}
     for resource in policy.vocabulary.resources.values():
         rows = []
         for permission in sorted(resource.permissions, key=_order):
-            cells = tuple(grant(policy, column, permission) for column in columns)
+            cells = tuple(grants.of(column, permission) for column in columns)
             rows.append(Row(permission, cells))
             for cell in cells:
                 used.update(dict.fromkeys(part.word for part in (*cell.allows, *cell.denies)))
         sections.append(Section(resource.name, tuple(rows)))
+    persons = {
+        person: {permission: grants.of(person, permission) for permission in sorted(grants.concerning(person))}
+        for person in (() if roles else grants.persons)
+    }
     conditions = tuple((name, policy.conditions[name].source) for name in used if name in policy.conditions)
     scopes: dict[str, list[str]] = {}
     for line in policy.scopes:
         scopes.setdefault(line.scope, []).append(line.act)
     listed = tuple((scope, tuple(permissions)) for scope, permissions in sorted(scopes.items()))
-    return Matrix(policy.version, columns, tuple(sections), conditions, listed)
+    return Matrix(policy.version, columns, tuple(sections), persons, conditions, listed)
 
 
 def as_text(table: Matrix) -> str:
@@ -112,6 +122,9 @@ def as_text(table: Matrix) -> str:
             for depth in range(max(map(len, stacks))):
                 words = [stack[depth] if depth < len(stack) else "" for stack in stacks]
                 lines.append(_joined(row.permission if depth == 0 else "", words, first, widths))
+    for person, spoken in table.persons.items():
+        lines += ["", f"{person}, besides what the role gives"]
+        lines += [f"{permission.ljust(first)}  {found.words}" for permission, found in spoken.items()]
     lines += ["", "● always   · never"]
     longest = max((len(name) for name, _ in table.conditions), default=0)
     lines += [f"{name.ljust(longest)}  {source}" for name, source in table.conditions if name != "always"]

@@ -72,6 +72,7 @@ def as_html(table: Matrix) -> str:
             *_head(table),
             *(line for section in table.sections for line in _body(section, table)),
             "</table></div>",
+            *_persons(table),
             *_conditions(table),
             *_scopes(table),
             "</body>\n</html>\n",
@@ -101,7 +102,7 @@ def _body(section: Section, table: Matrix) -> Iterator[str]:
 
 
 def _cell(cell: Grant) -> str:
-    if not cell:
+    if not cell.places:
         return '<span class="never" aria-label="never">·</span>'
     marks = ['<span class="mark yes" aria-label="always">✓</span>'
              if word == ALWAYS else f'<span class="mark if">{escape(word)}</span>'
@@ -117,6 +118,16 @@ def _title(role: str, permission: str, cell: Grant) -> str:
     if not cell:
         return f"{role} may never {permission}"
     return f"{role} may {permission}: {cell.words}\n{', '.join(cell.places)}"
+
+
+def _persons(table: Matrix) -> Iterator[str]:
+    for person, grants in table.persons.items():
+        yield f"<h2>{escape(person)}, besides what the role gives</h2>"
+        yield "<dl>"
+        for permission, found in grants.items():
+            where = escape(", ".join(found.places))
+            yield f'<dt>{escape(permission)}</dt><dd title="{where}">{_cell(found)}</dd>'
+        yield "</dl>"
 
 
 def _conditions(table: Matrix) -> Iterator[str]:

@@ -142,6 +142,12 @@ def test_a_line_for_one_person_is_told_of_that_person(shipped: Policy, directory
     assert (change.who, change.permission, change.kind) == ((ZOE,), "article.publish", "more")
 
 
+def test_a_denial_for_one_person_is_told_of_that_person(shipped: Policy, directory: Path) -> None:
+    add_line(directory / "comments.csv", f"p, {ZOE}, comment.create, always, deny")
+    [change] = changes(shipped, directory)
+    assert str(change) == f"- comment.create: never → denied always, for {ZOE}"
+
+
 def test_a_scope_that_covers_less_is_told_of_the_scope(shipped: Policy, directory: Path) -> None:
     remove_line(directory / "orders.csv", "p2, write:orders, order.delete")
     [change] = changes(shipped, directory)

@@ -10,7 +10,7 @@ import pytest
 
 from policies import SHIPPED, Policy, Principal, load
 from policies.cases import Environment
-from policies.grants import grant
+from policies.grants import Grants
 from policies.matrix import as_text, matrix
 from policies.page import as_html
 from tests.policies.editing import add_line, replace, shipped_copy
@@ -47,14 +47,14 @@ def directory(tmp_path: Path) -> Path:
 def test_a_cell_holds_every_condition_that_reaches_the_role(
     shipped: Policy, role: str, permission: str, words: str
 ) -> None:
-    assert grant(shipped, role, permission).words == words
+    assert Grants(shipped).of(role, permission).words == words
 
 
 @pytest.mark.parametrize("role", sorted(ROLES - {"guest"}))
 def test_a_cell_says_always_just_where_every_object_is_allowed(shipped: Policy, role: str) -> None:
     who = Principal("0199f3a0-0000-7000-8000-00000000000a", "user:x", role, "t")
     for permission in PERMISSIONS:
-        cell = grant(shipped, role, permission)
+        cell = Grants(shipped).of(role, permission)
         plan = shipped.plan(who, permission, Environment())
         assert plan.outcome.value == ("always" if cell.always else "if" if cell else "never")
 
@@ -72,7 +72,7 @@ def test_a_cell_says_always_just_where_every_object_is_allowed(shipped: Policy, 
 )
 def test_denials_and_the_kind_of_caller_count(directory: Path, line: str, role: str, words: str) -> None:
     add_line(directory / "admin.csv", line)
-    assert grant(load(directory, VOCABULARY), role, "stats.view").words == words
+    assert Grants(load(directory, VOCABULARY)).of(role, "stats.view").words == words
 
 
 # The table
@@ -86,13 +86,28 @@ def test_every_permission_is_a_row_and_every_role_a_column(shipped: Policy) -> N
     )  # fmt: skip
 
 
-def test_a_person_with_lines_of_their_own_is_a_column(directory: Path) -> None:
+def test_a_person_with_lines_of_their_own_is_listed_below(directory: Path) -> None:
     add_line(directory / "articles.csv", f"p, {ZOE}, article.publish, own, allow")
+    add_line(directory / "comments.csv", f"p, {ZOE}, comment.create, always, deny")
+    table = matrix(load(directory, VOCABULARY))
+    assert {permission: found.words for permission, found in table.persons[ZOE].items()} == {
+        "article.publish": "own",
+        "comment.create": "denied always",
+    }
+    lines = as_text(table).splitlines()
+    assert f"{ZOE}, besides what the role gives" in lines
+    assert any(line.split() == ["article.publish", "own"] for line in lines)
+    assert table.as_json()["persons"] == {ZOE: {"article.publish": "own", "comment.create": "denied always"}}
+    page = as_html(table)
+    assert _Page(page).open == []
+    assert f"{ZOE}, besides what the role gives" in page
+
+
+def test_a_role_lent_to_a_person_is_listed_with_all_that_it_gives(directory: Path) -> None:
     add_line(directory / "roles.csv", f"g, {ZOE}, moderator")
-    policy = load(directory, VOCABULARY)
-    assert matrix(policy).columns[-1] == ZOE
-    assert grant(policy, ZOE, "article.publish").words == "own"
-    assert grant(policy, ZOE, "comment.approve").words == "always"
+    found = matrix(load(directory, VOCABULARY)).persons[ZOE]
+    assert found["comment.approve"].words == "always"
+    assert "product.create" not in found
 
 
 def test_chosen_roles_alone_are_shown(shipped: Policy) -> None:

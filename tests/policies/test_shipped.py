@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from blueprints.http.registry import discover
 from policies import SHIPPED, Policy, load
 from policies.casefile import read
 from policies.cases import Question, run, uncovered
-from policies.grants import grant
+from policies.grants import Grants
 from tests.policies.editing import shipped_copy
 from tests.policies.shipped_vocabulary import PERMISSIONS, ROLES, VOCABULARY
 
@@ -98,10 +99,11 @@ def test_a_role_is_granted_what_the_table_says_and_nothing_more(shipped: Policy,
     unconditional = {permission for permission, condition in expected if condition == "always"}
     expected = {(permission, condition) for permission, condition in expected
                 if condition == "always" or permission not in unconditional}  # fmt: skip
+    grants = Grants(shipped)
     granted = {
         (permission, part.word)
         for permission in PERMISSIONS
-        for part in grant(shipped, role, permission).allows
+        for part in grants.of(role, permission).allows
     }
     assert granted == expected
 
@@ -135,6 +137,14 @@ def test_there_are_no_other_scopes(shipped: Policy) -> None:
 def _covered(policy: Policy, scope: str) -> set[str]:
     lines = [line for line in policy.scopes if line.scope == scope]
     return {one for line in lines for one in policy.patterns.covered(line.act)}
+
+
+def test_the_installed_collections_speak_the_words_of_the_contract() -> None:
+    words = discover().vocabulary
+    assert words.roles == ROLES
+    assert set(words.by_permission) >= PERMISSIONS
+    suite = read((SHIPPED / "tests.yaml").read_text(), "tests.yaml", words)
+    assert run(load(SHIPPED, words), suite).failures == []
 
 
 def test_the_shipped_files_give_no_warning(shipped: Policy) -> None:
