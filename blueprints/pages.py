@@ -41,20 +41,27 @@ class Pages(Collection):
     default_sort = "slug"
     filters = {"status": ("eq", "in"), "slug": ("eq", "in"), "language": ("eq", "in"), "title": ("contains",)}
     expand = ("owner",)
-    read_as = ("slug", "title", "body", "language")
 
     def endpoints(self) -> Iterator[Endpoint]:
         for endpoint in super().endpoints():
-            yield replace(endpoint, path="/api/pages/<key>") if endpoint.name == "get" else endpoint
+            yield replace(endpoint, by_slug=True, handler=self.read) if endpoint.name == "get" else endpoint
 
     def load_values(self, call: Call) -> dict[str, Any] | None:
-        key = call.path["key"]
+        key = call.path["id"]
         if is_id(key):
             return self.visible(call, key)
         pages = [dict(page.__data__) for page in self.rows(call).select().where(Page.slug == key)]
         seen = {page["language"]: page for page in pages if call.access.allows(self.view, page)}
         best = call.request.accept_languages.best_match(sorted(seen))
         return seen.get(best or call.services.settings.language) or next(iter(seen.values()), None)
+
+    def read(self, call: Call) -> dict[str, Any]:
+        """A page by its slug, in the language that suits the reader best; by its id, all there is to it."""
+        call.headers["Content-Language"] = call.row["language"]
+        if is_id(call.path["id"]):
+            return self.show(call)
+        call.headers["Vary"] = "Accept-Language"
+        return self.show(call, ("slug", "title", "body", "language"))
 
     @action("publish", transitions={"draft": "published"})
     def publish(self, page: Page) -> None:

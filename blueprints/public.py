@@ -1,5 +1,6 @@
 """What the service says about itself: health, its OpenAPI description and the documentation page."""
 
+from datetime import date
 from importlib.metadata import version
 from typing import Any
 
@@ -10,10 +11,12 @@ from models.errors import RowError
 from models.migrate import pending
 
 from .http import docs
+from .http.deprecation import Deprecation
 
 routes = Routes("public", "The service itself: health and documentation.")
 
 _DOCS = "it is the documentation, the same for everybody; the setting `docs` turns it off"
+_PING = Deprecation(since=date(2026, 11, 1), sunset=date(2027, 11, 1), successor="/api/health")
 _LIVE = "a supervisor asks it whether the process still answers"
 
 
@@ -42,6 +45,12 @@ def health(call: Call) -> Response | dict[str, Any]:
 @routes.get("/api/health/live", public=_LIVE)
 def live(call: Call) -> dict[str, str]:
     """Always 200: the process answers."""
+    return {"status": "ok"}
+
+
+@routes.get("/api/ping", permission="health.view", deprecated=_PING)
+def ping(call: Call) -> dict[str, str]:
+    """Whether somebody is there. Ask `/api/health`, which knows more."""
     return {"status": "ok"}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import peewee as pw
 
-from models.base import Record, Rows, TimeField, now
+from models.base import Record, Rows, TimeField, now, whole
 
 
 class DeprecatedUse(Record):
@@ -21,7 +21,17 @@ class DeprecatedUse(Record):
 
 def note_use(tenant_id: str, endpoint: str, client: str, times: int = 1) -> None:
     """Count `times` more uses, inside a transaction."""
-    rows, at = Rows(DeprecatedUse, tenant_id), now()
-    changes = {DeprecatedUse.count: DeprecatedUse.count + times, DeprecatedUse.last_used_at: at}
-    if not rows.change(changes, DeprecatedUse.endpoint == endpoint, DeprecatedUse.client == client):
-        rows.insert(DeprecatedUse(endpoint=endpoint, client=client, count=times, last_used_at=at))
+    at = now()
+    row = DeprecatedUse(endpoint=endpoint, client=client, count=times, last_used_at=at)
+    row.stamp(tenant_id, at)
+    # One statement: two processes may see a client for the first time at once.
+    DeprecatedUse.insert(whole(row)).on_conflict(
+        conflict_target=(DeprecatedUse.tenant_id, DeprecatedUse.endpoint, DeprecatedUse.client),
+        update={DeprecatedUse.count: DeprecatedUse.count + times, DeprecatedUse.last_used_at: at,
+                DeprecatedUse.updated_at: at, DeprecatedUse.version: DeprecatedUse.version + 1}).execute()
+
+
+def uses(tenant_id: str, limit: int = 1000) -> list[DeprecatedUse]:
+    """Who uses what, by endpoint and client."""
+    return list(Rows(DeprecatedUse, tenant_id).select()
+                .order_by(DeprecatedUse.endpoint, DeprecatedUse.client).limit(limit))

@@ -36,7 +36,7 @@ class Collection(Readable):
     filters     field → the operators that it may be filtered by
     expand      references that may be answered as objects beside their ids
     guarded     fields that only the row's owner and `<resource>.manage` see
-    managed     fields that only `<resource>.manage` may set; none: the permission does not exist
+    managed     fields that only `<resource>.manage` may set
     create_only fields that are set when a row is made, and never again
     imports     whether rows can be imported
     import_keys unique fields by which an import may find the row that a line means
@@ -125,7 +125,7 @@ class Collection(Readable):
         for name in self.model._meta.fields:
             setattr(row, name, getattr(row, name))
         self.stamp(call, row)
-        if self.managed and not call.access.allows(self.manage, row.__data__):
+        if not call.access.allows(self.manage, row.__data__):
             faults += [read_only(name) for name in self.managed if name in call.body]
         faults += self._dangling(call, call.body)
         if faults:

@@ -70,7 +70,7 @@ class Registry:
                     permissions.setdefault(endpoint.permission.partition(".")[0], set()).add(endpoint.permission)
         columns = {collection.resource: _columns(collection.model) for collection in self.collections.values()}
         for collection in self.collections.values():
-            if collection.managed:
+            if collection.guarded or not collection.body_schema.load_fields.keys().isdisjoint(collection.managed):
                 permissions[collection.resource] |= {collection.permission(verb) for verb in VERBS}
         for name in PLANNED:
             permissions.setdefault(name.partition(".")[0], set()).add(name)

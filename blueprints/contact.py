@@ -1,0 +1,53 @@
+"""Contact: messages that visitors leave, for support to read and clear away."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from blueprints import Call, Collection, Email, Endpoint, Id, Line, RecordSchema, StrictSchema, Text
+from models.contact import ContactMessage
+
+
+class ContactSchema(RecordSchema):
+    """A message from somebody who need not have an account."""
+
+    name = Line(required=True)
+    email = Email(required=True)
+    subject = Line(required=True)
+    body = Text(required=True, minimum=1, maximum=20_000)
+
+
+class ReceiptSchema(StrictSchema):
+    """That the message has arrived; its sender cannot read it again."""
+
+    id = Id(required=True)
+
+
+class Contact(Collection):
+    """Messages from visitors."""
+
+    name, resource = "contact", "contact"
+    model, schema = ContactMessage, ContactSchema
+    sort = ("created_at", "updated_at")
+    filters = {
+        "name": ("contains",),
+        "email": ("eq",),
+        "subject": ("contains",),
+        "body": ("contains",),
+        "created_at": ("gte", "lt"),
+    }
+
+    def endpoints(self) -> Iterator[Endpoint]:
+        for endpoint in super().endpoints():
+            if endpoint.name == "create":
+                yield replace(endpoint, status=202, answer=ReceiptSchema(), handler=self.receive, cost=20)
+            elif endpoint.name in ("list", "get", "delete"):
+                yield endpoint
+
+    def stamp(self, call: Call, row: ContactMessage) -> None:
+        """A message belongs to nobody, also when its sender is logged in."""
+
+    def receive(self, call: Call) -> dict[str, Any]:
+        """Leave a message."""
+        self.create(call, call.row)
+        return {"id": call.row.id}
