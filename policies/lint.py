@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from .check import ENVIRONMENT, SUBJECT
+from .check import ENVIRONMENT
 from .expression import All, Any, Attribute, Comparison, Expression, Shared, atoms, attributes, columns
 from .finding import Finding
 from .plan import disjuncts
@@ -46,7 +46,7 @@ class _Linter:
             yield f"the same as {first.place}"
             return
         left = self._left(rule)
-        if not disjuncts(left):
+        if not self._reachable(rule):
             yield f"nobody can ever meet `{rule.when}`: its parts contradict each other"
             return
         shadow = self._shadow(rule)
@@ -59,6 +59,15 @@ class _Linter:
             if key not in self._conditions:
                 self._conditions[key] = list(_about_condition(rule, left, resource))
             yield from self._conditions[key]
+
+    def _reachable(self, rule: Rule) -> bool:
+        """Whether some role that has this one can meet the condition, on some object."""
+        if disjuncts(self._left(rule)):
+            return True
+        roles = self._policy.roles
+        heirs = (role for role in self._policy.vocabulary.roles if rule.sub in roles.closure(role))
+        permission = min(self._patterns.covered(rule.act))
+        return any(disjuncts(self._policy.folded(rule, permission, role)) for role in heirs)
 
     def _left(self, rule: Rule) -> Expression:
         permission = min(self._patterns.covered(rule.act))
@@ -96,8 +105,8 @@ def _about_condition(rule: Rule, left: Expression, resource: Resource) -> Iterat
         for name in sorted(columns(left)):
             if resource.columns[name].nullable:
                 yield f"this denies nothing on {resource.name} rows whose {name} is missing"
-        for attribute in _nullable_facts(left):
-            yield f"this denies nothing while {attribute} is missing"
+        for name in sorted(_nullable_circumstances(left)):
+            yield f"this denies nothing while r.env.{name} is missing"
         return
     if not resource.indexes:
         return
@@ -106,15 +115,9 @@ def _about_condition(rule: Rule, left: Expression, resource: Resource) -> Iterat
             yield f"no index of {resource.name} serves lists by {', '.join(sorted(columns(branch)))}; they will be slow"
 
 
-def _nullable_facts(left: Expression) -> list[str]:
+def _nullable_circumstances(left: Expression) -> set[str]:
     read = (attribute for atom in atoms(left) for attribute in attributes(atom))
-    known = {"sub": SUBJECT, "env": ENVIRONMENT}
-    found = (
-        str(attribute)
-        for attribute in read
-        if attribute.root in known and known[attribute.root][attribute.name].nullable
-    )
-    return list(dict.fromkeys(found))
+    return {fact.name for fact in read if fact.root == "env" and ENVIRONMENT[fact.name].nullable}
 
 
 def _served(branch: Expression, resource: Resource) -> bool:

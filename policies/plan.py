@@ -76,7 +76,7 @@ def disjuncts(expression: Expression) -> tuple[Expression, ...]:
 
     An alternative that contradicts itself is dropped, and so is one that another one contains.
     """
-    found = [branch for branch in _distributed(expression) if not contradicts(branch)]
+    found = [branch for branch in _distributed(expression) if branch is not False and not contradicts(branch)]
     sets = [frozenset(branch.parts if isinstance(branch, All) else (branch,)) for branch in found]
     kept: dict[frozenset[Expression], Expression] = {}
     for branch, parts in zip(found, sets, strict=True):
