@@ -73,7 +73,11 @@ class Folder:
                 self._prepare(inner)
 
     def _folded(self, part: Expression, known: Known) -> Expression:
-        key = (id(part), *map(known.get, self._needs[id(part)]))
+        needs = self._needs[id(part)]
+        if known.get("key") and "key" in needs:
+            # One person's answers serve nobody else: with many persons, remembering them would fill the memory.
+            return self._compute(part, known)
+        key = (id(part), *map(known.get, needs))
         answer = self._memory.get(key)
         if answer is None:
             answer = self._memory[key] = self._compute(part, known)

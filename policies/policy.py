@@ -24,6 +24,9 @@ from .vocabulary import Vocabulary
 if TYPE_CHECKING:
     from .explain import Explanation
 
+# Enough for every role and a few hundred persons with lines of their own; then the memory starts afresh.
+MOST_STANDINGS = 20_000
+
 # What a caller may do whose role or permission the policy has never heard of.
 _NO_STANDING = Standing("", ())
 
@@ -113,6 +116,8 @@ class Policy:
         if known is None:
             reached = ((rule, self.folded(rule, permission, role, person)) for rule in self.rules)
             known = Standing(permission, ((rule, left) for rule, left in reached if left is not False))
+            if len(self._standings) >= MOST_STANDINGS:
+                self._standings = {}
             self._standings[role, person, permission] = known
         return known
 
