@@ -86,8 +86,9 @@ def explain(
         return
     click.echo(found.as_text())
     if hidden and view is not None:
-        click.echo(f"  hidden    {who} cannot even view it, and is answered 404 as if it were absent:")
-        click.echo(f"            {view.summary}")
+        click.echo(f"  hidden    {who} cannot even view it: the answer is 404, as if it were absent")
+        if view.permission != permission:
+            click.echo(f"            {view.summary}")
 
 
 def find_principal(ground: Ground, who: str) -> Principal:

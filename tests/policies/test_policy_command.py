@@ -416,7 +416,8 @@ def test_a_refused_object_is_explained_by_the_missing_fact(rows: Rowed) -> None:
 def test_a_hidden_object_is_explained_as_hidden(rows: Rowed) -> None:
     result = rows.ask("--as", "ann@example.org", "article.update", rows.hidden)
     assert result.exit_code == 0, result.output
-    assert "hidden    ann@example.org cannot even view it, and is answered 404" in result.stdout
+    assert "hidden    ann@example.org cannot even view it: the answer is 404" in result.stdout
+    assert f"ann@example.org (user) may not article.view on {rows.hidden}: " in result.stdout
     data = json.loads(rows.ask("--json", "--as", "ann@example.org", "article.update", rows.hidden).stdout)
     assert (data["verdict"], data["hidden"]) == ("refused", True)
 
