@@ -12,6 +12,7 @@ from models.base import later
 routes = Routes("admin", "What happens in a tenant, in numbers.")
 
 _DAYS = 30
+_LARGEST = 2**63 - 1
 
 
 class CountsSchema(StrictSchema):
@@ -57,8 +58,9 @@ def stats(call: Call) -> dict[str, Any]:
         "collections": {name: _counts(collection.model, tenant)
                         for name, collection in sorted(call.services.collections.items())},
         "orders_per_day": _per_day(statistics.orders_per_day(tenant, since)),
-        "revenue_per_day": [{"date": day, "currency": currency, "total": int(total)}
-                            for day, currency, total in statistics.revenue_per_day(tenant, since).tuples()],
+        "revenue_per_day": [{"date": day, "currency": currency,
+                             "total": min(int(billions) * statistics.BILLION + int(rest), _LARGEST)}
+                            for day, currency, billions, rest in statistics.revenue_per_day(tenant, since).tuples()],
         "logins_per_day": _per_day(statistics.logins_per_day(tenant, since)),
         "refusals_per_day": _per_day(statistics.refusals_per_day(tenant, since)),
         "deprecated_use": [{"endpoint": use.endpoint, "client": use.client, "count": use.count,
@@ -73,5 +75,5 @@ def _counts(model: Any, tenant_id: str) -> dict[str, Any]:
     return {"total": sum(states.values()), "by_status": states}
 
 
-def _per_day(query: pw.ModelSelect[Any]) -> list[dict[str, Any]]:
+def _per_day(query: pw.ModelSelect) -> list[dict[str, Any]]:
     return [{"date": day, "count": int(count)} for day, count in query.tuples()]
