@@ -54,24 +54,28 @@ def serve(app: WSGIApplication, *, host: str, port: int, threads: int, body_limi
     Raises OSError when the address cannot be listened on.
     """
     sockets: dict[int, Any] = {}
-    create_server(
-        app,
-        map=sockets,
-        host=host,
-        port=port,
-        threads=threads,
-        ident=None,
-        asyncore_use_poll=True,
-        backlog=1024,
-        connection_limit=1000,
-        channel_timeout=60,
-        channel_request_lookahead=0,
-        max_request_header_size=65536,
-        max_request_body_size=body_limit,
-        expose_tracebacks=False,
-        # the application reads these headers, and only as many proxies deep as the settings say
-        clear_untrusted_proxy_headers=False,
-    )
+    try:
+        create_server(
+            app,
+            map=sockets,
+            host=host,
+            port=port,
+            threads=threads,
+            ident=None,
+            asyncore_use_poll=True,
+            backlog=1024,
+            connection_limit=1000,
+            channel_timeout=60,
+            channel_request_lookahead=0,
+            max_request_header_size=65536,
+            max_request_body_size=body_limit,
+            expose_tracebacks=False,
+            # the application reads these headers, and only as many proxies deep as the settings say
+            clear_untrusted_proxy_headers=False,
+        )
+    except OSError:
+        wasyncore.close_all(sockets)
+        raise
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     listeners = [each for each in sockets.values() if isinstance(each, BaseWSGIServer)]
     for listener in listeners:
