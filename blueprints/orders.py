@@ -5,22 +5,8 @@ from typing import Any
 
 from marshmallow import fields, validate
 
-from blueprints import (
-    Call,
-    Collection,
-    Conflict,
-    Fault,
-    Int,
-    OwnedSchema,
-    Problem,
-    Reference,
-    StrictSchema,
-    Text,
-    action,
-)
-from models.base import Rows
-from models.order import Order, OrderItem, items_of, quantities
-from models.product import return_stock, take_stock
+from blueprints import Call, Collection, Conflict, Fault, Int, OwnedSchema, Reference, StrictSchema, Text, action
+from models.order import Order, OutOfStock, give_back, items_of, place
 
 
 class OrderItemSchema(StrictSchema):
@@ -60,41 +46,33 @@ class Orders(Collection):
 
     def create(self, call: Call, row: Order) -> None:
         items = call.body["items"]
-        products = [call.services.collections["products"].visible(call, item["product_id"]) for item in items]
-        faults = [Fault("invalid_reference", "There is no such product, or you may not see it.",
-                        pointer=f"/items/{index}/product_id")
-                  for index, product in enumerate(products) if product is None]
-        if faults:
-            raise Problem.of(faults, "invalid_body")
-        bought = [product for product in products if product is not None]
-        if any(product["status"] != "active" for product in bought):
+        products = call.services.collections["products"].referred(
+            call, [item["product_id"] for item in items], "/items/{}/product_id")
+        if any(product.status != "active" for product in products):
             raise Conflict("Only active products can be ordered.")
-        if len({product["currency"] for product in bought}) > 1:
+        if len({product.currency for product in products}) > 1:
             raise Conflict("All products of an order have one currency.")
-        lines = [OrderItem(product_id=item["product_id"], position=index, quantity=item["quantity"],
-                           unit_price=product["price"])
-                 for index, (item, product) in enumerate(zip(items, bought, strict=True))]
-        short = take_stock(row.tenant_id, quantities(lines))
-        if short:
+        try:
+            place(row, [(product, item["quantity"]) for product, item in zip(products, items, strict=True)])
+        except OutOfStock as error:
             raise Conflict("There is not enough in stock.", "out_of_stock", [
-                Fault("out_of_stock", "There is not enough of this in stock.", pointer=f"/items/{line.position}")
-                for line in lines if line.product_id in short])
-        row.currency, row.total = bought[0]["currency"], sum(line.unit_price * line.quantity for line in lines)
-        super().create(call, row)
-        for line in lines:
-            line.order_id = row.id
-        Rows(OrderItem, row.tenant_id).insert_many(lines)
+                Fault("out_of_stock", "There is not enough of this in stock.", pointer=f"/items/{position}")
+                for position in error.positions]) from None
 
     def update(self, call: Call, row: Order, changes: Mapping[str, Any]) -> None:
-        if row.status != "pending":
+        if row.status != "pending" and changes.get("note", row.note) != row.note:
             raise Conflict("The note can be changed only while the order is pending.")
         super().update(call, row, changes)
 
     def delete(self, call: Call, row: Order) -> None:
         if row.status != "pending":
             raise Conflict("Only a pending order can be deleted; cancel or refund this one.")
-        self._give_back(row)
+        give_back(row)
         super().delete(call, row)
+
+    def allowed_actions(self, call: Call, row: Mapping[str, Any]) -> list[str]:
+        found = super().allowed_actions(call, row)
+        return found if row["status"] == "pending" else [verb for verb in found if verb not in ("update", "delete")]
 
     def attach(self, tenant_id: str, rows: list[dict[str, Any]]) -> None:
         found = items_of(tenant_id, [row["id"] for row in rows])
@@ -109,12 +87,12 @@ class Orders(Collection):
     @action("reject", transitions={"pending": "rejected"})
     def reject(self, order: Order) -> None:
         """Decline the order; its products go back into stock."""
-        self._give_back(order)
+        give_back(order)
 
     @action("cancel", transitions={"pending": "cancelled"})
     def cancel(self, order: Order) -> None:
         """Take the order back; its products go back into stock."""
-        self._give_back(order)
+        give_back(order)
 
     @action("ship", transitions={"approved": "shipped"})
     def ship(self, order: Order) -> None:
@@ -128,7 +106,4 @@ class Orders(Collection):
     def refund(self, order: Order) -> None:
         """Pay the money back; what has not been shipped goes back into stock."""
         if order.status == "approved":
-            self._give_back(order)
-
-    def _give_back(self, order: Order) -> None:
-        return_stock(order.tenant_id, quantities(items_of(order.tenant_id, [order.id])[order.id]))
+            give_back(order)

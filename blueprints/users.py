@@ -1,11 +1,16 @@
 """Users: who may log in, and as what."""
 
-from marshmallow import fields
+from collections.abc import Mapping
+from typing import Any
+
+from marshmallow import fields, validate
 
 from blueprints import Call, Collection, Email, Line, NewPassword, Problem, RecordSchema, action
 from models.base import new_id
 from models.session import Session, revoke
 from models.user import User
+
+from .http.registry import ROLES
 
 
 class UserSchema(RecordSchema):
@@ -15,7 +20,7 @@ class UserSchema(RecordSchema):
     name = Line(required=True)
     email = Email(required=True)
     password = NewPassword(required=True, load_only=True, attribute="password_hash")
-    role = Line(maximum=64)
+    role = Line(validate=[validate.OneOf(sorted(ROLES))])
     department = Line(allow_none=True)
     groups = fields.List(Line(maximum=64))
     active = fields.Boolean(dump_only=True)
@@ -49,6 +54,9 @@ class Users(Collection):
         if call.row.role not in call.access.roles:
             raise Problem("forbidden", f"A {call.principal.role} cannot decide about a user with the role "
                                        f"{call.row.role}.")
+
+    def allowed_actions(self, call: Call, row: Mapping[str, Any]) -> list[str]:
+        return super().allowed_actions(call, row) if row["role"] in call.access.roles else []
 
     @action("disable", transitions={True: False}, state="active")
     def disable(self, user: User) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import peewee as pw
 
 from models.base import IdField, Owned, Rows
+from models.database import current
+from models.tenant import Tenant
 
 
 class Category(Owned):
@@ -16,6 +18,16 @@ class Category(Owned):
 
     class Meta:
         table_name = "categories"
+
+
+def hold_tree(tenant_id: str) -> None:
+    """Keep everybody else from moving the tenant's categories until this transaction ends.
+
+    Two moves at once, each harmless, could close a circle between them.
+    """
+    # On SQLite a transaction already has the database for itself. New rows of the tenant do not wait for this.
+    if current.dialect == "postgres":
+        Tenant.select(Tenant.id).where(Tenant.id == tenant_id).for_update("FOR NO KEY UPDATE").execute()
 
 
 def would_be_cycle(tenant_id: str, id: str, parent_id: str | None) -> bool:

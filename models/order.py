@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import peewee as pw
 
 from models.base import IdField, MoneyField, Owned, Record, Rows
+from models.errors import InvalidValue, RowError
+from models.product import Product, return_stock, take_stock
 
 
 class Order(Owned):
@@ -49,3 +51,36 @@ def quantities(items: Collection[OrderItem]) -> dict[str, int]:
     for item in items:
         total[item.product_id] = total.get(item.product_id, 0) + item.quantity
     return total
+
+
+class OutOfStock(RowError):
+    """There is not enough of the products at these positions of an order."""
+
+    def __init__(self, positions: Sequence[int]) -> None:
+        super().__init__(", ".join(map(str, positions)))
+        self.positions = positions
+
+
+def place(order: Order, wanted: Sequence[tuple[Product, int]]) -> None:
+    """Store a new order of `wanted` (product, quantity), at its price and out of its stock; in a transaction.
+
+    All products have one currency. Raises `OutOfStock`, and `InvalidValue` for a total beyond 64 bits; then the
+    transaction must be undone.
+    """
+    items = [OrderItem(position=position, product_id=product.id, quantity=quantity, unit_price=product.price)
+             for position, (product, quantity) in enumerate(wanted)]
+    order.currency, order.total = wanted[0][0].currency, sum(item.unit_price * item.quantity for item in items)
+    if order.total >= 2**63:
+        raise InvalidValue("the total of the order is beyond 64 bits")
+    short = take_stock(order.tenant_id, quantities(items))
+    if short:
+        raise OutOfStock([item.position for item in items if item.product_id in short])
+    Rows(Order, order.tenant_id).insert(order)
+    for item in items:
+        item.order_id = order.id
+    Rows(OrderItem, order.tenant_id).insert_many(items)
+
+
+def give_back(order: Order) -> None:
+    """Put everything that was ordered back into stock, in a transaction that holds the order's row."""
+    return_stock(order.tenant_id, quantities(items_of(order.tenant_id, [order.id])[order.id]))

@@ -15,6 +15,7 @@ from models.database import current
 from models.order import Order
 
 EARNING = ("approved", "shipped", "completed")  # the states of an order whose money is ours
+BILLION = 10**9
 
 
 def by_status(model: type[Record], tenant_id: str) -> pw.ModelSelect[Any]:
@@ -36,9 +37,11 @@ def orders_per_day(tenant_id: str, since: str) -> pw.ModelSelect[Any]:
 
 
 def revenue_per_day(tenant_id: str, since: str) -> pw.ModelSelect[Any]:
-    """(day, currency, minor units) of what was ordered since that time and neither refused nor refunded."""
+    """(day, currency, billions, rest) of minor units ordered since that time and neither refused nor refunded."""
     day = _day(Order.created_at)
-    return (Rows(Order, tenant_id).select(day, Order.currency, pw.fn.SUM(Order.total))
+    # In two parts, because two large orders together may leave 64 bits.
+    parts = pw.fn.SUM(Order.total / BILLION), pw.fn.SUM(Order.total % BILLION)
+    return (Rows(Order, tenant_id).select(day, Order.currency, *parts)
             .where(Order.created_at >= since, Order.status.in_(EARNING))
             .group_by(day, Order.currency).order_by(day, Order.currency))
 

@@ -19,7 +19,7 @@ from .action import Action
 from .body import MERGE_PATCH
 from .call import Call, Endpoint
 from .conditional import entity_tag
-from .errors import Fault, Problem, read_only
+from .errors import Fault, Problem, dangling, read_only
 from .fields import StrictSchema
 from .listing import Listing
 from .query import ItemQuery
@@ -212,8 +212,7 @@ class Collection(Readable):
 
     def _dangling(self, call: Call, values: Values) -> list[Fault]:
         """References to rows that are absent or that the caller may not view: one answer for both."""
-        return [Fault("invalid_reference", "There is no such object, or you may not see it.", pointer=f"/{name}")
-                for name, field in self.references.items() if values.get(name) is not None
+        return [dangling(f"/{name}") for name, field in self.references.items() if values.get(name) is not None
                 and call.services.collections[field.collection].visible(call, values[name]) is None]
 
 

@@ -130,6 +130,11 @@ def not_found() -> Problem:
     return Problem("not_found", "There is no such object, or you may not see it.")
 
 
+def dangling(pointer: str) -> Fault:
+    """The one fault of a reference to an absent row, and of one to a row that the caller may not view."""
+    return Fault("invalid_reference", "There is no such object, or you may not see it.", pointer=pointer)
+
+
 def read_only(name: str) -> Fault:
     """The fault of a field that this caller cannot set."""
     return Fault("read_only_field", "This field cannot be set.", pointer=f"/{name}")

@@ -16,6 +16,7 @@ from models.prepared import Bind, Prepared, prepare
 
 from .action import Action
 from .call import Call
+from .errors import Problem, dangling
 from .fields import Reference, StrictSchema
 from .representation import Representation
 
@@ -78,6 +79,19 @@ class Readable:
         found = statement.run(database, {"tenant": call.tenant_id, "id": id})
         values = self._read(found[0]) if found else None
         return values if values is not None and call.access.allows(self.view, values) else None
+
+    def referred(self, call: Call, ids: Sequence[str], pointer: str) -> list[Any]:
+        """The rows that a list in the body names, in its order; nobody else changes them in this transaction.
+
+        Raises `Problem` (`invalid_reference`, at `pointer` with the index in it) for those that the caller may not
+        view, or that are absent.
+        """
+        seen = {row.id: row for row in self.rows(call).find_all(set(ids), lock=True)
+                if call.access.allows(self.view, row.__data__)}
+        faults = [dangling(pointer.format(index)) for index, id in enumerate(ids) if id not in seen]
+        if faults:
+            raise Problem.of(faults, "invalid_body")
+        return [seen[id] for id in ids]
 
     def visible_many(self, call: Call, ids: set[str]) -> dict[str, dict[str, Any]]:
         """The representations of those of these rows that the caller may view, by id, in one query."""
