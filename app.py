@@ -10,12 +10,12 @@ from flask import Flask
 
 from blueprints import Collection
 from blueprints.commands import commands
-from blueprints.http import errors, trace, versions
+from blueprints.http import errors, trace, uri, versions
 from blueprints.http.cursors import Cursors
 from blueprints.http.keys import Keys
 from blueprints.http.limits import Limits
 from blueprints.http.registry import discover
-from blueprints.http.routes import refuse_strays
+from blueprints.http.routes import answer_options, refuse_strays
 from blueprints.http.services import Services
 from blueprints.http.tokens import Tokens
 from models.database import open_database
@@ -59,8 +59,10 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[ty
     for blueprint in registry.blueprints():
         app.register_blueprint(blueprint)
     refuse_strays(app)
+    answer_options(app)
     errors.install(app)
     trace.install(app)
+    uri.install(app)
     versions.install(app)
     app.wsgi_app = versions.VersionPrefix(app.wsgi_app)  # type: ignore[method-assign]
     return app

@@ -58,7 +58,8 @@ def effective(call: Call) -> dict[str, Any]:
     }
 
 
-@routes.get("/api/admin/policy/explain", permission="policy.view", query=QuestionSchema())
+@routes.get("/api/admin/policy/explain", permission="policy.view", query=QuestionSchema(), elusive=True,
+            produces=("application/json",))
 def explained(call: Call) -> dict[str, Any]:
     """Why somebody may do something to an object, or why not."""
     policy, permission = call.access.policy, call.query["permission"]

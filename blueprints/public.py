@@ -5,8 +5,9 @@ from importlib.metadata import version
 from typing import Any
 
 from flask import Response
+from marshmallow import fields
 
-from blueprints import Call, Problem, Routes
+from blueprints import Call, Problem, Routes, StrictSchema
 from models.errors import RowError
 from models.migrate import pending
 
@@ -20,7 +21,21 @@ _PING = Deprecation(since=date(2026, 11, 1), sunset=date(2027, 11, 1), successor
 _LIVE = "a supervisor asks it whether the process still answers"
 
 
-@routes.get("/api/health", permission="health.view")
+class HealthSchema(StrictSchema):
+    """`ok`, `degraded` or `down`, together and for each check; 503 when it is down."""
+
+    status = fields.String(required=True)
+    checks = fields.Dict(keys=fields.String(), values=fields.String(), required=True)
+    policy_version = fields.String(required=True)
+    policy_error = fields.String(metadata={"description": "Only for who may see the policy."})
+    version = fields.String(required=True)
+
+
+class AliveSchema(StrictSchema):
+    status = fields.String(required=True)
+
+
+@routes.get("/api/health", permission="health.view", answer=HealthSchema())
 def health(call: Call) -> Response | dict[str, Any]:
     """Whether the service can do its work; 503 when it cannot."""
     services = call.services
@@ -42,44 +57,44 @@ def health(call: Call) -> Response | dict[str, Any]:
     return answer
 
 
-@routes.get("/api/health/live", public=_LIVE)
+@routes.get("/api/health/live", public=_LIVE, answer=AliveSchema())
 def live(call: Call) -> dict[str, str]:
     """Always 200: the process answers."""
     return {"status": "ok"}
 
 
-@routes.get("/api/ping", permission="health.view", deprecated=_PING)
+@routes.get("/api/ping", permission="health.view", deprecated=_PING, answer=AliveSchema())
 def ping(call: Call) -> dict[str, str]:
     """Whether somebody is there. Ask `/api/health`, which knows more."""
     return {"status": "ok"}
 
 
-@routes.get("/api/openapi.json", public=_DOCS)
+@routes.get("/api/openapi.json", public=_DOCS, produces=("application/json",), elusive=True)
 def openapi(call: Call) -> Response:
     """This API as OpenAPI 3.1."""
     return _document(call, "3.1.0")
 
 
-@routes.get("/api/openapi-3.0.json", public=_DOCS)
+@routes.get("/api/openapi-3.0.json", public=_DOCS, produces=("application/json",), elusive=True)
 def openapi_30(call: Call) -> Response:
     """This API as OpenAPI 3.0, for tools that lag behind."""
     return _document(call, "3.0.3")
 
 
-@routes.get("/docs", public=_DOCS)
+@routes.get("/docs", public=_DOCS, produces=("text/html",), elusive=True)
 def page(call: Call) -> Response:
     """The documentation page."""
     return _asset(call, "index.html")
 
 
-@routes.get("/docs/errors", public=_DOCS)
+@routes.get("/docs/errors", public=_DOCS, produces=("text/html",), elusive=True)
 def errors(call: Call) -> Response:
     """Every error code and what it means."""
     _refuse_when_off(call)
     return docs.catalogue()
 
 
-@routes.get("/docs/<name>", public=_DOCS)
+@routes.get("/docs/<name>", public=_DOCS, produces=("text/*",))
 def asset(call: Call) -> Response:
     """A file of the documentation page."""
     return _asset(call, call.path["name"])

@@ -67,28 +67,50 @@ def describe(endpoint: Endpoint) -> dict[str, Any]:
     if endpoint.answer is not None:
         success["schema"] = endpoint.answer
     responses = {endpoint.status: [success]}
+    if endpoint.method == "GET":
+        responses[304] = [{"description": "The client has this representation already.", "content_type": None}]
     for status, title in sorted(_errors(endpoint).items()):
         responses[status] = [{"description": title, "schema": ProblemSchema, "content_type": PROBLEM_JSON}]
     permission = (f"Needs the permission `{endpoint.permission}`." if endpoint.permission
                   else f"Needs no permission: {endpoint.public}")
     return {"arguments": {"parameters": parameters, "responses": {}}, "response": {"responses": responses},
             "success_status_codes": [endpoint.status],
-            "manual_doc": {"summary": endpoint.summary, "description": permission,
+            "manual_doc": {"summary": endpoint.summary, "description": permission, **_files(endpoint),
                            **({"deprecated": True} if endpoint.deprecated else {}),
                            "security": [{}, {"bearer": []}]}}
 
 
+def _files(endpoint: Endpoint) -> dict[str, Any]:
+    """Bodies that no schema describes: pages, and files of rows."""
+    found: dict[str, Any] = {}
+    if endpoint.body is None and endpoint.prepare is not None:
+        found["requestBody"] = {"required": True, "content": _content(endpoint.accepts)}
+    if endpoint.produces:
+        found["responses"] = {endpoint.status: {"content": _content(endpoint.produces)}}
+    return found
+
+
+def _content(media_types: tuple[str, ...]) -> dict[str, Any]:
+    return {kind: {"schema": {"type": "object" if kind == "application/json" else "string"}} for kind in media_types}
+
+
 def _errors(endpoint: Endpoint) -> dict[int, str]:
     titles = {400: "The request is not valid", 401: "Credentials are needed, or are not valid",
-              429: "Too many requests", 500: "Something went wrong on our side", 503: "Not available right now"}
+              414: "The URL is too long", 429: "Too many requests", 500: "Something went wrong on our side", 503: "Not available right now"}
     if endpoint.permission is not None:
         titles[403] = "The policy does not allow this"
-    if endpoint.load is not None:
+    if endpoint.load is not None or "<" in endpoint.path or endpoint.elusive:
         titles[404] = "There is no such object, or it may not be seen"
-    if endpoint.body is not None:
+    if len(endpoint.produces) > 1:
+        titles[406] = "There is no such representation"
+    if endpoint.deprecated is not None:
+        titles[410] = "The endpoint is no longer there"
+    if endpoint.body is not None or endpoint.prepare is not None:
         titles |= {413: "The body is too large", 415: "The media type is not supported"}
     if endpoint.writes:
         titles[409] = "The state does not allow this"
+    if endpoint.writes and endpoint.method in ("POST", "PATCH") and not endpoint.secret:
+        titles[422] = "The Idempotency-Key was used for another body"
     if endpoint.conditional:
         titles |= {412: "The object has changed since", 428: "If-Match is required"}
     return titles
@@ -118,9 +140,9 @@ def document(registry: Registry, version: str) -> bytes:
 
 def asset(name: str) -> Response:
     """A file of the documentation page. Raises `Problem` (`not_found`)."""
-    found = _ASSETS.joinpath(name)
+    found = next((file for file in _ASSETS.iterdir() if file.name == name), None)
     suffix = name[name.rfind("."):]
-    if "/" in name or suffix not in _TYPES or not found.is_file():
+    if found is None or suffix not in _TYPES:
         raise Problem("not_found")
     response = Response(found.read_bytes(), content_type=_TYPES[suffix])
     response.headers["Content-Security-Policy"] = _POLICY

@@ -40,6 +40,7 @@ def endpoint(collection: Collection) -> Endpoint:
 
     return Endpoint(name="export", method="GET", path=f"/api/{collection.name}/export",
                     permission=collection.permission("export"), handler=export, cost=10,
+                    produces=formats.MEDIA_TYPES,
                     query=collection.listing.query.selection, summary="Every row, as NDJSON or CSV.")
 
 

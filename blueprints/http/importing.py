@@ -63,6 +63,7 @@ def endpoint(collection: Collection) -> Endpoint:
     return Endpoint(name="import", method="POST", path=f"/api/{collection.name}/import", query=options,
                     permission=collection.permission("import"), prepare=lambda call: _prepare(collection, call),
                     handler=lambda call: _run(collection, call), writes=True, answer=ImportedSchema(), cost=10,
+                    accepts=formats.MEDIA_TYPES,
                     summary="Make or change many rows, from NDJSON or CSV.")
 
 

@@ -84,3 +84,16 @@ def refuse_strays(app: Flask) -> None:
     for rule in app.url_map.iter_rules():
         if not isinstance(getattr(app.view_functions[rule.endpoint], "endpoint", None), Endpoint):
             raise RuntimeError(f"{rule.rule} is no Endpoint: declare its permission, or public='reason'")
+
+
+def answer_options(app: Flask) -> None:
+    """OPTIONS says which methods a path takes (RFC 9110 section 9.3.7), and has nothing to add in a body."""
+    flask_answer = app.make_default_options_response
+
+    def options() -> Response:
+        response = flask_answer()
+        response.status_code = 204
+        del response.headers["Content-Type"]
+        return response
+
+    app.make_default_options_response = options  # type: ignore[method-assign]
