@@ -10,6 +10,8 @@ from blueprints import Call, Collection, Endpoint, Language, Line, OwnedSchema, 
 from models.base import is_id, now
 from models.page import Page
 
+from .http.language import best
+
 
 class PageSlug(Slug):
     """A slug that cannot be taken for an id or for another path below `/api/pages`."""
@@ -52,8 +54,7 @@ class Pages(Collection):
             return self.visible(call, key)
         pages = [dict(page.__data__) for page in self.rows(call).select().where(Page.slug == key)]
         seen = {page["language"]: page for page in pages if call.access.allows(self.view, page)}
-        best = call.request.accept_languages.best_match(sorted(seen))
-        return seen.get(best or call.services.settings.language) or next(iter(seen.values()), None)
+        return seen[best(call.request.accept_languages, seen, call.services.settings.language)] if seen else None
 
     def read(self, call: Call) -> dict[str, Any]:
         """A page by its slug, in the language that suits the reader best; by its id, all there is to it."""

@@ -31,7 +31,7 @@ def note_use(tenant_id: str, endpoint: str, client: str, times: int = 1) -> None
                 DeprecatedUse.updated_at: at, DeprecatedUse.version: DeprecatedUse.version + 1}).execute()
 
 
-def uses(tenant_id: str, limit: int = 1000) -> list[DeprecatedUse]:
-    """Who uses what, by endpoint and client."""
-    return list(Rows(DeprecatedUse, tenant_id).select()
-                .order_by(DeprecatedUse.endpoint, DeprecatedUse.client).limit(limit))
+def uses(tenant_id: str, limit: int = 1000) -> pw.ModelSelect[DeprecatedUse]:
+    """Who uses what, by endpoint and client; at most `limit`."""
+    return (Rows(DeprecatedUse, tenant_id).select()
+            .order_by(DeprecatedUse.endpoint, DeprecatedUse.client).limit(limit))

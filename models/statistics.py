@@ -40,7 +40,8 @@ def revenue_per_day(tenant_id: str, since: str) -> pw.ModelSelect[Any]:
     """(day, currency, billions, rest) of minor units ordered since that time and neither refused nor refunded."""
     day = _day(Order.created_at)
     # In two parts, because two large orders together may leave 64 bits.
-    parts = pw.fn.SUM(Order.total / BILLION), pw.fn.SUM(Order.total % BILLION)
+    billions = Order.total / BILLION
+    parts = pw.fn.SUM(billions), pw.fn.SUM(Order.total - billions * BILLION)
     return (Rows(Order, tenant_id).select(day, Order.currency, *parts)
             .where(Order.created_at >= since, Order.status.in_(EARNING))
             .group_by(day, Order.currency).order_by(day, Order.currency))
