@@ -15,10 +15,11 @@ from typing import Any
 
 import yaml
 
-from .cases import RIGHTS, Case, Environment, Suite, Thing, run
+from .cases import Case, Environment, Suite, Thing, run
 from .finding import Finding, PolicyError
 from .policy import Policy
 from .principal import Principal
+from .sharing import RIGHTS
 from .vocabulary import Vocabulary
 
 OTHERS = "others"

@@ -16,19 +16,11 @@ from .finding import Finding
 from .principal import Principal
 from .roles import RoleLink
 from .rules import Rule, ScopeRule
+from .sharing import RIGHTS
 from .vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from . import Policy
-
-# What a share gives (API, section 4).
-RIGHTS: Mapping[str, tuple[str, ...]] = {
-    "read": ("view",),
-    "write": ("view", "update"),
-    "delete": ("view", "delete"),
-    "manage": ("view", "update", "delete", "share"),
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Environment:

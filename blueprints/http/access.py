@@ -18,18 +18,11 @@ from models.base import Owned, Record
 from models.prepared import Bind
 from models.share import has_right, shared_ids
 from policies import NEVER, Plan, Policy, Principal
+from policies.sharing import rights_for
 from policies.sql import where
 
 from .environment import Environment
 from .errors import Problem
-
-# Which share rights grant which verb (API, section 4).
-RIGHTS: Mapping[str, tuple[str, ...]] = {
-    "view": ("read", "write", "delete", "manage"),
-    "update": ("write", "manage"),
-    "delete": ("delete", "manage"),
-    "share": ("manage",),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +120,7 @@ class Access:
     def shared(self, principal: Principal, row: Mapping[str, Any], permission: str) -> bool:
         """Whether a share gives this permission on the row: to the principal, a group or a role of theirs."""
         resource, _, verb = permission.partition(".")
-        rights = RIGHTS.get(verb, ())
+        rights = rights_for(verb)
         # A new row has no id yet, and nobody can have shared it.
         if not rights or principal.kind == "guest" or row["id"] is None:
             return False
@@ -160,7 +153,7 @@ def _template(plan: Plan, model: type[Owned], resource: str, verb: str, named: i
     def shared() -> pw.Expression:
         shares.append(True)
         return model.id.in_(shared_ids(Bind("tenant"), resource, [Bind(name) for name in _GRANTEE[:named]],
-                                       RIGHTS.get(verb, ())))
+                                       rights_for(verb)))
 
     columns = {field.name: field for field in model._meta.sorted_fields}
     found = where(plan, columns, parameter, shared)

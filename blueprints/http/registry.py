@@ -20,7 +20,8 @@ import peewee as pw
 from flask_smorest import Blueprint
 
 import blueprints
-from models.base import IdField, ListField, TimeField
+from models import indexes
+from models.base import IdField, ListField, Owned, TimeField
 from policies import SHIPPED, Column, Resource, Vocabulary
 
 from .call import Endpoint
@@ -68,14 +69,14 @@ class Registry:
             for endpoint in endpoints:
                 if endpoint.permission is not None:
                     permissions.setdefault(endpoint.permission.partition(".")[0], set()).add(endpoint.permission)
-        columns = {collection.resource: _columns(collection.model) for collection in self.collections.values()}
+        tables = {collection.resource: collection for collection in self.collections.values()}
         for collection in self.collections.values():
             if collection.guarded or not collection.body_schema.load_fields.keys().isdisjoint(collection.managed):
                 permissions[collection.resource] |= {collection.permission(verb) for verb in VERBS}
         for name in PLANNED:
             permissions.setdefault(name.partition(".")[0], set()).add(name)
-        return Vocabulary({name: Resource(name, frozenset(verbs), columns.get(name, {}))
-                           for name, verbs in permissions.items()}, ROLES)
+        return Vocabulary({name: _resource(name, verbs, tables.get(name)) for name, verbs in permissions.items()},
+                          ROLES)
 
     @property
     def required_policies(self) -> list[str]:
@@ -141,8 +142,15 @@ def _policy_of(source: str, plugin: ModuleType | type[Collection]) -> dict[str, 
     return shipped
 
 
-def _columns(model: type[pw.Model]) -> dict[str, Column]:
-    return {field.name: _column(field) for field in model._meta.sorted_fields if not isinstance(field, ListField)}
+def _resource(name: str, permissions: set[str], collection: Collection | None) -> Resource:
+    if collection is None:
+        return Resource(name, frozenset(permissions))
+    # Conditions may ask for what a row answers, and for whose it is; never for a hash that it keeps.
+    known = {*collection.body_schema.dump_fields, *Owned._meta.fields}
+    columns = {field.name: _column(field) for field in collection.columns
+               if field.name in known and not isinstance(field, ListField)}
+    return Resource(name, frozenset(permissions), columns,
+                    indexes.shipped().get(collection.model._meta.table_name, ()))
 
 
 def _column(field: pw.Field) -> Column:

@@ -13,6 +13,7 @@ from marshmallow import fields, validate
 
 from models import share
 from models.base import is_id
+from policies.sharing import RIGHTS
 
 from .call import Call, Endpoint
 from .errors import Fault, Problem, not_found
@@ -20,8 +21,6 @@ from .fields import Line, StrictSchema, Time
 
 if TYPE_CHECKING:
     from .collection import Collection
-
-RIGHTS = ("read", "write", "delete", "manage")
 
 
 class Grantee(Line):
@@ -37,7 +36,7 @@ class ShareSchema(StrictSchema):
     """Who may do what with the object. A grantee has one right; write includes read, manage everything."""
 
     grantee = Grantee(required=True)
-    right = fields.String(required=True, validate=validate.OneOf(RIGHTS))
+    right = fields.String(required=True, validate=validate.OneOf(list(RIGHTS)))
     created_at = Time(dump_only=True)
 
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from policies import SHIPPED, Policy, PolicyError, load
 from policies.casefile import failures, read
-from policies.cases import RIGHTS, Suite, run, uncovered
+from policies.cases import Suite, run, uncovered
+from policies.sharing import RIGHTS
 from tests.policies.editing import add_line, remove_line, shipped_copy
 from tests.policies.shipped_vocabulary import VOCABULARY
 
