@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 import re
+from collections import deque
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 
 from blueprints.http.passwords import UNUSABLE
@@ -16,6 +18,7 @@ from models.database import Database
 from models.user import User
 
 BATCH = 10_000  # rows a transaction: short enough for other writers to get their turn
+WRITERS = {"sqlite": 1, "postgres": 2}  # batches stored at once, while the next is being invented
 SPAN = 2 * 365 * 24 * 3600.0  # seconds over which created_at is spread
 SMALL = 60
 
@@ -78,11 +81,23 @@ def add_small_demo(database: Database, tenant_id: str) -> None:
 
 def fill(database: Database, tenant_id: str, articles: int) -> Iterator[int]:
     """Add that many articles; yields the size of each batch once it is committed."""
+
+    def store(batch: list[tuple[object, ...]]) -> int:
+        with database.connected(), ample_cache(database):
+            database.transact(lambda: load(database, Article, COLUMNS, batch))
+        return len(batch)
+
     rows = generate(database, tenant_id, articles)
-    with ample_cache(database):
+    writers = WRITERS[database.dialect]
+    with ThreadPoolExecutor(writers) as pool:
+        under_way: deque[Future[int]] = deque()
         while batch := list(islice(rows, BATCH)):
-            database.transact(lambda batch=batch: load(database, Article, COLUMNS, batch))
-            yield len(batch)
+            under_way.append(pool.submit(store, batch))
+            # no further ahead than keeps the writers busy: a million articles do not fit in memory
+            if len(under_way) > writers:
+                yield under_way.popleft().result()
+        while under_way:
+            yield under_way.popleft().result()
 
 
 def generate(database: Database, tenant_id: str, count: int) -> Iterator[tuple[object, ...]]:
