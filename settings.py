@@ -103,7 +103,7 @@ class Settings:
     database_url: str = setting(
         "", _url("sqlite", "postgresql"), "sqlite:///path or postgresql://…; empty: the instance", secret=True
     )
-    pool_size: int = setting(8, _whole(1, 500), "database connections that one process keeps")
+    pool_size: int = setting(8, _whole(4, 500), "database connections that one process keeps")
     synchronous: str = setting(
         "full", _choice("full", "normal"), "SQLite: full survives a power cut, normal a killed process only"
     )
