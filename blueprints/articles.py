@@ -16,7 +16,7 @@ class ArticleSchema(OwnedSchema):
     language = Language()
     category_id = Reference("categories", expand="category", allow_none=True)
     status = fields.String(dump_only=True)
-    published_at = Time(dump_only=True)
+    published_at = Time(dump_only=True, allow_none=True)
 
 
 class Articles(Collection):

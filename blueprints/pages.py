@@ -31,7 +31,7 @@ class PageSchema(OwnedSchema):
     body = Text(required=True, minimum=1, maximum=200_000)
     language = Language(required=True)
     status = fields.String(dump_only=True)
-    published_at = Time(dump_only=True)
+    published_at = Time(dump_only=True, allow_none=True)
 
 
 class Pages(Collection):

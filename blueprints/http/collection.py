@@ -25,6 +25,7 @@ from .listing import Listing
 from .query import ItemQuery
 from .readable import Readable, Values
 from .respond import fingerprint
+from .schema import answered
 
 
 class Collection(Readable):
@@ -33,6 +34,7 @@ class Collection(Readable):
     name        plural: the path, `/api/<name>`
     resource    singular: the permissions, `<resource>.view`
     sort        sort orders that clients may ask for; each is served by an index
+    born        the column that says when a row came to be, for `snapshot=true`
     filters     field → the operators that it may be filtered by
     expand      references that may be answered as objects beside their ids
     guarded     fields that only the row's owner and `<resource>.manage` see
@@ -44,6 +46,7 @@ class Collection(Readable):
 
     sort: ClassVar[tuple[str, ...]] = ("created_at",)
     default_sort: ClassVar[str] = "-created_at"
+    born: ClassVar[str] = "created_at"
     filters: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     expand: ClassVar[tuple[str, ...]] = ()
     managed: ClassVar[tuple[str, ...]] = ("owner_id",)
@@ -79,26 +82,26 @@ class Collection(Readable):
     def endpoints(self) -> Iterator[Endpoint]:
         """Every route of the collection."""
         one, many, body = f"/api/{self.name}/<id>", f"/api/{self.name}", self.body_schema
-        item = self._item_query.schema
+        item, shown = self._item_query.schema, answered(self.schema, self.expand)
         writing: dict[str, Any] = {"writes": True, "restrict": self.restrict}
         changing: dict[str, Any] = {**writing, "load": self.load_record, "conditional": True}
         yield Endpoint(name="list", method="GET", path=many, permission=self.view, handler=self.listing.answer,
                        query=self.listing.query.schema, answer=self.listing.envelope())
         yield Endpoint(name="get", method="GET", path=one, permission=self.view, handler=self.show,
-                       load=self.load_values, query=item, answer=body)
+                       load=self.load_values, query=item, answer=shown)
         yield Endpoint(name="create", method="POST", path=many, permission=self.permission("create"), body=body,
-                       handler=self._create, load=self.draft, status=201, answer=body, **writing)
+                       handler=self._create, load=self.draft, status=201, answer=shown, **writing)
         yield Endpoint(name="replace", method="PUT", path=one, permission=self.permission("update"), body=body,
-                       fixed=self.create_only, handler=self._replace, judge_after=True, answer=body, **changing)
+                       fixed=self.create_only, handler=self._replace, judge_after=True, answer=shown, **changing)
         yield Endpoint(name="modify", method="PATCH", path=one, permission=self.permission("update"), body=body,
                        partial=True, fixed=self.create_only, accepts=MERGE_PATCH, handler=self._modify,
-                       judge_after=True, answer=body, **changing)
+                       judge_after=True, answer=shown, **changing)
         yield Endpoint(name="delete", method="DELETE", path=one, permission=self.permission("delete"),
                        handler=self._delete, status=204, **changing)
         for found in self.actions:
             yield Endpoint(name=found.name, method="POST", path=f"{one}/{found.name}", body=StrictSchema(),
                            body_required=False, permission=self.permission(found.name),
-                           handler=self._performing(found), answer=body,
+                           handler=self._performing(found), answer=shown,
                            summary=(found.method.__doc__ or "").strip(), **changing)
 
         yield exporting.endpoint(self)

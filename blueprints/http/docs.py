@@ -20,6 +20,7 @@ from marshmallow import Schema, fields
 from .call import Endpoint
 from .errors import CATALOGUE, Problem
 from .fields import Id, StrictSchema, Time
+from .schema import answered, is_row
 
 if TYPE_CHECKING:
     from .registry import Registry
@@ -65,7 +66,7 @@ def describe(endpoint: Endpoint) -> dict[str, Any]:
                            "content_type": endpoint.accepts[0]})
     success: dict[str, Any] = {"description": "Done.", "content_type": None}
     if endpoint.answer is not None:
-        success["schema"] = endpoint.answer
+        success["schema"] = answered(type(endpoint.answer)) if _is_input(endpoint.answer) else endpoint.answer
     responses = {endpoint.status: [success]}
     if endpoint.method == "GET":
         responses[304] = [{"description": "The client has this representation already.", "content_type": None}]
@@ -96,7 +97,8 @@ def _content(media_types: tuple[str, ...]) -> dict[str, Any]:
 
 def _errors(endpoint: Endpoint) -> dict[int, str]:
     titles = {400: "The request is not valid", 401: "Credentials are needed, or are not valid",
-              414: "The URL is too long", 429: "Too many requests", 500: "Something went wrong on our side", 503: "Not available right now"}
+              414: "The URL is too long", 429: "Too many requests",
+              500: "Something went wrong on our side", 503: "Not available right now"}
     if endpoint.permission is not None:
         titles[403] = "The policy does not allow this"
     if endpoint.load is not None or "<" in endpoint.path or endpoint.elusive:
@@ -117,9 +119,23 @@ def _errors(endpoint: Endpoint) -> dict[int, str]:
 
 
 def _schema_name(schema: Any) -> str | None:
-    """Component names: `Article` for ArticleSchema, `ArticleChanges` where every field may be absent."""
+    """Component names: `Article` in answers, `NewArticle` and `ArticleChanges` in bodies."""
     name: str = resolver(schema)
-    return f"{name}Changes" if isinstance(schema, Schema) and schema.partial else name
+    if not isinstance(schema, Schema):
+        return name
+    if schema.partial:
+        return f"{name}Changes"
+    return f"New{name}" if _is_input(schema) else name
+
+
+def _is_input(schema: Schema) -> bool:
+    return is_row(schema) and type(schema).__name__.endswith("Schema")
+
+
+def _portable(_: Any, field: fields.Field[Any], ret: dict[str, Any], **__: Any) -> dict[str, str]:
+    """Patterns in the dialect of JSON Schema (ECMA-262), which has other anchors than Python."""
+    pattern: str | None = ret.get("pattern")
+    return {} if pattern is None else {"pattern": pattern.replace(r"\A", "^").replace(r"\Z", "$")}
 
 
 @lru_cache(maxsize=8)
@@ -128,7 +144,9 @@ def document(registry: Registry, version: str) -> bytes:
     # An app documents in one version only, so each document is made in a throw-away app.
     app = Flask("gatepost-docs", static_folder=None)
     app.config.update(API_TITLE="Gatepost", API_VERSION="1", OPENAPI_VERSION=version)
-    api = Api(app, spec_kwargs={"marshmallow_plugin": MarshmallowPlugin(schema_name_resolver=_schema_name)})
+    plugin = MarshmallowPlugin(schema_name_resolver=_schema_name)
+    api = Api(app, spec_kwargs={"marshmallow_plugin": plugin})
+    plugin.converter.add_attribute_function(_portable)
     api.DEFAULT_ERROR_RESPONSE_NAME = None
     api.spec.components.security_scheme("bearer", {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"})
     api.register_field(Id, "string", "uuid")

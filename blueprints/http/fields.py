@@ -17,7 +17,7 @@ from . import passwords
 from .body import unstorable
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-_EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s]+\.[^@\s.]+")
+_EMAIL = re.compile(r"\A[^@\s]{1,64}@[^@\s]+\.[^@\s.]+\Z")
 
 
 class StrictSchema(Schema):
