@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import peewee as pw
 
 from models.base import IdField, Owned, Rows
@@ -27,7 +29,8 @@ def hold_tree(tenant_id: str) -> None:
     """
     # On SQLite a transaction already has the database for itself. New rows of the tenant do not wait for this.
     if current.dialect == "postgres":
-        Tenant.select(Tenant.id).where(Tenant.id == tenant_id).for_update("FOR NO KEY UPDATE").execute()
+        lock: Any = "FOR NO KEY UPDATE"  # peewee takes the words, and its types only know True
+        Tenant.select(Tenant.id).where(Tenant.id == tenant_id).for_update(lock).execute()
 
 
 def would_be_cycle(tenant_id: str, id: str, parent_id: str | None) -> bool:

@@ -102,6 +102,10 @@ class Database(pw.Database):
         """Hold what a migration must hold: nobody else migrates, and statements may take their time."""
         raise NotImplementedError
 
+    def close_all(self) -> None:
+        """Let go of every connection, idle and in use."""
+        super().close_all()
+
     def backup(self, target: str) -> None:
         """Write a consistent copy to the file `target` while others read and write."""
         raise NotImplementedError
