@@ -7,17 +7,20 @@ from typing import Any
 
 import click
 from flask import Flask
+from werkzeug.middleware.proxy_fix import ProxyFix
 
 from blueprints import Collection
 from blueprints.commands import commands
 from blueprints.http import errors, trace, uri, versions
 from blueprints.http.cursors import Cursors
+from blueprints.http.housekeeping import beside_the_requests
 from blueprints.http.keys import Keys
 from blueprints.http.limits import Limits
 from blueprints.http.registry import discover
 from blueprints.http.routes import answer_options, refuse_strays
 from blueprints.http.services import Services
 from blueprints.http.tokens import Tokens
+from blueprints.http.trail import Trail
 from models.database import open_database
 from models.migrate import pending
 from models.tenant import Tenant
@@ -42,7 +45,8 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[ty
     app.config["MAX_CONTENT_LENGTH"] = settings.body_limit
     keys = Keys.load(settings.secret_file)
     registry = discover(collections)
-    database = open_database(settings.database_url, pool_size=settings.pool_size,
+    # One connection more, for what runs beside the requests.
+    database = open_database(settings.database_url, pool_size=settings.pool_size + 1,
                              synchronous=settings.synchronous, statement_timeout=settings.statement_timeout)
     with database.connected():
         if waiting := pending(database):
@@ -52,10 +56,13 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[ty
             raise NotReady(f"There is no tenant {settings.default_tenant}. Run: gatepost init")
     policy = Watcher(settings.policies, registry.vocabulary, plugins=registry.plugin_policies,
                      required=registry.required_policies, keep=settings.instance, cases=failures, sample=0.1)
+    cursors = Cursors(keys.secrets("cursor"), refresh=keys.refresh)
+    keys.followers.append(lambda: cursors.renew(keys.secrets("cursor")))
+    trail = Trail(database, keys)
     app.extensions["gatepost"] = Services(
         settings=settings, database=database, policy=policy, keys=keys, registry=registry,
         tokens=Tokens(app, settings, keys), limits=Limits(settings), guest_tenant=tenant.id,
-        cursors=Cursors([key for _, key in keys.ring("cursor")]))
+        cursors=cursors, trail=trail, background=beside_the_requests(settings, database, keys, trail))
     for blueprint in registry.blueprints():
         app.register_blueprint(blueprint)
     refuse_strays(app)
@@ -65,6 +72,8 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[ty
     uri.install(app)
     versions.install(app)
     app.wsgi_app = versions.VersionPrefix(app.wsgi_app)  # type: ignore[method-assign]
+    if deep := settings.trusted_proxies:
+        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=deep, x_proto=deep, x_host=deep)  # type: ignore[method-assign]
     return app
 
 

@@ -136,6 +136,9 @@ class Settings:
 
     # sessions
     issuer: str = setting("gatepost", _text(r"\S+", "text without spaces"), "iss and aud of access tokens")
+    token_algorithm: str = setting(
+        "HS256", _choice("HS256", "ES256", "EdDSA"), "what signs access tokens; ES256 and EdDSA publish a JWKS"
+    )
     access_token_minutes: int = setting(15, _whole(1, 1440), "how long an access token is valid")
     refresh_idle_days: int = setting(7, _whole(1, 365), "a session unused for this long ends")
     refresh_absolute_days: int = setting(30, _whole(1, 3650), "every session ends after this")
@@ -147,6 +150,9 @@ class Settings:
     login_attempts: int = setting(10, _whole(1, 10**6), "logins a minute for an account, and an address")
     body_limit: int = setting(2**20, _whole(1024, 2**30), "largest request body")
     import_limit: int = setting(32 * 2**20, _whole(1024, 2**30), "largest body of an import")
+
+    # the audit trail
+    audit_days: int = setting(365, _whole(0, 36500), "audit rows older than this are deleted; 0 keeps them all")
 
     # answers
     page_size: int = setting(20, _whole(1, 1000), "rows on a page when the caller names no size")

@@ -1,23 +1,32 @@
-"""Logging in and out, and looking after one's own account."""
+"""Logging in and out, opening an account, and looking after one's own."""
 
 from typing import Any
 
+from flask import Response
 from marshmallow import fields
 
-from blueprints import Call, Email, Line, Problem, Routes, StrictSchema, Text
-from models.base import Rows
+from blueprints import Call, Email, Fault, Line, NewPassword, Problem, Routes, StrictSchema, Text
+from models.base import Rows, new_id
 from models.session import Session, revoke
 from models.user import User
 
-from .http import login, passwords
+from .http import audit, login, passwords
+from .http.conditional import entity_tag
 from .users import UserSchema
 
-routes = Routes("session", "Log in and out, and look after one's own account.")
+routes = Routes("session", "Log in and out, open an account, and look after one's own.")
+
+_REFRESH = "the refresh token in the body is the credential"
+_JWKS = "others verify our tokens by these public keys"
 
 
 class LoginSchema(StrictSchema):
-    email = fields.String(required=True)
+    email = Text(required=True, maximum=254)
     password = Text(required=True, maximum=passwords.LONGEST)
+
+
+class RefreshSchema(StrictSchema):
+    refresh_token = Text(required=True, maximum=500)
 
 
 class TokenSchema(StrictSchema):
@@ -32,53 +41,155 @@ class LogoutSchema(StrictSchema):
     all = fields.Boolean(load_default=False)
 
 
+class RegisterSchema(StrictSchema):
+    name = Line(required=True)
+    email = Email(required=True)
+    password = NewPassword(required=True, attribute="password_hash")
+
+
+class RegisteredSchema(StrictSchema):
+    id = fields.String(required=True)
+    name = fields.String(required=True)
+    role = fields.String(required=True)
+
+
 class ProfileSchema(StrictSchema):
     name = Line()
     email = Email()
 
 
-@routes.post("/api/login", permission="session.create", body=LoginSchema(), answer=TokenSchema(), writes=False)
+class PasswordSchema(StrictSchema):
+    current_password = Text(required=True, maximum=passwords.LONGEST)
+    new_password = Text(required=True, maximum=passwords.LONGEST)
+
+
+class KeySetSchema(StrictSchema):
+    keys = fields.List(fields.Dict(), required=True)
+
+
+def _check_password(call: Call) -> None:
+    """Find out whose password this is, and note a hash of it where the kept one is outdated."""
+    # Before the transaction: a password takes milliseconds to check, and a writer would keep all others waiting.
+    email, password = call.body["email"], call.body["password"]
+    account = f"account {email.strip().lower()}"
+    with call.services.limits.guessing(f"address {call.request.remote_addr}", account):
+        user = User.by_email(email)
+        right = passwords.verify(password, None if user is None else user.password_hash)
+        if user is None or not right or not user.active:
+            raise _wrong(call, user)
+    fresh = passwords.hash_password(password) if passwords.outdated(user.password_hash) else None
+    call.prepared = user, fresh
+
+
+@routes.post("/api/login", permission="session.create", body=LoginSchema(), answer=TokenSchema(), secret=True,
+             prepare=_check_password)
 def log_in(call: Call) -> dict[str, Any]:
     """Exchange e-mail and password for tokens."""
-    # No transaction yet: a password takes milliseconds to check, and a writer would keep all others waiting.
-    user = User.by_email(call.body["email"])
-    right = passwords.verify(call.body["password"], None if user is None else user.password_hash)
-    if user is None or not right or not user.active:
-        raise Problem("invalid_credentials", "E-mail or password is wrong.")
-    found = user
-    return call.services.database.transact(lambda: login.open_session(call, found))
+    checked, fresh = call.prepared
+    user = User.by_id(checked.id)
+    if user is None or not user.active or user.password_hash != checked.password_hash:
+        raise _wrong(call, user)
+    if fresh is not None:
+        user.password_hash = fresh
+        Rows(User, user.tenant_id).save(user)
+    return login.open_session(call, user)
 
 
-@routes.post("/api/logout", permission="profile.update", body=LogoutSchema(), body_required=False, status=204)
+@routes.post("/api/token/refresh", public=_REFRESH, body=RefreshSchema(), answer=TokenSchema(), secret=True,
+             writes=False, recorded="session.refresh")
+def refresh(call: Call) -> dict[str, Any]:
+    """Exchange a refresh token for new tokens; within ten seconds of its use, for the same once more."""
+    return login.exchange(call, call.body["refresh_token"])
+
+
+def _own_account(call: Call) -> User | None:
+    return Rows(User, call.tenant_id).find(call.principal.id or "", lock=call.endpoint.writes)
+
+
+@routes.post("/api/logout", permission="profile.update", body=LogoutSchema(), body_required=False, status=204,
+             secret=True, load=_own_account, recorded="session.logout")
 def log_out(call: Call) -> None:
     """End this session, or all sessions of the caller."""
     mine = Session.user_id == call.principal.id
-    revoke(call.tenant_id, mine if call.body["all"] else mine & (Session.id == call.session_id))
+    revoke(call.tenant_id, mine if call.body.get("all") else mine & (Session.id == call.session_id))
 
 
-@routes.get("/api/profile", permission="profile.view", answer=UserSchema())
-def profile(call: Call) -> dict[str, Any]:
-    """The caller's own account, in full."""
-    return _shown(call, _me(call))
-
-
-@routes.patch("/api/profile", permission="profile.update", body=ProfileSchema(), answer=UserSchema())
-def change_profile(call: Call) -> dict[str, Any]:
-    """Change one's own name or e-mail address."""
-    user = _me(call)
-    for name, value in call.body.items():
-        setattr(user, name, value)
-    Rows(User, call.tenant_id).save(user)
-    return _shown(call, user)
-
-
-def _me(call: Call) -> User:
-    user = Rows(User, call.tenant_id).find(call.principal.id or "", lock=call.endpoint.writes)
-    if user is None:
-        raise Problem("not_found")
+def _applicant(call: Call) -> User:
+    """The new account as it would be, for the policy to judge: of the role `user`, in the caller's tenant."""
+    user = User(name=call.body["name"], email=call.body["email"], password_hash=call.body["password_hash"],
+                tenant_id=call.tenant_id, role="user")
+    user.id = user.owner_id = new_id()
+    for name in User._meta.fields:
+        setattr(user, name, getattr(user, name))
     return user
 
 
+@routes.post("/api/register", permission="user.register", body=RegisterSchema(), answer=RegisteredSchema(),
+             status=201, secret=True, tight=True, load=_applicant)
+def register(call: Call) -> dict[str, Any]:
+    """Open an account."""
+    user = Rows(User, call.tenant_id).insert(call.row)
+    call.headers["Location"] = f"/api/users/{user.id}"
+    return {"id": user.id, "name": user.name, "role": user.role}
+
+
+@routes.get("/api/profile", permission="profile.view", answer=UserSchema(), load=_own_account)
+def profile(call: Call) -> dict[str, Any]:
+    """The caller's own account, in full."""
+    return _shown(call, call.row)
+
+
+@routes.patch("/api/profile", permission="profile.update", body=ProfileSchema(), answer=UserSchema(),
+              load=_own_account, conditional=True, accepts=("application/merge-patch+json", "application/json"))
+def change_profile(call: Call) -> dict[str, Any]:
+    """Change one's own name or e-mail address."""
+    for name, value in call.body.items():
+        if getattr(call.row, name) != value:
+            setattr(call.row, name, value)
+    Rows(User, call.tenant_id).save(call.row)
+    return _shown(call, call.row)
+
+
+def _check_own_password(call: Call) -> None:
+    if (reason := passwords.objection(call.body["new_password"])) is not None:
+        raise Problem.of([Fault("invalid_field", reason, pointer="/new_password")], "invalid_body")
+    user = _own_account(call)
+    kept = None if user is None else user.password_hash
+    with call.services.limits.guessing(f"account {'' if user is None else user.email}"):
+        if not passwords.verify(call.body["current_password"], kept):
+            raise _wrong(call, user)
+    call.prepared = kept, passwords.hash_password(call.body["new_password"])
+
+
+@routes.post("/api/profile/password", permission="profile.update", body=PasswordSchema(), status=204, secret=True,
+             prepare=_check_own_password, load=_own_account, recorded="profile.password")
+def change_password(call: Call) -> None:
+    """Choose a new password; all other sessions end."""
+    user, (checked, fresh) = call.row, call.prepared
+    if user.password_hash != checked:
+        raise _wrong(call, user)
+    user.password_hash = fresh
+    Rows(User, call.tenant_id).save(user)
+    revoke(call.tenant_id, Session.user_id == user.id, Session.id != (call.session_id or ""))
+
+
+@routes.get("/.well-known/jwks.json", public=_JWKS, answer=KeySetSchema())
+def public_keys(call: Call) -> Response | dict[str, Any]:
+    """The public keys of our access tokens (RFC 7517), where the setting `token_algorithm` has any."""
+    keys = call.services.tokens.public_keys()
+    if not keys:
+        raise Problem("not_found", "Tokens are signed with a shared secret.")
+    call.headers["Cache-Control"] = "public, max-age=300"
+    return {"keys": keys}
+
+
+def _wrong(call: Call, user: User | None) -> Problem:
+    """One answer for an unknown e-mail, a wrong password and a disabled account."""
+    audit.note_failure(call, user)
+    return Problem("invalid_credentials", "E-mail or password is wrong.")
+
+
 def _shown(call: Call, user: User) -> dict[str, Any]:
+    call.headers["ETag"] = entity_tag(user.version)
     representation = call.services.collections["users"].representation
     return representation.encode(dict(user.__data__), representation.names)

@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Iterator
+from dataclasses import replace
 
 from marshmallow import fields, validate
 
@@ -9,7 +10,7 @@ from blueprints import Call, Collection, Endpoint, Fault, Id, Int, Line, Problem
 from models.base import later, new_id
 from models.service_token import ServiceToken
 
-from .http.login import hashed
+from .http.identity import SERVICE, hashed
 
 _TEN_YEARS = 10 * 365 * 24 * 60 * 60
 
@@ -21,8 +22,8 @@ class ServiceTokenSchema(StrictSchema):
     name = Line(required=True)
     scopes = fields.List(Line(), required=True, validate=validate.Length(max=100))
     expires_in = Int(minimum=60, maximum=_TEN_YEARS, load_only=True, metadata={"description": "Seconds."})
-    expires_at = Time(dump_only=True)
-    last_used_at = Time(dump_only=True)
+    expires_at = Time(dump_only=True, allow_none=True)
+    last_used_at = Time(dump_only=True, allow_none=True)
     token = fields.String(dump_only=True)
 
 
@@ -33,7 +34,9 @@ class Tokens(Collection):
     model, schema = ServiceToken, ServiceTokenSchema
 
     def endpoints(self) -> Iterator[Endpoint]:
-        return (endpoint for endpoint in super().endpoints() if endpoint.name in ("list", "create", "delete"))
+        for endpoint in super().endpoints():
+            if endpoint.name in ("list", "create", "delete"):
+                yield replace(endpoint, secret=endpoint.name == "create")
 
     def draft(self, call: Call) -> ServiceToken:
         row: ServiceToken = super().draft(call)
@@ -49,4 +52,4 @@ class Tokens(Collection):
         secret, row.id = secrets.token_urlsafe(32), new_id()
         row.token_hash = hashed(secret)
         super().create(call, row)
-        row.__data__["token"] = f"gp_{row.id}_{secret}"
+        row.__data__["token"] = f"{SERVICE}{row.id}_{secret}"

@@ -2,9 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import peewee as pw
 
 from models.base import ListField, Owned, TimeField
+from models.database import Database
+from models.prepared import Bind, Prepared, prepare
+from models.user import User
+
+
+@dataclass(frozen=True, slots=True)
+class Bearer:
+    """What every request must know again of a service token and the user it acts for."""
+
+    token_hash: str
+    scopes: frozenset[str]
+    expires_at: str | None
+    last_used_at: str | None
+    user_id: str
+    tenant_id: str
+    role: str
+    department: str | None
+    groups: list[str]
+    active: bool
 
 
 class ServiceToken(Owned):
@@ -25,6 +46,26 @@ class ServiceToken(Owned):
         return cls.select().where(cls.id == id).first()
 
     @classmethod
+    def bearer(cls, database: Database, id: str) -> Bearer | None:
+        """The token and its owner, by primary keys, in one statement: the first query of a program's request."""
+        # Across tenants: the token names itself before it is known whose it is.
+        statement = _bearers.get(database.dialect)
+        if statement is None:
+            query = cls.select(*_BEARER).join(User, on=(User.id == cls.owner_id)).where(cls.id == Bind("id"))
+            statement = _bearers[database.dialect] = prepare(database, query)
+        found = statement.run(database, {"id": id})
+        if not found:
+            return None
+        token_hash, scopes, expires_at, last_used_at, id, tenant_id, role, department, groups, active = found[0]
+        return Bearer(token_hash, frozenset(cls.scopes.python_value(scopes)), expires_at, last_used_at, id, tenant_id,
+                      role, department, User.groups.python_value(groups), bool(active))
+
+    @classmethod
     def touch(cls, id: str, at: str) -> None:
         # Across tenants, and without a new version: to be used is not to be changed.
         cls.update({cls.last_used_at: at}).where(cls.id == id).execute()
+
+
+_BEARER = (ServiceToken.token_hash, ServiceToken.scopes, ServiceToken.expires_at, ServiceToken.last_used_at, User.id,
+           User.tenant_id, User.role, User.department, User.groups, User.active)
+_bearers: dict[str, Prepared] = {}

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import peewee as pw
 
-from models.base import IdField, Record, Rows, TimeField, now
-from models.database import Database
+from models.base import IdField, ListField, Record, Rows, TimeField, now
+from models.database import Database, current
 from models.prepared import Bind, Prepared, prepare
 from models.user import User
 
@@ -30,15 +30,16 @@ class Caller:
 class Session(Record):
     """A login of `user_id`.
 
-    Only hashes of refresh tokens are stored: of the valid one and of the one it replaced at `used_at`.
-    `family` is shared by all sessions that descend from one login. The session ends at `expires_at` unless it
-    is refreshed, at `absolute_expires_at` in any case, and at once when `revoked_at` is set.
+    Only hashes of refresh tokens are stored: of the valid one, and of those used a moment ago (`recent`, each
+    with the time of its use, the oldest first). `family` is shared by all sessions that descend from one login.
+    The session ends at `expires_at` unless it is refreshed, at `absolute_expires_at` in any case, and at once
+    when `revoked_at` is set.
     """
 
     user_id = IdField()
     family = IdField()
     token_hash = pw.TextField()
-    previous_hash = pw.TextField(null=True)
+    recent = ListField(column_name="previous_hash", null=True)
     used_at = TimeField(null=True)
     expires_at = TimeField()
     absolute_expires_at = TimeField()
@@ -48,9 +49,11 @@ class Session(Record):
         table_name = "sessions"
 
     @classmethod
-    def by_id(cls, id: str) -> Session | None:
+    def by_id(cls, id: str, *, lock: bool = False) -> Session | None:
+        """`lock`: nobody may change it before the transaction ends."""
         # Across tenants: a token names its session before it is known whose it is.
-        return cls.select().where(cls.id == id).first()
+        query = cls.select().where(cls.id == id)
+        return (query.for_update() if lock and current.dialect == "postgres" else query).first()
 
     @classmethod
     def caller(cls, database: Database, id: str) -> Caller | None:
@@ -65,12 +68,6 @@ class Session(Record):
             return None
         user_id, tenant_id, role, department, groups, active, *rest = found[0]
         return Caller(user_id, tenant_id, role, department, User.groups.python_value(groups), bool(active), *rest)
-
-    @classmethod
-    def by_token(cls, token_hash: str) -> Session | None:
-        # Across tenants: an opaque refresh token says nothing about its tenant.
-        either = (cls.token_hash == token_hash) | (cls.previous_hash == token_hash)
-        return cls.select().where(either).first()
 
     @classmethod
     def purge(cls, before: str) -> int:

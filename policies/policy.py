@@ -80,6 +80,13 @@ class Policy:
             standing = self.standing(principal.role, key, permission)
         return standing.decide(principal, NOTHING if obj is None else obj, env, shared)
 
+    def deciding(
+        self, principal: Principal, permission: str, obj: Row | None, env: Anything, shared: SharedWith = nobody
+    ) -> Rule | None:
+        """The first rule by which something was allowed: what an audit trail names. `explain` tells more."""
+        standing = self.standing(principal.role, principal.key, permission)
+        return standing.deciding(principal, NOTHING if obj is None else obj, env, shared)
+
     def plan(self, principal: Principal, permission: str, env: Anything) -> Plan:
         """The rows on which `principal` has this permission now: hashable, a key for caches."""
         if principal.scopes is not None and not self.covers(principal, permission):

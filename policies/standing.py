@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any as Anything
 
-from .closures import NOTHING, Row, Test, compiled, either, value_of
+from .closures import NOTHING, Row, SharedWith, Test, compiled, either, value_of
 from .expression import (
     All,
     Any,
@@ -54,6 +55,14 @@ class Standing:
         if plan is None:
             plan = self._plans[answers] = self._planned(answers)
         return plan
+
+    def deciding(self, principal: Principal, row: Row, env: Anything, shared: SharedWith) -> Rule | None:
+        """The first rule that allows this, the denials aside."""
+        return next((rule for rule, test in self._reasons if test(principal, row, env, shared)), None)
+
+    @cached_property
+    def _reasons(self) -> list[tuple[Rule, Test]]:
+        return [(rule, compiled(left, self.permission)) for rule, left in self.rules if rule.eft == "allow"]
 
     def _decision(self) -> Test:
         allow = _any_of(self._allows, self.permission)

@@ -74,8 +74,7 @@ def make_app(folder: Path, database_url: str, collections: Any = (), **settings:
 def close(app: Flask) -> None:
     """Stop what the app runs beside its requests, and let its connections go."""
     services: Services = app.extensions["gatepost"]
-    services.policy.stop()
-    services.database.close_all()
+    services.stop()
 
 
 @dataclass

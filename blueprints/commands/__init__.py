@@ -9,9 +9,13 @@ from __future__ import annotations
 import click
 
 from blueprints.commands.accounts import tenant, user
+from blueprints.commands.audit import audit
 from blueprints.commands.data import demo
 from blueprints.commands.doctor import doctor
+from blueprints.commands.keys import keys
 from blueprints.commands.policy import policy
 from blueprints.commands.server import init, migrate, openapi, serve, settings
 
-commands: list[click.Command] = [init, serve, demo, user, tenant, policy, migrate, doctor, openapi, settings]
+commands: list[click.Command] = [
+    init, serve, demo, user, tenant, policy, keys, audit, migrate, doctor, openapi, settings,
+]  # fmt: skip

@@ -122,7 +122,7 @@ def serve(create_app: AppFactory, **options: str | None) -> None:
         address = f"{settings.host}:{settings.port}"
         raise click.ClickException(f"Cannot listen on {address}: {error.strerror}") from error
     finally:
-        app.extensions["gatepost"].database.close_all()
+        app.extensions["gatepost"].stop()
 
 
 def app_for(create_app: AppFactory, **options: Any) -> Flask:

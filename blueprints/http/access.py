@@ -7,7 +7,7 @@ table, and answers the question "is this row shared with the caller?" from the t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from operator import and_, or_
 from typing import Any
@@ -86,8 +86,15 @@ class Access:
         if self.principal.kind == "guest":
             return Problem("unauthenticated", f"A guest may not do this ({permission}). Log in first.")
         if not self.policy.covers(self.principal, permission):
-            return Problem("insufficient_scope", f"The token's scopes do not cover {permission}.")
+            return Problem("insufficient_scope", f"The token's scopes do not cover {permission}.",
+                           headers={"WWW-Authenticate": self._challenge(permission)})
         return Problem("forbidden", f"The policy does not allow {permission} here.")
+
+    def _challenge(self, permission: str) -> str:
+        """RFC 6750 section 3: the scope that would do, the narrowest first in the policy's files."""
+        needed = next((rule.scope for rule in self.policy.scopes if self.policy.covers(
+            replace(self.principal, scopes=frozenset((rule.scope,))), permission)), None)
+        return 'Bearer error="insufficient_scope"' + ("" if needed is None else f', scope="{needed}"')
 
     def narrow(self, permission: str, model: type[Record]) -> Narrowing | None:
         """The rows on which the permission is granted, or None when there can be none."""
@@ -103,6 +110,11 @@ class Access:
             values["tenant"] = self.principal.tenant_id
             values |= {_GRANTEE[index]: grantee for index, grantee in enumerate(named)}
         return Narrowing(template.key, template.branches, template.denies, values)
+
+    def is_constant(self, permission: str) -> bool:
+        """Whether the plan would be the same at another hour, from elsewhere, and whatever is shared."""
+        plan = self.policy.plan(self.principal, permission, self.environment)
+        return not plan.uses_environment and not plan.uses_shares
 
     def own(self, model: type[Owned], others: Narrowing | None) -> Narrowing:
         """The caller's own rows, and those of another narrowing if there are any."""

@@ -45,6 +45,8 @@ class Endpoint:
     secret      its answer is a secret: never kept for a repeated request
     by_slug     the `id` of the path may also be a slug, which `load` looks up
     deprecated  since when clients should use something else, and until when they need not
+    recorded    what the audit trail calls it, where that is not its permission: `session.logout`
+    tight       counted per address as tightly as wrong passwords are
     cost        units that a call takes from the caller's limit
     """
 
@@ -73,6 +75,8 @@ class Endpoint:
     secret: bool = False
     by_slug: bool = False
     deprecated: Deprecation | None = None
+    recorded: str = ""
+    tight: bool = False
     cost: int = 1
     summary: str = ""
 
@@ -96,6 +100,7 @@ class Call:
     result     what the handler returned: JSON-ready data, a Response, or None for 204
     headers    what the answer carries besides
     status     of the answer, when it is not an error
+    rule       file and line of the rule that allows a write
     claim      the `Idempotency-Key` of this request, not yet stored
     response   set early by a stage that answers instead of the handler
     timings    seconds per stage
@@ -117,6 +122,7 @@ class Call:
     result: Any = None
     headers: dict[str, str] = field(default_factory=dict)
     status: int = field(init=False)
+    rule: str | None = None
     claim: IdempotencyKey | None = None
     response: Response | None = None
     timings: dict[str, float] = field(default_factory=dict)

@@ -72,16 +72,22 @@ class Cursors:
     """Writes and reads cursors with a ring of secrets, newest first.
 
     The newest secret signs, all of them are accepted: to rotate, put a new one in front, and drop the old one
-    after a day. Raises ValueError for an empty ring.
+    after a day. `refresh` is asked once for newer secrets (`renew`) when none of ours wrote a cursor. Raises
+    ValueError for an empty ring.
     """
 
     def __init__(self, secrets: Sequence[str | bytes], *, max_age: int = MAX_AGE,
-                 clock: Callable[[], float] = time.time) -> None:
+                 clock: Callable[[], float] = time.time, refresh: Callable[[], bool] = lambda: False) -> None:
+        self.renew(secrets)
+        self._max_age = max_age
+        self._clock = clock
+        self._refresh = refresh
+
+    def renew(self, secrets: Sequence[str | bytes]) -> None:
+        """Use this ring from now on."""
         if not secrets or not all(secrets):
             raise ValueError("cursors need at least one secret")
         self._signers = [_signer(secret) for secret in secrets]
-        self._max_age = max_age
-        self._clock = clock
 
     def write(self, collection: str, cursor: Cursor, question: str) -> str:
         """The text of a cursor, URL-safe; `question` is the `fingerprint` of the list."""
@@ -107,13 +113,16 @@ class Cursors:
         payload = given.rpartition(b".")[0]
         # Not `unsign`: base64 has spare bits and ignores strange characters, so several texts would decode to
         # one signature. Only the very text that we would write ourselves is accepted.
-        if not any([compare_digest(signer.sign(payload), given) for signer in self._signers]):
+        if not self._wrote(payload, given) and not (self._refresh() and self._wrote(payload, given)):
             raise InvalidCursor
         try:
             found: list[Any] = orjson.loads(base64_decode(payload))
         except (BadData, orjson.JSONDecodeError):  # signed by us, but not a cursor
             raise InvalidCursor from None
         return found
+
+    def _wrote(self, payload: bytes, given: bytes) -> bool:
+        return any([compare_digest(signer.sign(payload), given) for signer in self._signers])
 
 
 def _signer(secret: str | bytes) -> Signer:

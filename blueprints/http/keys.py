@@ -1,74 +1,124 @@
 """The secrets of one instance: a ring of random keys in one file, and a derived key for every purpose.
 
-The file holds one key a line, 32 random bytes as unpadded base64url, the newest first; lines that begin
-with ``#`` are comments. What is signed or encrypted uses the newest; what is verified may use any, so
-that a key can be replaced while what it signed is still valid.
+The file holds one key a line, the newest first: 32 random bytes as unpadded base64url, then the time it was
+made; lines that begin with ``#`` are comments. What is signed uses the newest. A key that was replaced still
+verifies for `OVERLAP`, longer than anything that it signed is valid; after that it only proves old audit seals.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
+import fcntl
 import os
 import secrets
 import stat
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
+from models.base import later, now, parse_time
+
 SIZE = 32
+OVERLAP = 25 * 60 * 60  # seconds; cursors and the longest access tokens live for a day
+_HEADING = "# The secrets of this instance. Newest first; keep it private, and back it up.\n"
 
 
 class KeyFileError(Exception):
     """The key file is missing, readable by others, or holds a key that nobody should trust."""
 
 
+@dataclass(frozen=True, slots=True)
+class Master:
+    """One generation: its bytes, and when it was made (None where the file does not say)."""
+
+    secret: bytes
+    made: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """A master in its ring. `kid` names it in what it signed and tells nothing about the key.
+
+    until  when it stops verifying; None for the newest, and where the file does not say when it was replaced
+    """
+
+    kid: str
+    master: Master
+    until: str | None
+
+
 class Keys:
     """A ring of master keys, the newest first. Purposes never share a key (HKDF, RFC 5869)."""
 
-    def __init__(self, masters: list[bytes]) -> None:
-        if not masters:
-            raise KeyFileError("There is no key in the ring.")
-        for master in masters:
-            _refuse_weak(master)
-        self._masters = tuple(masters)
+    def __init__(self, masters: Sequence[bytes | Master], file: Path | None = None) -> None:
+        self._file = file
+        self._stamp: tuple[int, ...] = ()
+        self.masters = _checked([each if isinstance(each, Master) else Master(each) for each in masters])
+        self.followers: list[Callable[[], object]] = []
         self._derive = lru_cache(maxsize=256)(_derive)
 
     @classmethod
     def load(cls, file: Path) -> Keys:
         """Read the ring. Raises `KeyFileError`, naming the file and what to do about it."""
-        try:
-            mode = stat.S_IMODE(file.stat().st_mode)
-            lines = file.read_text(encoding="ascii").split("\n")
-        except FileNotFoundError:
-            raise KeyFileError(f"{file} is missing; `gatepost init` makes one.") from None
-        except (OSError, UnicodeDecodeError) as error:
-            raise KeyFileError(f"{file} cannot be read: {error}") from error
-        if mode & 0o077:
-            raise KeyFileError(f"{file} can be read by others (mode {mode:o}); run `chmod 600 {file}`.")
-        try:
-            return cls([_decode(line) for line in lines if line and not line.startswith("#")])
-        except KeyFileError as error:
-            raise KeyFileError(f"{file}: {error}") from None
+        masters, stamp = _read(file)
+        keys = cls(masters, file)
+        keys._stamp = stamp
+        return keys
+
+    def refresh(self) -> bool:
+        """Take over the file when it has changed, and tell `followers`; whether it had.
+
+        Costs one look at the file's status. Raises `KeyFileError` for a file that cannot be used; the ring stays as it was.
+        """
+        if self._file is None or _stamp(self._file) == self._stamp:
+            return False
+        masters, stamp = _read(self._file)
+        # One reference: a reader sees the ring as it was or as it is.
+        self.masters, self._stamp = masters, stamp
+        for follow in self.followers:
+            follow()
+        return True
 
     def derive(self, purpose: str, length: int = SIZE) -> bytes:
         """The newest key for one purpose, such as ``"access token"``; `length` in bytes."""
-        return self._derive(self._masters[0], purpose, length)
+        return self._derive(self.masters[0].secret, purpose, length)
 
     def signing(self, purpose: str = "access token") -> tuple[str, bytes]:
         """(kid, key) with which new tokens are signed."""
         return self.ring(purpose)[0]
 
     def verifying(self, kid: str | None, purpose: str = "access token") -> bytes | None:
-        """The key of any generation that a token names in its header, or None."""
+        """The key that a token names in its header, unless it has been replaced for too long; or None."""
         return dict(self.ring(purpose)).get(kid) if isinstance(kid, str) else None
 
-    def ring(self, purpose: str) -> list[tuple[str, bytes]]:
-        """(kid, key) of every generation for one purpose, the newest first."""
-        return [(self._derive(master, "kid", 6).hex(), self._derive(master, purpose, SIZE))
-                for master in self._masters]  # fmt: skip
+    def ring(self, purpose: str, length: int = SIZE) -> list[tuple[str, bytes]]:
+        """(kid, key) of every generation that still verifies for one purpose, the newest first."""
+        moment = now()
+        return [(each.kid, self._derive(each.master.secret, purpose, length))
+                for each in self.generations() if each.until is None or moment < each.until]  # fmt: skip
+
+    def secrets(self, purpose: str) -> list[bytes]:
+        """The keys of `ring` without their names, for what is not named in what it signs."""
+        return [key for _, key in self.ring(purpose)]
+
+    def every(self, purpose: str) -> list[tuple[str, bytes]]:
+        """(kid, key) of all generations for one purpose, for what must be provable for good."""
+        return [(each.kid, self._derive(each.master.secret, purpose, SIZE)) for each in self.generations()]
+
+    def generations(self) -> list[Generation]:
+        """Every generation, the newest first."""
+        found, replaced = [], None
+        for master in self.masters:
+            kid = self._derive(master.secret, "kid", 6).hex()
+            found.append(Generation(kid, master, None if replaced is None else later(OVERLAP, replaced)))
+            replaced = master.made
+        return found
 
 
 def create_key_file(file: Path) -> bool:
@@ -76,21 +126,35 @@ def create_key_file(file: Path) -> bool:
 
     The file appears whole or not at all: a stop in the middle leaves no truncated key.
     """
-    fresh = file.with_name(f".{file.name}.{os.getpid()}")
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    try:
-        with open(descriptor, "w", encoding="ascii") as stream:
-            stream.write("# The secrets of this instance. Newest first; keep it private, and back it up.\n")
-            stream.write(encode(secrets.token_bytes(SIZE)) + "\n")
-            stream.flush()
-            os.fsync(stream.fileno())
+    with _fresh(file, [new_master()]) as fresh:
         try:
             os.link(fresh, file)
         except FileExistsError:
             return False
         return True
+
+
+def rotate(file: Path, *, forget: bool = False) -> Keys:
+    """Put a new key in front; `forget` drops all others, so that nothing they signed is accepted any more.
+
+    Servers take the new ring over as they run. Raises `KeyFileError`.
+    """
+    directory = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        # Two rotations at once must not lose the key of one.
+        fcntl.flock(directory, fcntl.LOCK_EX)
+        before = Keys.load(file).masters
+        with _fresh(file, [new_master(), *(() if forget else before)]) as fresh:
+            os.replace(fresh, file)
+        os.fsync(directory)
     finally:
-        fresh.unlink()
+        os.close(directory)
+    return Keys.load(file)
+
+
+def new_master() -> Master:
+    """A key that nobody has seen."""
+    return Master(secrets.token_bytes(SIZE), now())
 
 
 def encode(master: bytes) -> str:
@@ -98,11 +162,64 @@ def encode(master: bytes) -> str:
     return base64.urlsafe_b64encode(master).rstrip(b"=").decode("ascii")
 
 
-def _decode(line: str) -> bytes:
+@contextmanager
+def _fresh(file: Path, masters: list[Master]) -> Iterator[Path]:
+    """A whole key file beside `file`, gone afterwards unless it was moved."""
+    fresh = file.with_name(f".{file.name}.{os.getpid()}")
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
-        return base64.b64decode(line + "=" * (-len(line) % 4), altchars=b"-_", validate=True)
-    except binascii.Error:
-        raise KeyFileError("a line is not base64url.") from None
+        with open(descriptor, "w", encoding="ascii") as stream:
+            stream.write(_HEADING)
+            for master in masters:
+                stream.write(f"{encode(master.secret)} {master.made or ''}".rstrip() + "\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+        yield fresh
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+def _read(file: Path) -> tuple[tuple[Master, ...], tuple[int, ...]]:
+    """The ring, and what the file looked like before it was read."""
+    try:
+        stamp = _stamp(file)
+        mode = stat.S_IMODE(file.stat().st_mode)
+        lines = file.read_text(encoding="ascii").split("\n")
+    except FileNotFoundError:
+        raise KeyFileError(f"{file} is missing; `gatepost init` makes one.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise KeyFileError(f"{file} cannot be read: {error}") from error
+    if mode & 0o077:
+        raise KeyFileError(f"{file} can be read by others (mode {mode:o}); run `chmod 600 {file}`.")
+    try:
+        return _checked([_decode(line) for line in lines if line and not line.startswith("#")]), stamp
+    except KeyFileError as error:
+        raise KeyFileError(f"{file}: {error}") from None
+
+
+def _stamp(file: Path) -> tuple[int, ...]:
+    try:
+        found = file.stat()
+    except FileNotFoundError:
+        return ()
+    return found.st_mtime_ns, found.st_ino, found.st_size
+
+
+def _checked(masters: list[Master]) -> tuple[Master, ...]:
+    if not masters:
+        raise KeyFileError("There is no key in the ring.")
+    for master in masters:
+        _refuse_weak(master.secret)
+    return tuple(masters)
+
+
+def _decode(line: str) -> Master:
+    text, _, made = line.partition(" ")
+    try:
+        secret = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+        return Master(secret, parse_time(made.strip()) if made.strip() else None)
+    except (binascii.Error, ValueError):
+        raise KeyFileError("a line is not base64url, or the time behind it is not RFC 3339.") from None
 
 
 def _refuse_weak(master: bytes) -> None:

@@ -1,48 +1,131 @@
 """Sessions as clients see them: an access token that lives for minutes, a refresh token that renews it.
 
-Refresh tokens are opaque and kept as hashes only.
+A refresh token is `gr_<session id>_<secret><seal>`, kept as a hash only. Its successor is an HMAC of it, so that
+whoever exchanges it again within `GRACE` (a lost answer, eight tabs) is given the same one. The seal is an HMAC
+too: it tells a token that we once gave out, and that must not come back, from one that somebody made up.
 """
 
 from __future__ import annotations
 
 import secrets
+from base64 import urlsafe_b64encode
 from datetime import timedelta
-from hashlib import sha256
+from hmac import compare_digest, digest
 from typing import Any
 
-from models.base import Rows, later, new_id
-from models.session import Session
+from models.base import Rows, is_id, later, new_id, now
+from models.session import Session, revoke
 from models.user import User
 
+from . import audit
 from .access import Access
 from .call import Call
-from .identity import principal_of
+from .errors import Problem
+from .identity import hashed, principal_of
+from .keys import Keys
 
+GRACE = 10.0  # seconds
+PREFIX = "gr_"
+_SECRET, _SEAL = 43, 22  # characters of 256 and 128 bits
 _DAY = timedelta(days=1).total_seconds()
 
 
 def open_session(call: Call, user: User) -> dict[str, Any]:
-    """Start a session of the user and make the caller its principal; the answer of a login."""
-    settings, refresh = call.services.settings, secrets.token_urlsafe(32)
-    session = Session(id=new_id(), user_id=user.id, token_hash=hashed(refresh),
+    """Start a session of the user and make the caller its principal; the answer of a login. In a transaction."""
+    settings, id = call.services.settings, new_id()
+    refresh = _sealed(call.services.keys, id, secrets.token_urlsafe(32))
+    session = Session(id=id, user_id=user.id, family=id, token_hash=hashed(refresh),
                       expires_at=later(settings.refresh_idle_days * _DAY),
                       absolute_expires_at=later(settings.refresh_absolute_days * _DAY))
-    session.family = session.id
-    Rows(Session, user.tenant_id).insert(session)
-    call.principal, call.session_id = principal_of(user), session.id
-    call.access = Access(call.access.policy, call.principal, call.access.environment)
-    return answer(call, user, session, refresh)
+    call.row = Rows(Session, user.tenant_id).insert(session)
+    return _answer(call, user, session, refresh)
 
 
-def answer(call: Call, user: User, session: Session, refresh: str) -> dict[str, Any]:
+def exchange(call: Call, token: str) -> dict[str, Any]:
+    """A new access token and the successor of the refresh token.
+
+    Raises `Problem` (`invalid_token`); for a token that was used before, all sessions of its family end.
+    """
+    id = token[len(PREFIX):len(PREFIX) + 36]
+    # Who makes tokens up must not make the writers wait.
+    known = token.startswith(PREFIX) and is_id(id) and Session.by_id(id) is not None
+    answer = call.services.database.transact(lambda: _exchange(call, id, token)) if known else None
+    if answer is None:
+        raise Problem("invalid_token", "The refresh token is not valid, or the session has ended. Log in again.")
+    return answer
+
+
+def _exchange(call: Call, id: str, token: str) -> dict[str, Any] | None:
+    keys, moment = call.services.keys, now()
+    session = Session.by_id(id, lock=True)
+    user = None if session is None else User.by_id(session.user_id)
+    if session is None or user is None or not user.active or session.revoked_at is not None \
+            or session.expires_at <= moment:
+        return None
+    call.row, presented = session, hashed(token)
+    uses = [use.split(" ") for use in session.recent or () if use.split(" ")[1] > later(-GRACE, moment)]
+    if compare_digest(presented, session.token_hash):
+        refresh = _successor(keys, id, token)
+        session.recent = [" ".join(use) for use in (*uses, (presented, moment))]
+        session.token_hash, session.used_at = hashed(refresh), moment
+        session.expires_at = min(later(call.services.settings.refresh_idle_days * _DAY), session.absolute_expires_at)
+        Rows(Session, session.tenant_id).save(session)
+        answer = _answer(call, user, session, refresh)
+        audit.record(call)
+        return answer
+    hashes = [*(use[0] for use in uses), session.token_hash]
+    if presented in hashes:
+        again = _the_same(keys, id, token, hashes[hashes.index(presented) + 1])
+        return None if again is None else _answer(call, user, session, again)
+    if _genuine(keys, id, token):
+        revoke(session.tenant_id, Session.family == session.family)
+        _become(call, user, session)
+        audit.record(call, result="refused", reason="a used refresh token came back: its sessions were ended")
+    return None
+
+
+def _answer(call: Call, user: User, session: Session, refresh: str) -> dict[str, Any]:
     """What login and refresh answer (RFC 6749 section 5.1)."""
     tokens = call.services.tokens
-    access = Access(call.access.policy, principal_of(user), call.access.environment)
+    _become(call, user, session)
     call.headers["Cache-Control"] = "no-store"
-    return {"access_token": tokens.issue(user, session.id, access.permissions()), "token_type": "Bearer",
+    return {"access_token": tokens.issue(user, session.id, call.access.permissions()), "token_type": "Bearer",
             "expires_in": int(tokens.lifetime.total_seconds()), "refresh_token": refresh, "scope": "*"}
 
 
-def hashed(token: str) -> str:
-    """How an opaque token of 256 random bits is kept: no salt and no stretching are needed."""
-    return sha256(token.encode()).hexdigest()
+def _become(call: Call, user: User, session: Session) -> None:
+    call.principal, call.session_id = principal_of(user), session.id
+    call.access = Access(call.access.policy, call.principal, call.access.environment)
+
+
+def _sealed(keys: Keys, id: str, secret: str) -> str:
+    return PREFIX + id + "_" + secret + _seal(keys.derive("refresh token"), id, secret)
+
+
+def _successor(keys: Keys, id: str, token: str) -> str:
+    return _sealed(keys, id, _text(digest(keys.derive("refresh successor"), token.encode(), "sha256")))
+
+
+def _the_same(keys: Keys, id: str, token: str, token_hash: str) -> str | None:
+    """The successor that was given out; perhaps before the keys were rotated."""
+    for (_, key), (_, sealing) in zip(keys.every("refresh successor"), keys.every("refresh token"), strict=True):
+        secret = _text(digest(key, token.encode(), "sha256"))
+        found = PREFIX + id + "_" + secret + _seal(sealing, id, secret)
+        if compare_digest(hashed(found), token_hash):
+            return found
+    return None
+
+
+def _genuine(keys: Keys, id: str, token: str) -> bool:
+    """Whether we gave this token out once."""
+    secret, seal = token[len(PREFIX) + 37:-_SEAL], token[-_SEAL:]
+    return len(secret) == _SECRET and any(
+        [compare_digest(_seal(key, id, secret).encode(), seal.encode()) for _, key in keys.every("refresh token")])
+
+
+def _seal(key: bytes, id: str, secret: str) -> str:
+    return _text(digest(key, f"{id}{secret}".encode(), "sha256")[:16])
+
+
+def _text(value: bytes) -> str:
+    return urlsafe_b64encode(value).rstrip(b"=").decode()

@@ -20,13 +20,22 @@ UNUSABLE = "!"  # kept for an account that nobody can log in to until it is give
 # The second recommendation of the OWASP Password Storage Cheat Sheet: 19 MiB, two passes, one lane.
 _hasher = PasswordHasher(time_cost=2, memory_cost=19456, parallelism=1, type=Type.ID)
 
+# Checked where there is no account: made once with the same parameters, so that its first use takes no longer.
+_DUMMY = ("$argon2id$v=19$m=19456,t=2,p=1$oikl0K005k1MP9UAl6/9hg$ZgB4fk"
+          "OG9eEScD8GfyQGL6YkquUd5SDv4C6P/i1fdrk")
+
 # More hashes than cores only make every one of them slower, and 19 MiB each is a way to fill the memory.
-_slots = BoundedSemaphore(os.cpu_count() or 1)
+_CORES = os.cpu_count() or 1
+_slots = BoundedSemaphore(_CORES)
 PATIENCE = 2.0  # seconds that a caller waits for a slot
+
+# Those who wait hold a thread of the server: when the bench is full, the others are turned away at once, so that
+# a crowd at the login leaves threads to everybody else.
+_bench = BoundedSemaphore(3 * _CORES)
 
 
 class TooManyHashes(Exception):
-    """Every slot stayed taken for `PATIENCE` seconds; the caller should come back later (429)."""
+    """Too many are waiting, or every slot stayed taken for `PATIENCE` seconds: come back later (429)."""
 
 
 def objection(password: str) -> str | None:
@@ -55,7 +64,7 @@ def verify(password: str, kept: str | None) -> bool:
     real = kept is not None and kept != UNUSABLE
     with _slot():
         try:
-            right = _hasher.verify(kept if real else _dummy(), _normalised(password))
+            right = _hasher.verify(kept if real else _DUMMY, _normalised(password))
         except (VerificationError, InvalidHashError):
             return False
     return right and real
@@ -73,11 +82,6 @@ def common() -> frozenset[str]:
     return frozenset(line for line in text.splitlines() if line and not line.startswith("#"))
 
 
-@cache
-def _dummy() -> str:
-    return _hasher.hash("no account has this password")
-
-
 def _normalised(password: str) -> str:
     """One password typed on two keyboards is one text (NFKC, as NIST SP 800-63B recommends)."""
     return unicodedata.normalize("NFKC", password)
@@ -85,9 +89,14 @@ def _normalised(password: str) -> str:
 
 @contextmanager
 def _slot() -> Iterator[None]:
-    if not _slots.acquire(timeout=PATIENCE):
+    if not _bench.acquire(blocking=False):
         raise TooManyHashes
     try:
-        yield
+        if not _slots.acquire(timeout=PATIENCE):
+            raise TooManyHashes
+        try:
+            yield
+        finally:
+            _slots.release()
     finally:
-        _slots.release()
+        _bench.release()

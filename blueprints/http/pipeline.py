@@ -65,7 +65,7 @@ def validate(call: Call) -> None:
     if "id" in call.path and not endpoint.by_slug and not is_id(call.path["id"]):
         fault = Fault("invalid_parameter", "This is not an id.", parameter="id")
         raise Problem.of([fault], "invalid_parameter")
-    call.query = validation.load_query(endpoint.query, call.request.args)
+    call.query = validation.load_query(endpoint.query, call.request)
     conditional.check_syntax(call)
     if endpoint.body is not None:
         sent = read_json(call.request, accepts=endpoint.accepts, required=endpoint.body_required)
@@ -101,6 +101,8 @@ def judge(call: Call) -> None:
     """403 when the policy does not allow this to be done to this row."""
     if call.row is not None:
         _judge(call)
+    if call.endpoint.writes:
+        audit.note_rule(call)
 
 
 def check_precondition(call: Call) -> None:
@@ -140,16 +142,24 @@ def run(services: Services, endpoint: Endpoint, path: dict[str, str]) -> Respons
     """Answer one request of one endpoint. Whatever refuses it is raised as a `Problem`."""
     call = Call(services, endpoint, request._get_current_object(), path)  # type: ignore[attr-defined]
     with services.database.connected():
-        _through(ARRIVAL, call)
-        if call.response is None and endpoint.writes:
-            try:
-                services.database.transact(lambda: _effect(call))
-            except idempotency.Claimed:
-                idempotency.replay_twin(call)
-        elif call.response is None:
-            _effect(call)
+        try:
+            _answer(call)
+        except Problem as problem:
+            audit.note_refusal(call, problem)
+            raise
         assert call.response is not None
         return call.response
+
+
+def _answer(call: Call) -> None:
+    _through(ARRIVAL, call)
+    if call.response is None and call.endpoint.writes:
+        try:
+            call.services.database.transact(lambda: _effect(call))
+        except idempotency.Claimed:
+            idempotency.replay_twin(call)
+    elif call.response is None:
+        _effect(call)
 
 
 def _effect(call: Call) -> None:

@@ -32,7 +32,7 @@ GROUP = "gatepost.collections"
 ROLES = frozenset(("guest", "user", "support", "editor", "moderator", "manager", "developer", "owner", "admin"))
 
 VERBS = ("view", "create", "update", "delete", "export", "import", "manage", "share")
-PLANNED = ("user.register", "token.view", "token.create", "token.delete", "audit.view")
+PLANNED: tuple[str, ...] = ()
 
 
 class PluginError(Exception):

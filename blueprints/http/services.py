@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,12 +17,14 @@ if TYPE_CHECKING:
     from policies.watch import Watcher
     from settings import Settings
 
+    from .background import Background
     from .collection import Collection
     from .cursors import Cursors
     from .keys import Keys
     from .limits import Limits
     from .registry import Registry
     from .tokens import Tokens
+    from .trail import Trail
 
 
 @dataclass
@@ -40,6 +43,8 @@ class Services:
     limits: Limits
     registry: Registry
     guest_tenant: str
+    trail: Trail
+    background: Background
     deprecated_uses: DeprecatedUses = field(default_factory=DeprecatedUses)
     _process: int = 0
 
@@ -53,6 +58,18 @@ class Services:
         if self._process != os.getpid():
             self._process = os.getpid()
             self.policy.start()
+            self.background.start()
+            # A process that ends by itself still stores what it has to tell.
+            atexit.register(self.stop)
+
+    def stop(self) -> None:
+        """End what runs beside the requests, store what waits, and let the connections go."""
+        atexit.unregister(self.stop)
+        self._process = 0
+        self.policy.stop()
+        self.background.stop()
+        self.deprecated_uses.store(self.database)
+        self.database.close_all()
 
 
 def services() -> Services:

@@ -6,6 +6,7 @@ revocation are looked at again on every request.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache
@@ -18,6 +19,8 @@ from flask_jwt_extended import JWTManager, create_access_token, decode_token
 from flask_jwt_extended.exceptions import JWTExtendedException
 
 from .errors import Problem
+from .keys import KeyFileError
+from .signing import SCHEMES
 
 if TYPE_CHECKING:
     from models.user import User
@@ -25,12 +28,13 @@ if TYPE_CHECKING:
 
     from .keys import Keys
 
-ALGORITHM = "HS256"
 TYPE = "at+jwt"
+SKEW = 30  # seconds by which the clocks of two nodes may differ
 _REQUIRED: dict[str, type] = {
     "iss": str, "aud": str, "sub": str, "exp": int, "iat": int, "jti": str, "sid": str, "role": str,
     "permissions": list, "tenant": str, "scope": str, "ver": int,
 }
+log = logging.getLogger("gatepost.tokens")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,7 @@ class Claims:
 
     user_id: str
     session_id: str
+    tenant_id: str
     version: int
     expires: int
     scopes: frozenset[str] | None
@@ -49,19 +54,23 @@ class Tokens:
 
     def __init__(self, app: Flask, settings: Settings, keys: Keys) -> None:
         self.lifetime = timedelta(minutes=settings.access_token_minutes)
-        self._ring = keys.ring("access token")
+        self.algorithm = settings.token_algorithm
+        self._keys, self._scheme = keys, SCHEMES[self.algorithm]
         app.config.update(
-            JWT_ALGORITHM=ALGORITHM, JWT_DECODE_ALGORITHMS=[ALGORITHM],
+            JWT_ALGORITHM=self.algorithm, JWT_DECODE_ALGORITHMS=[self.algorithm],
             JWT_ENCODE_ISSUER=settings.issuer, JWT_DECODE_ISSUER=settings.issuer,
             JWT_ENCODE_AUDIENCE=settings.issuer, JWT_DECODE_AUDIENCE=settings.issuer,
-            JWT_ACCESS_TOKEN_EXPIRES=self.lifetime, JWT_DECODE_LEEWAY=0)
+            JWT_ACCESS_TOKEN_EXPIRES=self.lifetime, JWT_DECODE_LEEWAY=SKEW)
         manager = JWTManager(app)
-        manager.encode_key_loader(lambda _identity: self._ring[0][1])
+        manager.encode_key_loader(lambda _identity: self._ring[0][1].private)
         manager.decode_key_loader(self._key_for)
         self._decode = lru_cache(maxsize=8192)(self._decode_uncached)
+        self._renew()
+        keys.followers.append(self._renew)
 
     def issue(self, user: User, session_id: str, permissions: list[str], scope: str = "*") -> str:
         """A new access token of a session; `scope` is `*`, or scopes separated by spaces."""
+        self._refresh()
         claims = {"sid": session_id, "role": user.role, "permissions": permissions, "tenant": user.tenant_id,
                   "scope": scope, "ver": user.token_version}
         headers = {"typ": TYPE, "kid": self._ring[0][0]}
@@ -77,6 +86,12 @@ class Tokens:
             raise Problem("token_expired", "The access token has expired. Exchange the refresh token.")
         return claims
 
+    def public_keys(self) -> list[dict[str, str]]:
+        """The keys that verify our tokens, as JWKs (RFC 7517); none where the key is a shared secret."""
+        self._refresh()
+        shown = ((kid, key.jwk) for kid, key in self._ring)
+        return [{"kid": kid, "use": "sig", "alg": self.algorithm, **jwk} for kid, jwk in shown if jwk is not None]
+
     def _decode_uncached(self, token: str) -> Claims:
         header = jwt.get_unverified_header(token)
         if header.get("typ") != TYPE:
@@ -85,12 +100,32 @@ class Tokens:
         for name, kind in _REQUIRED.items():
             if type(claims.get(name)) is not kind:
                 raise jwt.InvalidTokenError(f"claim {name}")
+        if not all(type(name) is str for name in claims["permissions"]):
+            raise jwt.InvalidTokenError("claim permissions")
         scope = claims["scope"]
-        return Claims(claims["sub"], claims["sid"], claims["ver"], claims["exp"],
+        return Claims(claims["sub"], claims["sid"], claims["tenant"], claims["ver"], claims["exp"],
                       None if scope == "*" else frozenset(scope.split()))
 
-    def _key_for(self, header: dict[str, Any], _payload: dict[str, Any]) -> bytes:
-        for kid, key in self._ring:
-            if kid == header.get("kid"):
-                return key
+    def _key_for(self, header: dict[str, Any], _payload: dict[str, Any]) -> Any:
+        kid = header.get("kid")
+        # Another process may have signed with a key that was put into the ring a moment ago.
+        for _ in range(2):
+            for known, key in self._ring:
+                if known == kid:
+                    return key.public
+            if not self._refresh():
+                break
         raise jwt.InvalidTokenError("unknown key")
+
+    def _refresh(self) -> bool:
+        try:
+            return self._keys.refresh()
+        except KeyFileError as error:
+            log.error("the key file cannot be used, the keys stay as they were: %s", error)
+            return False
+
+    def _renew(self) -> None:
+        scheme = self._scheme
+        self._ring = [(kid, scheme.load(secret)) for kid, secret in self._keys.ring(scheme.purpose, scheme.length)]
+        # A key that was dropped must not live on in what it has proved.
+        self._decode.cache_clear()

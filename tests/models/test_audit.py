@@ -7,7 +7,7 @@ import pytest
 
 from models import audit
 from models.audit import Audit, Retention, Seal
-from models.base import later, new_id, now
+from models.base import new_id, now
 from models.database import Database
 from models.tenant import Tenant
 
@@ -67,12 +67,6 @@ def test_replacing_a_row_is_refused_too(tenant: str, database: Database) -> None
         Audit.replace({**of(tenant)[0].__data__, "seq": seq, "result": "allowed"}).execute()
 
 
-def test_retention_drops_what_is_old_and_nothing_else(tenant: str, database: Database) -> None:
-    audit.append([entry(tenant, time=LONG_AGO), entry(tenant, time=LONG_AGO), entry(tenant)])
-    dropped = database.transact(lambda: audit.retain(later(-3600)))
-    assert (dropped, len(of(tenant))) == (2, 1)
-
-
 def test_without_a_retention_nothing_is_dropped(tenant: str, database: Database) -> None:
     audit.append([entry(tenant, time=LONG_AGO)])
 
@@ -83,13 +77,6 @@ def test_without_a_retention_nothing_is_dropped(tenant: str, database: Database)
     with pytest.raises(pw.PeeweeException, match="never|append-only"):
         database.transact(work)
     assert len(of(tenant)) == 1
-
-
-def test_retention_never_goes_back(tenant: str, database: Database) -> None:
-    database.transact(lambda: audit.retain("2002-01-01T00:00:00.000000Z"))
-    before = Retention.get().before
-    database.transact(lambda: audit.retain(LONG_AGO))
-    assert Retention.get().before == before >= "2002-01-01T00:00:00.000000Z"
 
 
 def test_a_tenant_sees_its_own_rows(tenant: str) -> None:

@@ -37,12 +37,20 @@ def session(user: User, **values: object) -> Session:
         "absolute_expires_at": later(600), **values}))
 
 
-def test_a_session_is_found_by_its_id_and_by_either_of_its_tokens(user: User) -> None:
-    made = session(user, previous_hash=new_id())
-    assert Session.by_id(made.id).id == made.id
-    for token_hash in (made.token_hash, made.previous_hash):
-        assert Session.by_token(token_hash).id == made.id
-    assert Session.by_token(new_id()) is None
+def test_a_session_is_found_by_its_id_and_remembers_which_tokens_were_used(user: User, database: Database) -> None:
+    made = session(user, recent=["a hash and a time"])
+    assert Session.by_id(made.id).recent == ["a hash and a time"]
+    assert database.transact(lambda: Session.by_id(made.id, lock=True)).id == made.id
+    assert Session.by_id(new_id()) is None
+
+
+def test_whose_a_token_is_stands_in_one_row(user: User, database: Database) -> None:
+    token = Rows(ServiceToken, user.tenant_id).insert(
+        ServiceToken(owner_id=user.id, name="ci", token_hash=new_id(), scopes=["read:articles"]))
+    bearer = ServiceToken.bearer(database, token.id)
+    assert (bearer.user_id, bearer.role, bearer.active, bearer.scopes) == (
+        user.id, "user", True, frozenset(["read:articles"]))
+    assert ServiceToken.bearer(database, new_id()) is None
 
 
 def test_revoking_ends_what_is_meant_once(user: User) -> None:

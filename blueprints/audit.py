@@ -1,0 +1,46 @@
+"""The audit trail, for those who may read it: pages of what was done, tried and refused."""
+
+from collections.abc import Iterator
+
+from marshmallow import fields
+
+from blueprints import Collection, Endpoint, Id, StrictSchema, Time
+from models.audit import Audit
+
+
+class AuditSchema(StrictSchema):
+    """One thing that somebody did, tried, or was refused."""
+
+    id = Id(dump_only=True)
+    time = Time(dump_only=True)
+    principal = fields.String(dump_only=True)
+    role = fields.String(dump_only=True)
+    action = fields.String(dump_only=True)
+    resource = fields.String(dump_only=True)
+    resource_id = Id(dump_only=True, allow_none=True)
+    address = fields.String(dump_only=True, allow_none=True)
+    result = fields.String(dump_only=True)
+    reason = fields.String(dump_only=True, allow_none=True)
+    policy_version = fields.String(dump_only=True, allow_none=True)
+    request_id = fields.String(dump_only=True, allow_none=True)
+
+
+class Audits(Collection):
+    """What was done, tried and refused. Rows are only read here; nobody writes them by hand."""
+
+    name, resource = "audit", "audit"
+    model, schema = Audit, AuditSchema
+    sort = ("time",)
+    default_sort = "-time"
+    born = "time"
+    filters = {
+        "principal": ("eq",),
+        "action": ("eq", "in"),
+        "resource": ("eq",),
+        "resource_id": ("eq",),
+        "result": ("eq", "in"),
+        "time": ("gte", "lt"),
+    }
+
+    def endpoints(self) -> Iterator[Endpoint]:
+        return (endpoint for endpoint in super().endpoints() if endpoint.name == "list")

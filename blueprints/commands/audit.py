@@ -1,0 +1,126 @@
+"""Reading and proving the audit trail: `gatepost audit …`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import orjson
+
+from blueprints.commands.context import Instance, open_instance
+from blueprints.http.keys import KeyFileError, Keys
+from blueprints.http.trail import Trail, prover
+from models import seals
+from models.audit import Audit
+from models.base import parse_time
+
+_TENANT = click.option("--tenant", metavar="NAME", help="Only this tenant; all of them unless given.")
+
+
+@click.group()
+def audit() -> None:
+    """Look at the audit trail, take it elsewhere, and prove that it is whole."""
+
+
+@audit.command()
+@_TENANT
+@click.option("-n", "--lines", type=click.IntRange(1, 10_000), default=20, show_default=True)
+@click.option("-f", "--follow", is_flag=True, help="Go on until Ctrl-C.")
+def tail(tenant: str | None, lines: int, follow: bool) -> None:
+    """Show the newest rows, the last one last.
+
+    \b
+    Example: gatepost audit tail -f
+    """
+    with open_instance() as instance:
+        newest = _of(instance, tenant).order_by(Audit.seq.desc()).limit(lines)
+        last = 0
+        for row in reversed(list(newest)):
+            click.echo(_line(row))
+            last = row.seq
+        while follow:
+            time.sleep(1)
+            for row in _of(instance, tenant).where(Audit.seq > last).order_by(Audit.seq):
+                click.echo(_line(row))
+                last = row.seq
+
+
+@audit.command()
+@_TENANT
+@click.option("--since", metavar="TIME", help="Only rows from this time on (RFC 3339).")
+@click.option("--heads", is_flag=True, help="Write the heads of the seals instead, one `number head` a line.")
+def export(tenant: str | None, since: str | None, heads: bool) -> None:
+    """Write the rows as NDJSON, the oldest first; or the heads, which prove later that nothing was cut off.
+
+    \b
+    Example: gatepost audit export --heads > heads.txt
+    """
+    with open_instance() as instance:
+        if heads:
+            for one in seals.heads():
+                click.echo(f"{one.seq} {one.head}")
+            return
+        for row in _all(instance, tenant, since):
+            click.echo(orjson.dumps(row))
+
+
+@audit.command()
+@click.option("--heads", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
+              help="Heads that were exported earlier: they must still be there.")  # fmt: skip
+def verify(heads: Path | None) -> None:
+    """Prove that no row was changed or taken out; exit 1 when one was, or when that cannot be proved.
+
+    \b
+    Example: gatepost audit verify --heads heads.txt
+    """
+    with open_instance() as instance:
+        try:
+            keys = Keys.load(instance.settings.secret_file)
+        except KeyFileError as error:
+            raise click.ClickException(str(error)) from error
+        Trail(instance.database, keys).seal()
+        verdict = seals.verify(instance.database, prover(keys), _heads(heads))
+    for finding in verdict.findings:
+        click.echo(click.style("FAIL  ", fg="red") + finding)
+    click.echo(f"{verdict.sealed} rows are proved, {verdict.unsealed} are too new to have a seal, "
+               f"{verdict.retired} seals are beyond their retention.")  # fmt: skip
+    sys.exit(bool(verdict.findings))
+
+
+def _of(instance: Instance, tenant: str | None) -> Any:
+    # Across tenants unless one is named: the operator looks after all of them.
+    return Audit.select() if tenant is None else Audit.select().where(Audit.tenant_id == instance.tenant(tenant).id)
+
+
+def _all(instance: Instance, tenant: str | None, since: str | None) -> Iterator[dict[str, Any]]:
+    """Rows in batches, so that nobody who writes waits for a long read."""
+    last, query = 0, _of(instance, tenant)
+    if since is not None:
+        try:
+            query = query.where(Audit.time >= parse_time(since))
+        except ValueError as error:
+            raise click.ClickException(f"--since {since}: {error}") from None
+    while batch := list(query.where(Audit.seq > last).order_by(Audit.seq).limit(seals.BATCH)):
+        for row in batch:
+            yield dict(row.__data__)
+        last = batch[-1].seq
+
+
+def _heads(file: Path | None) -> dict[int, str]:
+    if file is None:
+        return {}
+    try:
+        pairs = [line.split() for line in file.read_text(encoding="ascii").splitlines() if line.strip()]
+        return {int(number): head for number, head in pairs}
+    except (ValueError, OSError) as error:
+        raise click.ClickException(f"{file}: not a list of heads: {error}") from None
+
+
+def _line(row: Audit) -> str:
+    what = f"{row.resource}.{row.action} {row.resource_id or ''}".rstrip()
+    return (f"{row.time}  {row.result:7}  {row.principal} ({row.role}) from {row.address or '-'}: {what}"
+            f"{f'  [{row.reason}]' if row.reason else ''}")  # fmt: skip

@@ -1,0 +1,42 @@
+"""The jobs beside the requests: what is stored late, what is sealed, what is thrown away after its time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from models import seals
+from models.base import later, now
+from models.idempotency import IdempotencyKey
+from models.session import Session
+
+from .background import Background, Job
+
+if TYPE_CHECKING:
+    from models.database import Database
+    from settings import Settings
+
+    from .keys import Keys
+    from .trail import Trail
+
+_HOUR, _DAY = 60 * 60, 24 * 60 * 60
+
+
+def beside_the_requests(settings: Settings, database: Database, keys: Keys, trail: Trail) -> Background:
+    """Every job of a serving process, in the order in which those that are due are done."""
+    return Background(
+        Job("storing refusals", 1, trail.flush, final=True),
+        Job("sealing the audit trail", 2, trail.seal, final=True),
+        Job("following the key file", 1, keys.refresh),
+        Job("throwing away what has expired", _HOUR, lambda: throw_away(database)),
+        Job("ending the retention of audit rows", _HOUR, lambda: end_retention(settings, database)),
+    )
+
+
+def throw_away(database: Database) -> None:
+    """Delete sessions and remembered answers that nobody can use any more."""
+    database.transact(lambda: (Session.purge(now()), IdempotencyKey.purge(now())))
+
+
+def end_retention(settings: Settings, database: Database) -> int:
+    """Delete audit rows that are older than the setting `audit_days` says; how many."""
+    return seals.retire(database, later(-settings.audit_days * _DAY)) if settings.audit_days else 0
