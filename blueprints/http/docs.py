@@ -66,7 +66,7 @@ def describe(endpoint: Endpoint) -> dict[str, Any]:
                            "content_type": endpoint.accepts[0]})
     success: dict[str, Any] = {"description": "Done.", "content_type": None}
     if endpoint.answer is not None:
-        success["schema"] = answered(type(endpoint.answer)) if _is_input(endpoint.answer) else endpoint.answer
+        success["schema"] = answered(type(endpoint.answer), ()) if _is_input(endpoint.answer) else endpoint.answer
     responses = {endpoint.status: [success]}
     if endpoint.method == "GET":
         responses[304] = [{"description": "The client has this representation already.", "content_type": None}]

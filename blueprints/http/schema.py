@@ -34,7 +34,7 @@ def is_row(schema: Schema) -> bool:
 
 
 @cache
-def answered(schema: type[Schema], expand: tuple[str, ...] = ()) -> Schema:
+def answered(schema: type[Schema], expand: tuple[str, ...]) -> Schema:
     """Rows of this schema as they are answered, for the documentation: `fields` and the policy may leave out any field,
     `expand` puts objects beside their ids.
     """

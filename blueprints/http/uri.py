@@ -19,6 +19,8 @@ _STRAY = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 def install(app: Flask) -> None:
     """Refuse every URL that is too long (414) and every query that is not percent-encoded UTF-8 (400)."""
+    # Werkzeug would redirect `//` to `/`, in HTML.
+    app.url_map.merge_slashes = False
 
     @app.before_request
     def refuse_unusable() -> None:
