@@ -27,12 +27,13 @@ class Categories(Collection):
     import_keys = ("slug",)
 
     def load_record(self, call: Call) -> Category | None:
-        # Before any row: two moves that wait for each other's categories would never end.
+        # Before any row, so that two moves cannot wait for each other's categories.
         hold_tree(call.tenant_id)
         found: Category | None = super().load_record(call)
         return found
 
     def update(self, call: Call, row: Category, changes: Mapping[str, Any]) -> None:
+        hold_tree(call.tenant_id)
         if would_be_cycle(row.tenant_id, row.id, changes.get("parent_id")):
             raise Conflict("A category cannot lie below itself.")
         super().update(call, row, changes)
