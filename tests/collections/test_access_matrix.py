@@ -1,0 +1,259 @@
+"""Every route, asked by everybody, about every kind of object, is answered as `access_matrix.txt` says.
+
+What a call changes is undone, so that one set of rows serves all of them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blueprints.http.call import Endpoint
+from models.base import Record
+from models.database import Database
+from tests.apps import NOBODY, PASSWORD, Caller, Given
+
+COLLECTIONS = ("articles", "products", "orders", "comments", "categories", "pages", "users")
+RESOURCES = {"articles": "article", "products": "product", "orders": "order", "comments": "comment",
+             "categories": "category", "pages": "page", "users": "user"}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table: what each caller is answered to one question."""
+
+    method: str
+    path: str
+    about: str
+    expected: dict[str, int]
+
+
+def read() -> list[Row]:
+    rows, columns, method, path = [], [], "", ""
+    for line in Path(__file__).with_name("access_matrix.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("#   ") and len(line.split()) == 15:
+            columns = line.split()[1:]
+        elif line.startswith("  "):
+            words = line.split()
+            about = " ".join(words[: -len(columns)])
+            rows.append(Row(method, path, about, dict(zip(columns, map(int, words[-len(columns):]), strict=True))))
+        elif line and not line.startswith("#"):
+            method, path = line.split()
+    return rows
+
+
+TABLE = read()
+
+
+class World:
+    """Everybody who asks, and everything that they ask about; made when it is first needed."""
+
+    def __init__(self, app, given: Given, elsewhere: Given, as_user) -> None:
+        self.app, self.given, self.elsewhere = app, given, elsewhere
+        self._objects: dict[tuple[str, ...], Record] = {}
+        with given.database.connected():
+            self.somebody = {home.tenant: home.user() for home in (given, elsewhere)}
+            self.friend = {home.tenant: home.user() for home in (given, elsewhere)}
+            self.article = {home.tenant: home.article() for home in (given, elsewhere)}
+            self.product = {home.tenant: home.product(stock=1000) for home in (given, elsewhere)}
+        self.callers = {"visitor": Caller(app.test_client())}
+        for role in ("guest", "user", "support", "editor", "moderator", "manager", "developer", "owner", "admin"):
+            self.callers[role] = as_user(role, password=PASSWORD)
+        app.config["JWT_ACCESS_TOKEN_EXPIRES"] = timedelta(minutes=-5)
+        self.callers["expired"] = as_user("admin")
+        app.config["JWT_ACCESS_TOKEN_EXPIRES"] = timedelta(minutes=15)
+        self.callers["stranger"] = as_user("admin", tenant="other", password=PASSWORD)
+        for name, verb in (("reader", "read"), ("writer", "write")):
+            scope = " ".join(f"{verb}:{area}" for area in (*COLLECTIONS, "profile"))
+            self.callers[name] = as_user("admin", scope=scope, password=PASSWORD)
+        for caller in self.callers.values():
+            if caller.user is not None:
+                home = self.home(caller)
+                home.article(owner_id=caller.id)  # so that nobody can be deleted
+                home.share("user", caller.user, f"user:{self.friend[home.tenant].id}")
+        self.refresh = self.callers["visitor"].post("/api/login", self.credentials("user")).json["refresh_token"]
+
+    def credentials(self, role: str) -> dict[str, str]:
+        return {"email": self.callers[role].user.email, "password": PASSWORD}
+
+    def home(self, caller: Caller) -> Given:
+        stranger = caller.user is not None and caller.user.tenant_id == self.elsewhere.tenant_id
+        return self.elsewhere if stranger else self.given
+
+    def path(self, row: Row, caller: Caller) -> str:
+        """The path of a row of the table, with what it is about in it."""
+        if row.path == "/docs/<name>":
+            return "/docs/index.html"
+        if row.path == "/api/admin/policy/explain":
+            return f"{row.path}?as=editor&permission=article.publish"
+        path = row.path.replace("<id>", self.id(row, caller)) if "<id>" in row.path else row.path
+        if row.method == "DELETE" and path.endswith("/shares"):
+            path += f"?grantee=user:{self.friend[self.home(caller).tenant].id}"
+        return path
+
+    def id(self, row: Row, caller: Caller) -> str:
+        if row.about == "absent":
+            return NOBODY
+        collection, about = row.path.split("/")[2], row.about
+        if about.startswith("slug of "):
+            state = about.removeprefix("slug of ").removeprefix("a ")
+            return "nothing" if state == "nothing" else self.found("pages", f"another's {state}", caller).slug
+        if about == "oneself":
+            return NOBODY if caller.user is None else caller.id
+        return self.found(collection, about, caller).id
+
+    def found(self, collection: str, about: str, caller: Caller) -> Any:
+        whose = about.partition(" ")[0] if about.split()[0] in ("own", "shared") else ""
+        key = (collection, about, (caller.user.id if caller.user else "") if whose else "")
+        if key not in self._objects:
+            self._objects[key] = self.made(collection, about, caller)
+        return self._objects[key]
+
+    def made(self, collection: str, about: str, caller: Caller) -> Record:
+        whose, _, state = about.partition(" ")
+        mine = whose in ("own", "shared")
+        home = self.home(caller) if mine else self.elsewhere if "foreign" in about else self.given
+        owner = (None if caller.user is None else caller.id) if whose == "own" else self.somebody[home.tenant].id
+        match collection:
+            case "articles":
+                row = home.article(state, owner_id=owner)
+            case "products":
+                row = home.product(state, owner_id=owner)
+            case "orders":
+                row = home.order(state, owner_id=owner, product=self.product[home.tenant])
+            case "comments":
+                row = home.comment(state, owner_id=owner, article_id=self.article[home.tenant].id)
+            case "categories":
+                row = home.category(owner_id=owner)
+            case "pages":
+                row = home.page(state, owner_id=owner)
+            case "contact":
+                row = home.contact_message()
+            case "tokens":
+                row = home.service_token(self.somebody[home.tenant] if caller.user is None or not mine else caller.user)
+            case "users":
+                row = home.user("admin" if "administrator" in about else "user", active="disabled" not in about)
+        if collection in RESOURCES:
+            home.share(RESOURCES[collection], row, f"user:{self.friend[home.tenant].id}")
+            if whose == "shared" and caller.user is not None:
+                home.share(RESOURCES[collection], row, f"user:{caller.id}", "manage")
+        return row
+
+    def body(self, row: Row, caller: Caller) -> dict[str, Any]:
+        """What to send with a request: keywords of werkzeug's test client."""
+        collection = row.path.split("/")[2] if row.path.count("/") > 1 else ""
+        tenant = self.home(caller).tenant
+        match row.method, row.path:
+            case "GET" | "DELETE", _:
+                return {}
+            case _, "/api/login":
+                return {"json": self.credentials("user")}
+            case _, "/api/token/refresh":
+                return {"json": {"refresh_token": self.refresh}}
+            case _, "/api/register":
+                return {"json": {"name": "New", "email": "new@example.org", "password": PASSWORD}}
+            case "PATCH", "/api/profile":
+                return {"json": {"name": "Another name"}}
+            case _, "/api/profile/password":
+                return {"json": {"current_password": PASSWORD, "new_password": "a short swim in the bay"}}
+            case "POST", "/api/tokens":
+                return {"json": {"name": "A program", "scopes": ["read:articles"]}}
+            case "POST", "/api/contact":
+                return {"json": {"name": "A reader", "email": "reader@example.org", "subject": "S", "body": "B"}}
+            case "PUT", path if path.endswith("/shares"):
+                return {"json": {"grantee": f"user:{self.friend[tenant].id}", "right": "write"}}
+            case "PATCH", _:
+                return {"json": CHANGES[collection]}
+            case "POST", path if path.endswith("/import"):
+                return {"data": json.dumps(self.content(collection, tenant)), "content_type": "application/x-ndjson"}
+            case "PUT", _:
+                fixed = {"orders": ("items",), "users": ("password",), "comments": ("article_id",)}.get(collection, ())
+                content = self.content(collection, tenant) | ({"note": "By PUT."} if collection == "orders" else {})
+                return {"json": {name: value for name, value in content.items() if name not in fixed}}
+            case "POST", path if "<id>" not in path and collection in COLLECTIONS:
+                more = {"another's": {"owner_id": self.somebody[tenant].id}, "an administrator": {"role": "admin"}}
+                return {"json": self.content(collection, tenant) | more.get(row.about, {})}
+        return {}
+
+    def content(self, collection: str, tenant: str) -> dict[str, Any]:
+        """A new row."""
+        match collection:
+            case "articles":
+                return {"title": "New", "slug": "new", "body": "Words."}
+            case "products":
+                return {"name": "New", "sku": "NEW", "price": 1, "currency": "EUR"}
+            case "orders":
+                return {"items": [{"product_id": self.product[tenant].id, "quantity": 1}]}
+            case "comments":
+                return {"article_id": self.article[tenant].id, "body": "Well said."}
+            case "categories":
+                return {"name": "New", "slug": "new"}
+            case "pages":
+                return {"slug": "new", "title": "New", "body": "Words.", "language": "en"}
+        return {"name": "New", "email": "new@example.org", "password": PASSWORD}
+
+
+CHANGES: dict[str, dict[str, Any]] = {
+    "articles": {"title": "Changed"}, "products": {"name": "Changed"}, "orders": {"note": "Changed"},
+    "comments": {"body": "Changed"}, "categories": {"name": "Changed"}, "pages": {"title": "Changed"},
+    "users": {"name": "Changed"},
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def world(app, given, elsewhere, as_user) -> World:
+    return World(app, given, elsewhere, as_user)
+
+
+class _Undo(Exception):
+    pass
+
+
+@contextmanager
+def undone(database: Database) -> Iterator[None]:
+    """Whatever happens inside happens in one transaction, which is rolled back."""
+    try:
+        with database.connected(), database.writing(), database.atomic():
+            yield
+            raise _Undo
+    except _Undo:
+        pass
+
+
+@pytest.mark.parametrize("row", TABLE, ids=[f"{row.method} {row.path} {row.about}" for row in TABLE])
+def test_everybody_is_answered_as_the_table_says(row, world):
+    answers = {}
+    for name, caller in world.callers.items():
+        path, body = world.path(row, caller), world.body(row, caller)
+        with undone(world.given.database):
+            answer = caller.call(row.method, path, **body)
+        answers[name] = answer.status_code
+        assert answer.status_code < 500, answer.get_data(as_text=True)
+    assert answers == row.expected
+
+
+def test_no_route_lacks_a_row(app):
+    endpoints = [view.endpoint for view in app.view_functions.values() if isinstance(view.endpoint, Endpoint)]
+    served = {(endpoint.method, endpoint.path) for endpoint in endpoints}
+    assert served == {(row.method, row.path) for row in TABLE}
+
+
+def test_every_object_of_every_route_of_a_collection_is_own_anothers_foreign_and_absent():
+    asked: dict[tuple[str, str], set[str]] = {}
+    for row in TABLE:
+        if "<id>" in row.path:
+            asked.setdefault((row.method, row.path), set()).add(row.about.split()[0])
+    for route, whose in asked.items():
+        if "/users/" in route[1]:
+            assert whose == {"oneself", "a", "an", "absent"}, route
+        elif "/contact/" in route[1]:
+            assert whose == {"a", "absent"}, route
+        else:
+            assert {"own", "another's", "foreign", "absent"} <= whose, route
