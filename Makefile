@@ -23,16 +23,16 @@ lint: $(VENV)/test.stamp ## style and likely mistakes
 types: $(VENV)/test.stamp ## static types of models, policies and settings
 	$(BIN)/mypy
 
-bench: $(VENV)/gatepost.stamp ## requests a second for item, page and create (needs wrk)
-	$(BIN)/python -m benchmarks.run
+bench: $(VENV)/test.stamp ## requests a second by workload and server (needs wrk); PEERS=1 adds PocketBase
+	$(BIN)/python -m benchmarks.run $(if $(PEERS),--peers) $(BENCH_ARGS)
 
-bench-pages: $(VENV)/gatepost.stamp ## what one page costs at any depth, for whom, beside OFFSET
+bench-pages: $(VENV)/test.stamp ## what one page costs at any depth, for whom, beside OFFSET
 	$(BIN)/python -m benchmarks.pages
 
 bench-policy: $(VENV)/gatepost.stamp ## microseconds of one policy decision and one plan
 	$(BIN)/python -m benchmarks.policy
 
-profile: $(VENV)/gatepost.stamp ## where the time of one request goes
+profile: $(VENV)/gatepost.stamp ## where the time of one request goes, stage by stage
 	$(BIN)/python -m benchmarks.profile
 
 wheel: $(VENV)/gatepost.stamp ## build dist/gatepost-….whl

@@ -1,63 +1,88 @@
-"""Where the time of one request goes, function by function: `make profile`.
+"""Where the time of one request goes, stage by stage and function by function: `make profile`.
 
-Runs a page of 20 articles (or --path) in this process, without a server, as a guest of a scratch instance.
+Asks for a page of 20 articles (or --path) in this process, without a server, as a guest of a scratch instance.
 """
 
 from __future__ import annotations
 
 import argparse
 import cProfile
-import os
 import pstats
+import re
+import statistics
 import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from time import perf_counter
 
 from flask import Flask
 from werkzeug.test import EnvironBuilder
 
 from app import create_app
-from benchmarks.run import prepare
+from benchmarks.contenders import make_instance
+
+_STAGE = re.compile(r"(\w+);dur=([\d.]+)")
+Ask = Callable[[], dict[str, str]]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--path", default="/api/articles?limit=20")
     parser.add_argument("--articles", type=int, default=20_000)
     parser.add_argument("--requests", type=int, default=2_000)
-    parser.add_argument("--lines", type=int, default=40, help="of the profile")
+    parser.add_argument("--lines", type=int, default=30, help="of the profile")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="gatepost-profile-") as folder:
-        environment = {**os.environ, "GATEPOST_INSTANCE": f"{folder}/instance"}
-        prepare(environment, options.articles)
-        app = create_app({"instance": f"{folder}/instance", "rate_limits": "off"})
+        instance = make_instance(Path(folder) / "instance", options.articles)
+        app = create_app({"instance": instance, "rate_limits": "off", "server_timing": "on"})
         ask = request(app, options.path)
         for _ in range(100):
             ask()
+        print(f"{options.path}, medians of {options.requests} requests, microseconds\n")
+        stages(ask, options.requests)
+        functions(ask, options.requests, options.lines)
+        app.extensions["gatepost"].stop()
+
+
+def stages(ask: Ask, requests: int) -> None:
+    """What each stage of the pipeline takes, and what is left for Flask, routing and the answer."""
+    totals: list[float] = []
+    spent: dict[str, list[float]] = {}
+    for _ in range(requests):
         start = perf_counter()
-        for _ in range(options.requests):
-            ask()
-        microseconds = (perf_counter() - start) / options.requests * 1e6
-        profile = cProfile.Profile()
-        profile.enable()
-        for _ in range(options.requests):
-            ask()
-        profile.disable()
-        pstats.Stats(profile).sort_stats("tottime").print_stats(options.lines)
-        print(f"{options.path}: {microseconds:.0f} µs a request without the profiler")
-        app.extensions["gatepost"].database.close_all()
+        headers = ask()
+        totals.append((perf_counter() - start) * 1e6)
+        for stage, milliseconds in _STAGE.findall(headers["Server-Timing"]):
+            spent.setdefault(stage, []).append(float(milliseconds) * 1000)
+    medians = {stage: statistics.median(found) for stage, found in spent.items()}
+    for stage, median in medians.items():
+        print(f"  {stage:20}{median:8.1f}")
+    total = statistics.median(totals)
+    print(f"  {'the rest':20}{total - sum(medians.values()):8.1f}\n  {'together':20}{total:8.1f}\n")
 
 
-def request(app: Flask, path: str) -> Callable[[], bytes]:
-    """A function that makes this request and returns the body of its answer."""
-    environ = EnvironBuilder(path=path).get_environ()
+def functions(ask: Ask, requests: int, lines: int) -> None:
+    """The functions that take most of it, by Python's own profiler."""
+    profile = cProfile.Profile()
+    profile.enable()
+    for _ in range(requests):
+        ask()
+    profile.disable()
+    pstats.Stats(profile).sort_stats("tottime").print_stats(lines)
 
-    def ask() -> bytes:
-        statuses: list[str] = []
-        body = b"".join(app.wsgi_app(environ.copy(), lambda status, headers, error=None: statuses.append(status)))
-        if not statuses[0].startswith("200"):
-            raise SystemExit(f"{path}: {statuses[0]} {body.decode()}")
-        return body
+
+def request(app: Flask, path: str) -> Ask:
+    """A function that makes this request and returns the headers of its answer."""
+    environ = EnvironBuilder(path=path.partition("?")[0], query_string=path.partition("?")[2]).get_environ()
+
+    def ask() -> dict[str, str]:
+        answers: list[tuple[str, dict[str, str]]] = []
+        body = b"".join(app.wsgi_app(environ.copy(), lambda status, headers, error=None: answers.append(
+            (status, dict(headers)))))
+        status, headers = answers[0]
+        if not status.startswith("200"):
+            raise SystemExit(f"{path}: {status} {body.decode()}")
+        return headers
 
     return ask
 

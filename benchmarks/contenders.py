@@ -1,0 +1,180 @@
+"""What `make bench` measures: a server that can be started, and what to ask it.
+
+Every contender answers the same workloads from the same rows: articles of which nine tenths are published, a caller
+who may see what is published or their own, five drafts of their own.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from benchmarks.load import Request, ask
+
+EMAIL, PASSWORD = "bench@example.org", "a long walk along the shore"
+JSON = {"Content-Type": "application/json"}
+DRAFTS = 5
+
+
+class Contender(Protocol):
+    """One server with its rows."""
+
+    name: str
+
+    def start(self) -> float:
+        """Start it; the seconds until it answers."""
+
+    def requests(self) -> Mapping[str, Request]:
+        """Workload → what to ask. What it cannot do is left out."""
+
+    @property
+    def url(self) -> str: ...
+
+    def memory(self) -> float:
+        """Resident memory of all its processes, in MiB."""
+
+    def stop(self) -> None: ...
+
+
+def gatepost(*arguments: str) -> list[str]:
+    """The command line of a `gatepost` command in this checkout."""
+    return [sys.executable, "-c", "from app import cli; cli()", *arguments]
+
+
+@dataclass
+class Gatepost:
+    """Gatepost behind one of its servers, on an instance of its own."""
+
+    name: str
+    instance: Path
+    articles: int
+    serve: tuple[str, ...] = ()
+    settings: Mapping[str, str] = field(default_factory=dict)
+    url: str = ""
+    _process: subprocess.Popen[str] | None = None
+
+    def start(self) -> float:
+        began = time.perf_counter()
+        # A session of its own: the workers count for memory, and go with it.
+        self._process = subprocess.Popen(
+            gatepost("serve", "--host", "127.0.0.1", "--port", "0", *self.serve), env=self._environment(),
+            stdout=subprocess.PIPE, text=True, start_new_session=True)
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        found = re.search(r"http://[^\s/]+", line)
+        if found is None:
+            sys.exit(f"{self.name} did not start: {line}")
+        self.url = found.group()
+        wait_for(f"{self.url}/api/health")
+        return time.perf_counter() - began
+
+    def requests(self) -> Mapping[str, Request]:
+        token = self._post("/api/login", {"email": EMAIL, "password": PASSWORD})["access_token"]
+        bearer = {"Authorization": f"Bearer {token}"}
+        drafts = [self._post("/api/articles", {"title": f"Draft {n}", "slug": f"draft-{time.time_ns()}", "body": "…"},
+                             bearer) for n in range(DRAFTS)]
+        listed = ask(self.url, Request("/api/articles?limit=20&status=published", bearer))[2]["items"]
+        item = f"/api/articles/{listed[7]['id']}"
+        tag = ask(self.url, Request(item, bearer))[1]["ETag"]
+        first = "/api/articles?limit=20"
+        return {
+            "item": Request(item, bearer),
+            "page of 20": Request(first, bearer),
+            "page + default total": Request("/api/articles?page=1&page_size=20", bearer),
+            "page + exact total": Request("/api/articles?page=1&page_size=20", {**bearer, "Prefer": "count=exact"}),
+            "page at row 160 000": Request(f"{first}&cursor={self._cursor(bearer)}", bearer),
+            "five rows": Request(f"{first}&status=draft", bearer),
+            "filtered page": Request(f"{first}&language=de", bearer),
+            "page + expand": Request(f"{first}&expand=owner", bearer),
+            "create": Request("/api/articles", {**bearer, **JSON}, "POST",
+                              '{"title": "A title", "slug": "made-{n}", "body": "Some words."}'),
+            "update": Request(f"/api/articles/{drafts[0]['id']}", {**bearer, **JSON}, "PATCH",
+                              '{"title": "Title {n}"}'),
+            "login": Request("/api/login", JSON, "POST", f'{{"email": "{EMAIL}", "password": "{PASSWORD}"}}'),
+            "304": Request(item, {**bearer, "If-None-Match": tag}),
+        }
+
+    def memory(self) -> float:
+        return 0.0 if self._process is None else resident(self._process.pid)
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.send_signal(signal.SIGTERM)
+            self._process.wait(timeout=60)
+
+    def _environment(self) -> dict[str, str]:
+        # Like for like: PocketBase does not wait for the disk at every commit either.
+        return {**os.environ, "GATEPOST_INSTANCE": str(self.instance), "GATEPOST_RATE_LIMITS": "off",
+                "GATEPOST_SYNCHRONOUS": "normal", "GATEPOST_LOG_LEVEL": "warning", **self.settings}
+
+    def _post(self, path: str, body: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Any:
+        return ask(self.url, Request(path, {**JSON, **(headers or {})}, "POST", json_text(body)))[2]
+
+    def _cursor(self, headers: Mapping[str, str]) -> str:
+        """The cursor four fifths into the list, reached as a client would: page by page."""
+        cursor, seen = "", 0
+        while seen < self.articles * 4 // 5:
+            more = f"&cursor={cursor}" if cursor else ""
+            page = ask(self.url, Request(f"/api/articles?limit=100&fields=id{more}", headers))[2]
+            cursor, seen = page["next_cursor"], seen + len(page["items"])
+        return cursor
+
+
+def make_instance(folder: Path, articles: int) -> Path:
+    """A Gatepost instance with that many articles and the caller of the benchmark."""
+    environment = {**os.environ, "GATEPOST_INSTANCE": str(folder)}
+
+    def run(*arguments: str, text: str = "") -> None:
+        subprocess.run(gatepost(*arguments), env=environment, input=text, text=True, check=True,
+                       stdout=subprocess.DEVNULL)
+
+    run("init", "--no-demo", "--admin-email", "admin@example.org", "--admin-password-file", "-", text=PASSWORD)
+    run("demo", "--articles", str(articles))
+    run("user", "add", EMAIL, "--role", "user", "--tenant", "default", "--password-file", "-", text=PASSWORD)
+    return folder
+
+
+def copy_instance(source: Path, target: Path) -> Path:
+    """The same instance once more, for another server."""
+    shutil.copytree(source, target)
+    return target
+
+
+def wait_for(url: str, seconds: float = 60) -> None:
+    """Until the URL answers. Ends the benchmark when it does not."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        try:
+            ask(url, Request(""))
+            return
+        except OSError:
+            time.sleep(0.01)
+    sys.exit(f"{url} does not answer")
+
+
+def resident(leader: int) -> float:
+    """MiB of memory that the processes of a session keep resident."""
+    total = 0
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                if os.getsid(int(entry.name)) == leader:
+                    total += int((entry / "statm").read_text().split()[1])
+            except (ProcessLookupError, FileNotFoundError):
+                continue
+    return total * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def json_text(body: Mapping[str, Any]) -> str:
+    import json
+
+    return json.dumps(body)
