@@ -11,7 +11,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from blueprints import Collection
 from blueprints.commands import commands
-from blueprints.http import errors, trace, uri, versions
+from blueprints.http import errors, limits, trace, uri, versions
 from blueprints.http.cursors import Cursors
 from blueprints.http.housekeeping import beside_the_requests
 from blueprints.http.keys import Keys
@@ -49,7 +49,7 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[ty
     database = open_database(settings.database_url, pool_size=settings.pool_size + 1,
                              synchronous=settings.synchronous, statement_timeout=settings.statement_timeout)
     with database.connected():
-        if waiting := pending(database):
+        if waiting := pending(database, registry.migrations):
             raise NotReady(f"{len(waiting)} migrations are missing. Run: gatepost migrate")
         tenant = Tenant.by_name(settings.default_tenant)
         if tenant is None:
@@ -69,6 +69,7 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[ty
     answer_options(app)
     errors.install(app)
     trace.install(app)
+    limits.install(app)
     uri.install(app)
     versions.install(app)
     app.wsgi_app = versions.VersionPrefix(app.wsgi_app)  # type: ignore[method-assign]

@@ -13,6 +13,7 @@ A name that is not declared here and a value that is not allowed raise `SettingE
 import dataclasses
 import difflib
 import os
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -23,6 +24,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from marshmallow import ValidationError, fields, validate
 
 PREFIX = "GATEPOST_"
+_ORIGIN = re.compile(r"https?://[a-z0-9.-]+(:\d{1,5})?|https?://\[[0-9a-f:.]+\](:\d{1,5})?")
 REDACTED = "********"
 
 
@@ -80,9 +82,16 @@ def _time_zone(value: str) -> None:
         raise ValidationError("a name of the IANA time zone database, such as Europe/Berlin")
 
 
-def _role_sizes() -> fields.Field[Any]:
-    wrong = "a table of role = size"
-    return fields.Dict(keys=fields.String(), values=_whole(1, 1000), error_messages={"invalid": wrong})
+def _by_role(what: str, high: int) -> fields.Field[Any]:
+    wrong = f"a table of role = {what}"
+    return fields.Dict(keys=fields.String(), values=_whole(1, high), error_messages={"invalid": wrong})
+
+
+def _origins(value: str) -> None:
+    """Origins as browsers send them (RFC 6454 section 6.2): scheme, host, port, and nothing else."""
+    for origin in value.split():
+        if origin != "*" and not _ORIGIN.fullmatch(origin):
+            raise ValidationError("origins such as https://app.example.org, separated by spaces, or *")
 
 
 def setting(default: Any, field: fields.Field[Any], help: str, *, secret: bool = False) -> Any:
@@ -146,6 +155,9 @@ class Settings:
     # limits
     rate_limits: bool = setting(True, _switch(), "count requests and answer 429; off only to measure")
     principal_units: int = setting(600, _whole(1, 10**9), "cost units a minute for one principal")
+    role_units: Mapping[str, int] = setting(
+        {}, _by_role("units", 10**9), "units a minute of one role, or of service tokens, instead of principal_units"
+    )
     address_units: int = setting(6000, _whole(1, 10**9), "cost units a minute for one address")
     login_attempts: int = setting(10, _whole(1, 10**6), "logins a minute for an account, and an address")
     body_limit: int = setting(2**20, _whole(1024, 2**30), "largest request body")
@@ -159,7 +171,7 @@ class Settings:
     max_page_size: int = setting(100, _whole(1, 1000), "most rows on a page")
     page_sizes: Mapping[str, int] = setting(
         {"admin": 200, "owner": 200, "support": 200, "developer": 200, "service": 200},
-        _role_sizes(),
+        _by_role("size", 1000),
         "most rows on a page for one role, or for service tokens",
     )
     require_if_match: bool = setting(False, _switch(), "refuse PUT, PATCH and DELETE without If-Match (428)")
@@ -169,8 +181,16 @@ class Settings:
         "", _text(r"(\S{16,})?", "at least 16 characters"), "token of /metrics; empty: off", secret=True
     )
 
+    cors_origins: str = setting(
+        "", fields.String(validate=_origins), "origins whose pages may call the API, or *; empty: none (no CORS)"
+    )
+    hsts_seconds: int = setting(
+        0, _whole(0, 10**9), "how long browsers must use HTTPS only (Strict-Transport-Security); 0: not said"
+    )
+
     # the log
     log_level: str = setting("info", _choice("debug", "info", "warning", "error"), "least severity logged")
+    log_requests: bool = setting(False, _switch(), "log one line for every request")
 
     @classmethod
     def load(

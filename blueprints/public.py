@@ -39,9 +39,9 @@ class AliveSchema(StrictSchema):
 def health(call: Call) -> Response | dict[str, Any]:
     """Whether the service can do its work; 503 when it cannot."""
     services = call.services
-    checks = {"database": "ok", "migrations": "ok", "policy": "ok", "limits": "ok"}
+    checks = {"database": "ok", "migrations": "ok", "policy": "ok", "limits": services.limits.state}
     try:
-        if pending(services.database):
+        if pending(services.database, services.registry.migrations):
             checks["migrations"] = "down"
     except RowError:
         checks["database"] = checks["migrations"] = "down"

@@ -3,56 +3,66 @@
 Guessing is counted more tightly: wrong passwords per address and per account, before anything is hashed, and
 requests of endpoints marked `tight` per address. A window lasts a minute, so nobody is locked out for good.
 
-Counted by the `limits` library, in memory or in Redis when several processes share one limit. Answers
-carry `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers); a refusal `Retry-After`.
+Every answer names the limit that its caller will reach first, in `RateLimit-Policy` and `RateLimit`
+(draft-ietf-httpapi-ratelimit-headers-10); a refusal adds `Retry-After`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
+from ipaddress import ip_network
 from math import ceil
 from time import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from limits import RateLimitItem, RateLimitItemPerMinute
-from limits.storage import storage_from_string
-from limits.strategies import FixedWindowRateLimiter
+from flask import Flask, Response, g
 
 from .call import Call
+from .counters import SECONDS, Counters
 from .errors import Problem
 
 if TYPE_CHECKING:
+    from policies import Principal
     from settings import Settings
 
 
+class Quota(NamedTuple):
+    """So many units a minute; `name` is what the headers call it."""
+
+    name: str
+    units: int
+
+
 class Limits:
-    """The counters of one app."""
+    """The quotas and counters of one app."""
 
     def __init__(self, settings: Settings) -> None:
         self.enabled = settings.rate_limits
-        self.by_address = RateLimitItemPerMinute(settings.address_units)
-        self.by_principal = RateLimitItemPerMinute(settings.principal_units)
-        self.by_login = RateLimitItemPerMinute(settings.login_attempts)
-        self._storage = storage_from_string(settings.redis_url or "memory://")
-        self._strategy = FixedWindowRateLimiter(self._storage)
+        self._address = Quota("address", settings.address_units)
+        self._principal = Quota("principal", settings.principal_units)
+        self._roles = {role: Quota("principal", units) for role, units in settings.role_units.items()}
+        self._guesses = Quota("guesses", settings.login_attempts)
+        self._counters = Counters(settings.redis_url)
 
-    def spend(self, limit: RateLimitItem, kind: str, key: str, cost: int = 1) -> dict[str, str]:
-        """Take units from a counter; the headers that say what is left.
+    @property
+    def state(self) -> str:
+        """`ok`, or `degraded` while processes that should share their counters count each for itself."""
+        return "degraded" if self._counters.degraded else "ok"
 
-        Raises `Problem` (`rate_limited`) when there are not enough left.
-        """
-        if not self.enabled:
-            return {}
-        allowed = self._strategy.hit(limit, kind, key, cost=cost)
-        window = self._strategy.get_window_stats(limit, kind, key)
-        wait = max(1, ceil(window.reset_time - time()))
-        headers = {"RateLimit-Policy": f'"{kind}";q={limit.amount};w=60',
-                   "RateLimit": f'"{kind}";r={max(0, window.remaining)};t={wait}'}
-        if not allowed:
-            raise Problem("rate_limited", f"Try again in {wait} s.", headers={**headers, "Retry-After": str(wait)})
-        return headers
+    def spend_of_address(self, address: str, cost: int) -> None:
+        """Take units from an address. Raises `Problem` (`rate_limited`)."""
+        self._spend(self._address, _network(address), cost)
 
+    def spend_of_principal(self, principal: Principal, cost: int) -> None:
+        """Take units from a user, or from all service tokens of one together. Raises `Problem` (`rate_limited`)."""
+        role = "service" if principal.kind == "service" else principal.role
+        self._spend(self._roles.get(role, self._principal), f"{principal.kind}:{principal.id}", cost)
+
+    def attempt(self, name: str, address: str) -> None:
+        """Count one use of a tight endpoint by an address. Raises `Problem` (`rate_limited`)."""
+        self._spend(Quota(name, self._guesses.units), _network(address), 1)
 
     @contextmanager
     def guessing(self, *whose: str) -> Iterator[None]:
@@ -61,7 +71,7 @@ class Limits:
         Raises `Problem` (`rate_limited`) without running the body when there were too many.
         """
         for key in whose:
-            self.spend(self.by_login, "guesses", key)
+            self._spend(self._guesses, key, 1)
         try:
             yield
         except Problem:
@@ -74,21 +84,47 @@ class Limits:
     def _give_back(self, whose: tuple[str, ...]) -> None:
         if self.enabled:
             for key in whose:
-                counter = self.by_login.key_for("guesses", key)
-                self._storage.incr(counter, self.by_login.get_expiry(), amount=-1)
+                self._counters.add(f"{self._guesses.name}/{key}", -1)
+
+    def _spend(self, quota: Quota, key: str, cost: int) -> None:
+        if not self.enabled:
+            return
+        window = self._counters.add(f"{quota.name}/{key}", cost)
+        left, wait = quota.units - window.used, max(1, ceil(window.ends - time()))
+        # Another limit may be nearer; one that refuses comes last.
+        if (known := g.get("limit")) is None or left < known[1]:
+            g.limit = quota, left, wait
+        if left < 0:
+            raise Problem("rate_limited", f"Try again in {wait} s.", headers={"Retry-After": str(wait)})
 
 
 def spend_by_address(call: Call) -> None:
     """Take the call's cost from its address, and one attempt where those are counted."""
     limits, address = call.services.limits, call.request.remote_addr or "-"
-    limits.spend(limits.by_address, "address", address, call.endpoint.cost)
+    limits.spend_of_address(address, call.endpoint.cost)
     if call.endpoint.tight:
-        limits.spend(limits.by_login, call.endpoint.name, address)
+        limits.attempt(call.endpoint.name, address)
 
 
 def spend_by_principal(call: Call) -> None:
     """Take the call's cost from who asks; a guest is counted by address alone."""
-    if call.principal.kind == "guest":
-        return
-    limits = call.services.limits
-    call.headers.update(limits.spend(limits.by_principal, "principal", call.principal.key, call.endpoint.cost))
+    if call.principal.kind != "guest":
+        call.services.limits.spend_of_principal(call.principal, call.endpoint.cost)
+
+
+def install(app: Flask) -> None:
+    """Say on every answer, errors too, what the caller has left."""
+
+    @app.after_request
+    def tell(response: Response) -> Response:
+        if (known := g.get("limit")) is not None:
+            quota, left, wait = known
+            response.headers["RateLimit-Policy"] = f'"{quota.name}";q={quota.units};w={SECONDS}'
+            response.headers["RateLimit"] = f'"{quota.name}";r={max(0, left)};t={wait}'
+        return response
+
+
+@lru_cache(maxsize=4096)
+def _network(address: str) -> str:
+    """One IPv6 customer has at least 2⁶⁴ addresses (RFC 6177): what counts is the network."""
+    return str(ip_network(f"{address}/64", strict=False)) if ":" in address else address
