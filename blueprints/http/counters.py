@@ -1,0 +1,101 @@
+"""Counters that start afresh a minute after they were first used: of this process, or of all of them in Redis.
+
+When Redis is gone each process counts for itself, says so, and looks every second whether Redis is back.
+"""
+
+from __future__ import annotations
+
+import logging
+from threading import Lock
+from time import monotonic, time
+from typing import NamedTuple
+
+from limits.errors import ConfigurationError, StorageError
+from limits.storage import storage_from_string
+
+from settings import SettingError
+
+log = logging.getLogger("gatepost.limits")
+
+SECONDS = 60
+RETRY = 1.0  # seconds between two looks at a Redis that was gone
+PATIENCE = 0.25  # seconds that a request waits for Redis
+
+
+class Window(NamedTuple):
+    """How many units were counted, and the Unix time at which counting starts afresh."""
+
+    used: int
+    ends: float
+
+
+class OwnCounters:
+    """Counts in the memory of this process.
+
+    Not the memory storage of `limits`: under load that one starts a thread every ten milliseconds, which looks at
+    every counter there is.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._windows: dict[str, Window] = {}
+        self._swept = time()
+
+    def add(self, key: str, units: int) -> Window:
+        """Count `units`; negative ones give back."""
+        moment = time()
+        with self._lock:
+            if moment - self._swept > SECONDS:
+                self._swept = moment
+                self._windows = {key: window for key, window in self._windows.items() if window.ends > moment}
+            used, ends = self._windows.get(key, (0, 0.0))
+            counted = Window(used + units, ends) if ends > moment else Window(units, moment + SECONDS)
+            self._windows[key] = counted
+        return counted
+
+
+class SharedCounters:
+    """Counts in Redis. Raises ConfigurationError where its client library is missing; nothing is connected yet."""
+
+    def __init__(self, url: str) -> None:
+        self._storage = storage_from_string(
+            url.replace("unix://", "redis+unix://", 1), wrap_exceptions=True, socket_timeout=PATIENCE,
+            socket_connect_timeout=PATIENCE, key_prefix="gatepost")
+
+    def add(self, key: str, units: int) -> Window:
+        """Count `units`; negative ones give back. Raises StorageError."""
+        return Window(self._storage.incr(key, SECONDS, units), self._storage.get_expiry(key))
+
+
+class Counters:
+    """Shared counters where there is a Redis that answers, own ones otherwise."""
+
+    def __init__(self, redis_url: str) -> None:
+        try:
+            self._shared = SharedCounters(redis_url) if redis_url else None
+        except ConfigurationError:
+            raise SettingError("redis_url is set, but its client is missing. Run: pip install 'gatepost[redis]'") from None
+        self._own = OwnCounters()
+        self._next_try = 0.0
+        self.degraded = False
+
+    def add(self, key: str, units: int) -> Window:
+        """Count `units`; negative ones give back."""
+        if self._shared is not None and monotonic() >= self._next_try:
+            if self.degraded:
+                # Before it is asked: while it is silent, one request a second waits for it, and no other.
+                self._next_try = monotonic() + RETRY
+            try:
+                window = self._shared.add(key, units)
+            except StorageError as error:
+                self._next_try = monotonic() + RETRY
+                if not self.degraded:
+                    log.error("Redis does not answer, each process limits by itself: %s", error.storage_error)
+                self.degraded = True
+            else:
+                if self.degraded:
+                    log.warning("Redis answers again, limits are shared")
+                self.degraded = False
+                self._next_try = 0.0
+                return window
+        return self._own.add(key, units)
