@@ -62,7 +62,7 @@ class Watcher:
 
         `cases` runs the instance's tests.yaml, when there is one; `interval` is the time between polls and
         `sample` how long Casbin may be asked at each load, both in seconds. Raises PolicyError when there is
-        nothing to start on.
+        nothing to start on, or a required file is not there.
         """
         self._directory, self._vocabulary = directory, vocabulary
         self._plugins, self._required = dict(plugins or {}), tuple(required)
@@ -136,6 +136,9 @@ class Watcher:
         try:
             policy = self._loaded()
         except PolicyError as broken:
+            # An upgrade that brought a file is not a slip of the pen: the operator decides about it.
+            if any(not os.path.exists(self._directory / name) for name in self._required if name not in self._plugins):
+                raise
             last = self._last_good(broken)
             _log.error("started on the last good policy %s, because the files are broken:\n%s", last.version, broken)
             return last, Status(last.version, _now(), str(broken), tuple(broken.findings))
@@ -175,6 +178,15 @@ class Watcher:
 
     def _loaded(self) -> Policy:
         """The policy in the directory, after every check. Raises PolicyError."""
+        try:
+            return self._checked()
+        except PolicyError:
+            raise
+        except Exception as error:
+            _log.exception("the policy files cannot be judged")
+            raise PolicyError([Finding(str(self._directory), 0, f"the files cannot be judged: {error!r}")]) from error
+
+    def _checked(self) -> Policy:
         policy = loading.load(self._directory, self._vocabulary, plugins=self._plugins, required=self._required)
         findings = sampled(policy, seconds=self._sample)
         cases = self._directory / CASES

@@ -8,6 +8,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from textwrap import indent
 
 import apsw
 import click
@@ -80,7 +81,7 @@ def _database(settings: Settings) -> str:
 def _migrations(settings: Settings) -> str:
     database = database_of(settings)
     try:
-        waiting = pending(database)
+        waiting = pending(database, migrations())
     finally:
         database.close_all()
     if waiting:
@@ -92,7 +93,10 @@ def _policy(create_app: AppFactory) -> str:
     app = app_for(create_app)
     services = app.extensions["gatepost"]
     try:
-        policy = services.policy.current
+        policy, state = services.policy.current, services.policy.status
+        if state.error is not None:
+            raise RuntimeError(f"version {policy.version}, the last good one, stays in use, because the files are "
+                               f"broken:\n{indent(state.error, ' ' * 6)}")
         return f"version {policy.version}, {len(policy.rules)} rules, {len(policy.warnings)} warnings"
     finally:
         services.database.close_all()

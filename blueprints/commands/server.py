@@ -13,6 +13,7 @@ from flask import Flask
 from blueprints.commands.context import (
     database_of,
     load_settings,
+    migrations,
     open_instance,
     read_password,
     require_instance,
@@ -21,6 +22,7 @@ from blueprints.commands.context import (
 from blueprints.commands.install import Outcome, install
 from blueprints.http.keys import KeyFileError
 from blueprints.http.registry import PluginError
+from blueprints.http.services import Services
 from blueprints.http.serving import serve as serve_waitress
 from models.errors import RowError
 from models.migrate import pending, upgrade
@@ -49,7 +51,7 @@ def init(demo: bool, admin_email: str, admin_password_file: TextIO | None) -> No
     password = read_password(admin_password_file) if admin_password_file else None
     database = database_of(settings)
     try:
-        outcome = install(settings, database, email=admin_email, password=password, demo=demo)
+        outcome = install(settings, database, migrations(), email=admin_email, password=password, demo=demo)
     except (OSError, RowError) as error:
         raise click.ClickException(
             f"The instance in {settings.instance} is not complete: {error}\n"
@@ -103,6 +105,9 @@ def serve(create_app: AppFactory, **options: str | None) -> None:
     with open_instance() as instance:
         instance.tenant()
     app = app_for(create_app, **options)
+    services: Services = app.extensions["gatepost"]
+    services.policy.reload_on_hangup()
+    services.ensure_running()
 
     def ready(host: str, port: int) -> None:
         address = f"[{host}]" if ":" in host else host
@@ -122,7 +127,7 @@ def serve(create_app: AppFactory, **options: str | None) -> None:
         address = f"{settings.host}:{settings.port}"
         raise click.ClickException(f"Cannot listen on {address}: {error.strerror}") from error
     finally:
-        app.extensions["gatepost"].stop()
+        services.stop()
 
 
 def app_for(create_app: AppFactory, **options: Any) -> Flask:
@@ -146,10 +151,10 @@ def migrate(check: bool) -> None:
     database = database_of(settings)
     try:
         if check:
-            waiting = pending(database)
+            waiting = pending(database, migrations())
             click.echo("\n".join(waiting) or "Nothing to do.")
             sys.exit(bool(waiting))
-        done = upgrade(database, backup=settings.instance / "backups")
+        done = upgrade(database, migrations(), backup=settings.instance / "backups")
     except RowError as error:
         raise click.ClickException(f"{type(error).__name__}: {error}") from error
     finally:

@@ -134,7 +134,7 @@ class Access:
         resource, _, verb = permission.partition(".")
         rights = rights_for(verb)
         # A new row has no id yet, and nobody can have shared it.
-        if not rights or principal.kind == "guest" or row["id"] is None:
+        if not rights or row["id"] is None:
             return False
         return has_right(principal.tenant_id, resource, row["id"], self._grantees(), rights)
 
