@@ -33,28 +33,48 @@ def check_syntax(call: Call) -> None:
 
 
 def check(call: Call) -> None:
-    """Raises `version_conflict` when `If-Match` names no tag of the loaded row's version."""
+    """Raises `version_conflict` when the loaded row is not what a precondition says, `precondition_required` when
+    one must be sent and was not."""
     if not call.endpoint.conditional:
         return
-    sent = call.request.headers.get("If-Match")
-    if sent is None:
-        if call.services.settings.require_if_match:
-            raise Problem("precondition_required", "Send If-Match with the ETag that you have read.")
+    wanted, unwanted = call.request.headers.get("If-Match"), call.request.headers.get("If-None-Match")
+    if wanted is None and call.services.settings.require_if_match:
+        raise Problem("precondition_required", "Send If-Match with the ETag that you have read.")
+    version = str(call.row.version)
+    if wanted is not None and not _names(wanted, version, weak=False):
+        raise _conflict(version)
+    # A write answers 412 where a read would answer 304 (RFC 9110 section 13.1.2).
+    if unwanted is not None and _names(unwanted, version, weak=True):
+        raise _conflict(version)
+
+
+def answer_conditionally(call: Call, response: Response) -> None:
+    """Turn the answer to a read into 304 when the client has this representation already.
+
+    Raises `version_conflict` when it asked for another one by `If-Match`.
+    """
+    tag = response.headers.get("ETag")
+    if tag is None or response.status_code != 200:
         return
-    # If-Match compares strongly (RFC 9110 section 13.1.1): a weak tag never matches.
-    versions = {version for weak, version in _VERSION.findall(sent) if not weak}
-    if sent.strip() != "*" and str(call.row.version) not in versions:
-        raise Problem("version_conflict", f"The object is at version {call.row.version} now.",
-                      headers={"ETag": entity_tag(call.row.version)})
-
-
-def answer_not_modified(call: Call, response: Response) -> None:
-    """Turn the answer into 304 when the client has this representation already."""
-    sent, tag = call.request.headers.get("If-None-Match"), response.headers.get("ETag")
-    if sent is None or tag is None or response.status_code != 200:
+    found, wanted = _VERSION.fullmatch(tag), call.request.headers.get("If-Match")
+    if found and wanted is not None and not _names(wanted, found[2], weak=False):
+        raise _conflict(found[2])
+    sent = call.request.headers.get("If-None-Match")
+    if sent is None:
         return
     if sent.strip() == "*" or tag in (known.removeprefix("W/") for known in re.findall(_TAG, sent)):
         response.status_code = 304
         response.set_data(b"")
         for header in ("Content-Type", "Content-Length"):
             response.headers.pop(header, None)
+
+
+def _names(tags: str, version: str, *, weak: bool) -> bool:
+    """Whether a list of entity tags holds this version; `*` is any (RFC 9110 section 8.8.3.2)."""
+    return tags.strip() == "*" or version in {
+        number for prefix, number in _VERSION.findall(tags) if weak or not prefix}
+
+
+def _conflict(version: str) -> Problem:
+    return Problem("version_conflict", f"The object is at version {version} now.",
+                   headers={"ETag": entity_tag(int(version))})

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from flask import Response
+from flask import Request, Response
 
 from . import formats
 from .call import Call, Endpoint
@@ -18,30 +18,32 @@ from .errors import Problem
 if TYPE_CHECKING:
     from .collection import Collection
 
-_CHUNK = 1000  # rows read at a time
+_AT_ONCE = 250  # rows read at a time: they may be long, and all of them are in memory
+_EXTENSIONS = {formats.NDJSON: "ndjson", formats.CSV: "csv"}
 
 
 def endpoint(collection: Collection) -> Endpoint:
     """The export of a collection; filters, `sort` and `fields` are those of its list."""
 
     def export(call: Call) -> Response:
-        media_type = formats.NDJSON
-        if "Accept" in call.request.headers:
-            media_type = call.request.accept_mimetypes.best_match(formats.MEDIA_TYPES)
-        if media_type is None:
-            raise Problem("not_acceptable", f"There are {' and '.join(formats.MEDIA_TYPES)}.")
-        chunks = collection.listing.everything(call, collection.permission("export"), _CHUNK)
-        # What is wrong with the query must come as a problem document: read some rows before the answer begins.
-        first = next(chunks, [])
-        names = call.query.get("fields", collection.representation.names)
-        body = formats.write(media_type, names, chain(first, _rest(call, chunks)))
-        return Response(body, mimetype=media_type,
-                        headers={"Content-Disposition": f'attachment; filename="{collection.name}"'})
+        media_type = _wanted(call.request)
+        headers = {"Content-Disposition": f'attachment; filename="{collection.name}.{_EXTENSIONS[media_type]}"',
+                   "Vary": "Accept"}
+        return Response(content(collection, call, media_type), mimetype=media_type, headers=headers)
 
     return Endpoint(name="export", method="GET", path=f"/api/{collection.name}/export",
                     permission=collection.permission("export"), handler=export, cost=10,
                     produces=formats.MEDIA_TYPES,
                     query=collection.listing.query.selection, summary="Every row, as NDJSON or CSV.")
+
+
+def content(collection: Collection, call: Call, media_type: str) -> Iterator[bytes]:
+    """The file: every row that `call.query` selects and the caller may view and export, as chunks of bytes."""
+    chunks = collection.listing.everything(call, collection.permission("export"), _AT_ONCE)
+    # What is wrong with the query must come as a problem document: read some rows before the answer begins.
+    first = next(chunks, [])
+    names = dict.fromkeys([*call.query.get("fields", collection.representation.names), *call.query.get("expand", ())])
+    return formats.write(media_type, list(names), chain(first, _rest(call, chunks)))
 
 
 def _rest(call: Call, chunks: Iterator[list[dict[str, Any]]]) -> Iterator[dict[str, Any]]:
@@ -52,3 +54,13 @@ def _rest(call: Call, chunks: Iterator[list[dict[str, Any]]]) -> Iterator[dict[s
         if chunk is None:
             return
         yield from chunk
+
+
+def _wanted(request: Request) -> str:
+    """The media type that suits the client best; NDJSON when it does not say."""
+    if not request.accept_mimetypes:
+        return formats.NDJSON
+    found = request.accept_mimetypes.best_match((*formats.MEDIA_TYPES, f"{formats.CSV}; charset=utf-8"))
+    if found is None:
+        raise Problem("not_acceptable", f"There are {' and '.join(formats.MEDIA_TYPES)}.")
+    return found.partition(";")[0]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
@@ -15,12 +16,14 @@ import orjson
 from marshmallow import Schema, fields
 
 from .body import parse_object, unstorable
-from .errors import Problem
+from .errors import Fault, Problem
 
 NDJSON, CSV = "application/x-ndjson", "text/csv"
 MEDIA_TYPES = (NDJSON, CSV)
-LONGEST_LINE = 2**20  # bytes
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
+LONGEST = 8 * 2**20  # bytes of a line of NDJSON, characters of a cell: more than any row that was exported
+_CHUNK = 2**16  # bytes that are handed on at a time
+# Line feed and the full-width forms too: some spreadsheets take them for their ASCII cousins.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠", "'")
 
 Row = Mapping[str, Any]
 Line = tuple[int, dict[str, Any] | Problem]
@@ -29,10 +32,30 @@ Line = tuple[int, dict[str, Any] | Problem]
 
 def write(media_type: str, names: Sequence[str], rows: Iterable[Row]) -> Iterator[bytes]:
     """The rows as chunks of bytes; `names` are the columns of CSV, in order."""
-    if media_type == NDJSON:
-        for row in rows:
-            yield orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
-        return
+    chunk = bytearray()
+    for line in _ndjson(rows) if media_type == NDJSON else _csv(names, rows):
+        chunk += line
+        if len(chunk) >= _CHUNK:
+            yield bytes(chunk)
+            chunk.clear()
+    if chunk:
+        yield bytes(chunk)
+
+
+def read(media_type: str, stream: BinaryIO, schema: Schema) -> Iterator[Line]:
+    """The rows of a file, one at a time. Bad lines come as the `Problem` that they are; reading goes on.
+
+    Raises `Problem` for a file of which no more can be understood: it is refused as a whole.
+    """
+    return _read_ndjson(stream) if media_type == NDJSON else _read_csv(stream, schema)
+
+
+def _ndjson(rows: Iterable[Row]) -> Iterator[bytes]:
+    for row in rows:
+        yield orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def _csv(names: Sequence[str], rows: Iterable[Row]) -> Iterator[bytes]:
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(names)
@@ -41,22 +64,21 @@ def write(media_type: str, names: Sequence[str], rows: Iterable[Row]) -> Iterato
         yield text.getvalue().encode()
         text.seek(0)
         text.truncate()
-    if text.tell():
-        yield text.getvalue().encode()
-
-
-def read(media_type: str, stream: BinaryIO, schema: Schema) -> Iterator[Line]:
-    """The rows of a file, one at a time. Bad lines come as the `Problem` that they are; reading goes on."""
-    return _read_ndjson(stream) if media_type == NDJSON else _read_csv(stream, schema)
+    # The header of a file without rows.
+    yield text.getvalue().encode()
 
 
 def _read_ndjson(stream: BinaryIO) -> Iterator[Line]:
     number = 0
-    while line := stream.readline(LONGEST_LINE + 1):
+    while line := stream.readline(LONGEST + 1):
         number += 1
-        if len(line) > LONGEST_LINE:
-            yield number, Problem("body_too_large", f"A line has at most {LONGEST_LINE} bytes.")
-            return
+        if len(line) > LONGEST:
+            while not line.endswith(b"\n") and (line := stream.readline(LONGEST)):
+                pass
+            yield number, Problem("body_too_large", f"A line has at most {LONGEST} bytes.")
+            continue
+        if number == 1:
+            line = line.removeprefix(BOM_UTF8)
         if not line.strip():
             continue
         try:
@@ -66,37 +88,59 @@ def _read_ndjson(stream: BinaryIO) -> Iterator[Line]:
 
 
 def _read_csv(stream: BinaryIO, schema: Schema) -> Iterator[Line]:
+    # The module's own limit, the same for all readers of the process, is lower than our longest text.
+    csv.field_size_limit(LONGEST)
     text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
     reader = csv.reader(text, strict=True)
+    number = 1
     try:
         header = next(reader, [])
-        if len(set(header)) != len(header) or not header:
-            yield 1, Problem("invalid_body", "The first line names every column once.")
-            return
+        _check_header(header, schema)
+        readings = [schema.fields[name] for name in header]
         while True:
+            # A row begins after the line in which the one before it ended: a cell may hold line breaks.
             number = reader.line_num + 1
-            try:
-                cells = next(reader, None)
-            except csv.Error as error:
-                yield number, Problem("invalid_body", f"This is not CSV: {error}.")
-                return
+            cells = next(reader, None)
             if cells is None:
                 return
             if cells:
-                yield number, _row(header, cells, schema)
+                yield number, _row(header, cells, readings)
+    except csv.Error as error:
+        raise _unreadable(f"This is not CSV: {error}.", number) from None
     except UnicodeDecodeError:
-        yield reader.line_num + 1, Problem("invalid_body", "The file is not UTF-8.")
+        raise _unreadable("The file is not UTF-8.", number) from None
     finally:
         text.detach()
 
 
-def _row(header: list[str], cells: list[str], schema: Schema) -> dict[str, Any] | Problem:
+def _check_header(header: list[str], schema: Schema) -> None:
+    if not header:
+        raise _unreadable("The first line names the columns.", 1)
+    faults = [Fault("unknown_field", "There is no such field.", pointer=f"/{_shown(name)}", meta={"line": 1})
+              for name in header if name not in schema.fields]
+    faults += [Fault("invalid_body", "A column is named twice.", pointer=f"/{_shown(name)}", meta={"line": 1})
+               for name in dict.fromkeys(header) if header.count(name) > 1]
+    if faults:
+        raise Problem("invalid_body", "The first line names every column once.", faults[:100])
+
+
+def _unreadable(detail: str, line: int) -> Problem:
+    return Problem("invalid_body", detail, [Fault("invalid_body", detail, meta={"line": line})])
+
+
+def _shown(name: str) -> str:
+    return name[:80].replace("~", "~0").replace("/", "~1")
+
+
+def _row(header: list[str], cells: list[str], readings: list[fields.Field[Any]]) -> dict[str, Any] | Problem:
     if len(cells) != len(header):
         return Problem("invalid_body", f"There are {len(cells)} cells for {len(header)} columns.")
-    for cell in cells:
+    row = {}
+    for name, cell, field in zip(header, cells, readings, strict=True):
         if (reason := unstorable(cell)) is not None:
-            return Problem("invalid_field", reason)
-    return {name: _value(cell, schema.fields.get(name)) for name, cell in zip(header, cells, strict=True)}
+            return Problem.of([Fault("invalid_field", reason, pointer=f"/{name}")], "invalid_body")
+        row[name] = _value(cell, field)
+    return row
 
 
 def _cell(value: Any) -> str:
@@ -112,17 +156,18 @@ def _cell(value: Any) -> str:
     return orjson.dumps(value).decode()
 
 
-def _value(cell: str, field: fields.Field[Any] | None) -> Any:
+def _value(cell: str, field: fields.Field[Any]) -> Any:
     """A cell as JSON would have it; what does not fit stays text, for the schema to refuse."""
     if not cell:
         return None
-    if isinstance(field, fields.Integer) and cell.removeprefix("-").isdecimal() and len(cell) <= 20:
-        return int(cell)
-    if isinstance(field, fields.Boolean) and cell in ("true", "false"):
-        return cell == "true"
-    if isinstance(field, fields.List | fields.Nested | fields.Dict):
-        try:
-            return orjson.loads(cell)
-        except orjson.JSONDecodeError:
-            return cell
+    match field:
+        case fields.Integer() if len(cell) <= 20 and cell.isascii() and cell.removeprefix("-").isdigit():
+            return int(cell)
+        case fields.Boolean() if cell in ("true", "false"):
+            return cell == "true"
+        case fields.List() | fields.Nested() | fields.Dict():
+            try:
+                return orjson.loads(cell)
+            except orjson.JSONDecodeError:
+                return cell
     return cell.removeprefix("'")

@@ -24,7 +24,7 @@ def respond(call: Call) -> Response:
     response.headers.update(call.headers)
     if call.request.method in ("GET", "HEAD"):
         _validate_cache(response)
-        conditional.answer_not_modified(call, response)
+        conditional.answer_conditionally(call, response)
     else:
         response.headers.setdefault("Cache-Control", "no-store")
     if call.services.settings.server_timing:
