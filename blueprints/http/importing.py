@@ -13,6 +13,7 @@ from hashlib import sha256
 from tempfile import SpooledTemporaryFile
 from typing import IO, TYPE_CHECKING, Any
 
+from flask import Response, after_this_request
 from marshmallow import ValidationError, fields, validate
 
 from models.base import Rows, is_id
@@ -73,6 +74,12 @@ def _prepare(collection: Collection, call: Call) -> None:
         raise Problem("unsupported_media_type", f"Send {' or '.join(formats.MEDIA_TYPES)}.")
     call.request.max_content_length = call.services.settings.import_limit
     stream = SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - it lives as long as the call
+
+    @after_this_request
+    def let_go(response: Response) -> Response:
+        stream.close()
+        return response
+
     digest = sha256()
     while chunk := call.request.stream.read(65536):
         digest.update(chunk)
