@@ -26,7 +26,7 @@ class LoginSchema(StrictSchema):
 
 
 class RefreshSchema(StrictSchema):
-    refresh_token = Text(required=True, maximum=500)
+    refresh_token = Text(required=True, maximum=8192)
 
 
 class TokenSchema(StrictSchema):
@@ -173,7 +173,7 @@ def change_password(call: Call) -> None:
     revoke(call.tenant_id, Session.user_id == user.id, Session.id != (call.session_id or ""))
 
 
-@routes.get("/.well-known/jwks.json", public=_JWKS, answer=KeySetSchema())
+@routes.get("/.well-known/jwks.json", public=_JWKS, answer=KeySetSchema(), elusive=True)
 def public_keys(call: Call) -> Response | dict[str, Any]:
     """The public keys of our access tokens (RFC 7517), where the setting `token_algorithm` has any."""
     keys = call.services.tokens.public_keys()

@@ -94,9 +94,9 @@ class Tokens:
 
     def _decode_uncached(self, token: str) -> Claims:
         header = jwt.get_unverified_header(token)
-        if header.get("typ") != TYPE:
-            raise jwt.InvalidTokenError("not an access token")
         claims: dict[str, Any] = decode_token(token, allow_expired=True)
+        if header.get("typ") != TYPE or claims.get("type") != "access":
+            raise jwt.InvalidTokenError("not an access token")
         for name, kind in _REQUIRED.items():
             if type(claims.get(name)) is not kind:
                 raise jwt.InvalidTokenError(f"claim {name}")
