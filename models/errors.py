@@ -9,6 +9,10 @@ class Unavailable(RowError):
     """The database cannot serve now: pool exhausted, server or file gone, another writer too slow."""
 
 
+class Busy(Unavailable):
+    """Other writers kept the database (SQLite) longer than a writer waits."""
+
+
 class Contended(Unavailable):
     """Another transaction got in the way (SQLSTATE 40001, 40P01); the same work may succeed when repeated."""
 

@@ -15,13 +15,13 @@ from pathlib import Path
 from time import monotonic, sleep
 from types import TracebackType
 
-from models.errors import Unavailable
+from models.errors import Busy, Unavailable
 
 SHORTEST, LONGEST = 0.0001, 0.002  # seconds between two tries for a lock that another process holds
 
 
 class WriterLock:
-    """Context manager; not re-entrant. Raises `Unavailable` after `timeout` seconds.
+    """Context manager; not re-entrant. Raises `Busy` after `timeout` seconds.
 
     The locks vanish with their process, so kill -9 leaves nothing behind but two empty files.
     """
@@ -36,7 +36,7 @@ class WriterLock:
     def __enter__(self) -> WriterLock:
         deadline = monotonic() + self.timeout
         if not self._thread.acquire(timeout=self.timeout):
-            raise Unavailable("other writers kept the database busy")
+            raise Busy("other writers kept the database busy")
         try:
             # Opened each time: a descriptor kept over a fork would share its lock with the child.
             place = _lock(self.queue, deadline)
@@ -69,7 +69,7 @@ def _lock(path: str, deadline: float) -> int:
                 return descriptor
             except BlockingIOError:
                 if monotonic() > deadline:
-                    raise Unavailable("other processes kept the database busy") from None
+                    raise Busy("other processes kept the database busy") from None
                 sleep(pause)
                 pause = min(pause * 2, LONGEST)
     except BaseException:

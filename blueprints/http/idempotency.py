@@ -1,7 +1,7 @@
 """`Idempotency-Key`: a request that is sent twice has its effect once, and both get the same answer.
 
 The claim of a key is the first row of the effect's own transaction, so a twin that runs at the same time waits on the
-database and then replays. Only what succeeded is kept: an answer without an effect may be tried again.
+database and then replays; so does a client that never saw the answer, because the server died. Only what succeeded is kept: an answer without an effect may be tried again.
 """
 
 from __future__ import annotations
@@ -23,31 +23,39 @@ from .errors import Fault, Problem
 KEPT = 24 * 60 * 60  # seconds
 _HEADER = "Idempotency-Key"
 _KEY = re.compile(r'"([\x21\x23-\x7e]{1,255})"|([\x21\x23-\x7e]{1,255})')
-_REPLAYED_HEADERS = ("Content-Type", "ETag", "Location", "Preference-Applied")
+_CLAIMED = ("principal", "method", "path", "key", "fingerprint", "expires_at")
+_REPLAYED_HEADERS = ("Content-Type", "Content-Language", "ETag", "Location")
 
 
 class Claimed(Exception):
     """Another request holds this key: undo what was begun, and replay its answer."""
 
 
-def replay(call: Call) -> None:
-    """Answer with what the same request was answered before, if it was.
-
-    Raises `Problem`: `idempotency_unsupported`, `invalid_header`, and `idempotency_mismatch` for a key that was used
-    for another body.
-    """
-    sent = call.request.headers.get(_HEADER)
-    if sent is None or call.request.method not in ("POST", "PATCH"):
+def check_syntax(call: Call) -> None:
+    """Raises `Problem` for a key that cannot be: `idempotency_unsupported`, `invalid_header`."""
+    sent = _sent(call)
+    if sent is None:
         return
     if call.endpoint.secret or not call.endpoint.writes or call.principal.kind == "guest":
         raise Problem("idempotency_unsupported", "Only writes of a logged-in caller can be repeated by key, and no "
                                                  "request whose answer is a secret.")
-    match = _KEY.fullmatch(sent)
-    if match is None:
+    if _KEY.fullmatch(sent) is None:
         fault = Fault("invalid_header", "Send 1 to 255 visible characters, quoted or bare.", header=_HEADER)
         raise Problem.of([fault], "invalid_header")
-    path, digest = call.request.full_path.rstrip("?"), call.digest or sha256(call.request.get_data()).hexdigest()
-    call.claim = IdempotencyKey(principal=call.principal.key, method=call.request.method, path=path,
+
+
+def replay(call: Call) -> None:
+    """Answer with what the same request was answered before, if it was.
+
+    Raises `Problem`: `idempotency_mismatch` for a key that was used for another body or query.
+    """
+    sent = _sent(call)
+    match = _KEY.fullmatch(sent) if sent is not None else None
+    if match is None:
+        return
+    content = call.digest or sha256(call.request.get_data()).hexdigest()
+    digest = sha256(call.request.query_string + b"\n" + content.encode()).hexdigest()
+    call.claim = IdempotencyKey(principal=call.principal.key, method=call.request.method, path=call.request.path,
                                 key=match[1] or match[2], fingerprint=digest, expires_at=later(KEPT))
     _answer_again(call, call.claim)
 
@@ -56,9 +64,10 @@ def claim(call: Call) -> None:
     """Take the key, first thing in the transaction. Raises `Claimed` when a twin was quicker."""
     if call.claim is None:
         return
+    # A fresh row each time: a transaction may be tried twice.
+    call.claim = IdempotencyKey(**{name: getattr(call.claim, name) for name in _CLAIMED})
     try:
-        # A fresh row each time: a transaction may be tried twice.
-        idempotency.claim(call.tenant_id, IdempotencyKey(**call.claim.__data__))
+        idempotency.claim(call.tenant_id, call.claim)
     except AlreadyExists:
         raise Claimed from None
     except TimedOut:
@@ -69,9 +78,8 @@ def remember(call: Call, response: Response) -> None:
     """Keep the answer beside its effect, last thing in the transaction."""
     if call.claim is None:
         return
-    kept = idempotency.stored(call.tenant_id, call.claim.principal, call.claim.method, call.claim.path, call.claim.key)
     headers = {name: response.headers[name] for name in _REPLAYED_HEADERS if name in response.headers}
-    idempotency.answer(call.tenant_id, kept, response.status_code, orjson.dumps(headers).decode(),
+    idempotency.answer(call.tenant_id, call.claim, response.status_code, orjson.dumps(headers).decode(),
                        response.get_data())
 
 
@@ -83,12 +91,17 @@ def replay_twin(call: Call) -> None:
         raise _in_progress()
 
 
+def _sent(call: Call) -> str | None:
+    """The header, on the methods that are not idempotent by themselves (RFC 9110 section 9.2.2)."""
+    return call.request.headers.get(_HEADER) if call.request.method in ("POST", "PATCH") else None
+
+
 def _answer_again(call: Call, wanted: IdempotencyKey) -> None:
     kept = idempotency.stored(call.tenant_id, wanted.principal, wanted.method, wanted.path, wanted.key)
     if kept is None:
         return
     if kept.fingerprint != wanted.fingerprint:
-        raise Problem("idempotency_mismatch", "This key was used for another body.")
+        raise Problem("idempotency_mismatch", "This key was used for another body or query.")
     if kept.status is None:
         raise _in_progress()
     headers = {**orjson.loads(kept.headers), "Cache-Control": "no-store", "Idempotency-Replayed": "true"}
@@ -98,5 +111,5 @@ def _answer_again(call: Call, wanted: IdempotencyKey) -> None:
 
 
 def _in_progress() -> Problem:
-    return Problem("idempotency_in_progress", "The first request with this key still runs.",
+    return Problem("idempotency_in_progress", "The first request with this key may still run. Try again.",
                    headers={"Retry-After": "1"})

@@ -12,6 +12,7 @@ from time import perf_counter
 from flask import Response, request
 
 from models.base import is_id
+from models.errors import Busy
 
 from . import audit, conditional, deprecation, idempotency, identity, limits, respond, validation, versions
 from .access import Access
@@ -67,6 +68,7 @@ def validate(call: Call) -> None:
         raise Problem.of([fault], "invalid_parameter")
     call.query = validation.load_query(endpoint.query, call.request)
     conditional.check_syntax(call)
+    idempotency.check_syntax(call)
     if endpoint.body is not None:
         sent = read_json(call.request, accepts=endpoint.accepts, required=endpoint.body_required)
         call.body, call.read_only = validation.load_body(
