@@ -1,7 +1,7 @@
 """`Idempotency-Key`: a request that is sent twice has its effect once, and both get the same answer.
 
 The claim of a key is the first row of the effect's own transaction, so a twin that runs at the same time waits on the
-database and then replays; so does a client that never saw the answer, because the server died. Only what succeeded is kept: an answer without an effect may be tried again.
+database and then replays. Only what succeeded is kept: an answer without an effect may be tried again.
 """
 
 from __future__ import annotations

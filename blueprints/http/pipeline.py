@@ -160,6 +160,10 @@ def _answer(call: Call) -> None:
             call.services.database.transact(lambda: _effect(call))
         except idempotency.Claimed:
             idempotency.replay_twin(call)
+        except Busy:
+            if call.claim is None:
+                raise
+            idempotency.replay_twin(call)
     elif call.response is None:
         _effect(call)
 
