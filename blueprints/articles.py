@@ -31,11 +31,13 @@ class Articles(Collection):
         "title": ("eq", "contains", "startswith"),
         "slug": ("eq", "in"),
         "language": ("eq", "in"),
+        "category": ("eq",),
         "category_id": ("eq", "in", "isnull"),
         "owner_id": ("eq", "in"),
         "created_at": ("gte", "lt"),
         "published_at": ("gte", "lt", "isnull"),
     }
+    search = ("title", "body")
     expand = ("category", "owner")
     import_keys = ("slug",)
 

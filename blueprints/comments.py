@@ -27,6 +27,7 @@ class Comments(Collection):
         "body": ("contains",),
         "created_at": ("gte", "lt"),
     }
+    search = ("body",)
     expand = ("article", "owner")
     create_only = ("article_id",)
 

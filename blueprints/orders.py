@@ -12,7 +12,7 @@ from models.order import Order, OutOfStock, give_back, items_of, place
 class OrderItemSchema(StrictSchema):
     """One line of an order; the price is the product's at that moment."""
 
-    product_id = Reference("products", required=True)
+    product_id = Reference("products", expand="product", required=True)
     quantity = Int(required=True, minimum=1, maximum=1_000_000)
     unit_price = Int(dump_only=True)
 
@@ -40,7 +40,7 @@ class Orders(Collection):
         "owner_id": ("eq", "in"),
         "created_at": ("gte", "lt"),
     }
-    expand = ("owner",)
+    expand = ("owner", "items.product")
     create_only = ("items",)
     imports = False  # an order takes stock at today's prices: it cannot be brought along
 

@@ -42,6 +42,7 @@ class Pages(Collection):
     sort = ("created_at", "updated_at", "title", "slug", "published_at", "status,-created_at")
     default_sort = "slug"
     filters = {"status": ("eq", "in"), "slug": ("eq", "in"), "language": ("eq", "in"), "title": ("contains",)}
+    search = ("title", "body")
     expand = ("owner",)
 
     def endpoints(self) -> Iterator[Endpoint]:

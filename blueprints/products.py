@@ -32,10 +32,12 @@ class Products(Collection):
         "price": ("eq", "lt", "lte", "gt", "gte"),
         "currency": ("eq",),
         "stock": ("eq", "lt", "gte"),
+        "category": ("eq",),
         "category_id": ("eq", "in", "isnull"),
         "owner_id": ("eq", "in"),
         "created_at": ("gte", "lt"),
     }
+    search = ("name", "description")
     expand = ("category", "owner")
     import_keys = ("sku",)
 

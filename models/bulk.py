@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from models import search
 from models.base import Record
 from models.database import Database
 
@@ -22,7 +23,8 @@ def load(database: Database, model: type[Record], columns: Sequence[str], rows: 
     try:
         if database.dialect == "sqlite":
             marks = ", ".join("?" * len(columns))
-            cursor.executemany(f'INSERT INTO "{table}" ({names}) VALUES ({marks})', rows)
+            search.index_together(database, model, lambda: cursor.executemany(
+                f'INSERT INTO "{table}" ({names}) VALUES ({marks})', rows))
         else:
             with cursor.copy(f'COPY "{table}" ({names}) FROM STDIN') as copy:
                 for row in rows:

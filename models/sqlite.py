@@ -141,6 +141,16 @@ class SqliteDatabase(Database, _PooledSqliteDatabase, _Apsw):  # type: ignore[mi
         finally:
             copy.close()
 
+    @contextmanager
+    def without_triggers(self) -> Iterator[None]:
+        """Let what this connection writes pull no trigger; checks and foreign keys stay."""
+        conn = self._state.conn
+        conn.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
+        try:
+            yield
+        finally:
+            conn.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 1)
+
     def query(self, sql: str, params: Values = ()) -> list[tuple[Any, ...]]:
         conn = self._state.conn
         try:

@@ -36,6 +36,7 @@ class Collection(Readable):
     sort        sort orders that clients may ask for; each is served by an index
     born        the column that says when a row came to be, for `snapshot=true`
     filters     field → the operators that it may be filtered by
+    search      columns whose words can be searched for (`q`); their index is the table's
     expand      references that may be answered as objects beside their ids
     guarded     fields that only the row's owner and `<resource>.manage` see
     managed     fields that only `<resource>.manage` may set
@@ -48,6 +49,7 @@ class Collection(Readable):
     default_sort: ClassVar[str] = "-created_at"
     born: ClassVar[str] = "created_at"
     filters: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    search: ClassVar[tuple[str, ...]] = ()
     expand: ClassVar[tuple[str, ...]] = ()
     managed: ClassVar[tuple[str, ...]] = ("owner_id",)
     create_only: ClassVar[tuple[str, ...]] = ()

@@ -6,71 +6,49 @@ of a query string reaches SQL as text: a filter picks a declared expression, its
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import peewee as pw
-from marshmallow import Schema, ValidationError, fields, validate
-from webargs.fields import DelimitedList
+from marshmallow import Schema, fields, validate
 
 from models.keyset import Key, Order, order
-from models.prepared import Bind
 
 from .errors import Fault, Problem
-from .fields import Bool, Id, Int, StrictSchema, Text, Time
+from .fields import StrictSchema, Text
+from .filters import Filter, operand, parameter
+from .parameters import Count, Switch, names
 
 if TYPE_CHECKING:
     from .collection import Collection
 
 MAX_OFFSET = 10_000
 COMPUTED = ("allowed_actions",)
-_SIZES = ("limit", "page_size", "first", "last")
-_CURSORS = ("cursor", "after", "before")
-_IN_LIMIT = 100
+SIZES = ("limit", "page_size", "first", "last")
+CURSORS = ("cursor", "after", "before")
+NUMBERS = ("page", "offset")
 
 
-class _Number(fields.Integer):
-    """A whole number in a query string: ASCII digits, 64-bit at most."""
-
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
-        digits = value.removeprefix("-")
-        if not (digits.isascii() and digits.isdigit() and len(digits) <= 19) or int(digits) >= 2**63:
-            raise self.make_error("invalid", input=value)
-        return int(value)
-
-
-class _Switch(fields.Boolean):
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(truthy={"true"}, falsy={"false"}, **kwargs)
-
-
-@dataclass(frozen=True)
-class Filter:
-    """One filter of a request: `column` `operator` `value`."""
-
-    column: str
-    operator: str
-    value: Any
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ListRequest:
     """What a client asked a list for.
 
-    page, offset  set in the page envelope only; `page` counts from 1
-    position      text of the cursor to start from; `backward` walks towards the front
+    offset    rows to skip, in the page envelope only; `number` is the parameter that said so
+    position  text of the cursor to start from, sent as the parameter `cursor`; `backward` walks towards the front
     """
 
     size: int
-    sort: str
     names: tuple[str, ...]
-    expand: tuple[str, ...]
-    filters: tuple[Filter, ...]
-    offset: int | None
-    position: str | None
-    backward: bool
-    snapshot: bool
+    expand: tuple[str, ...] = ()
+    sort: str = ""
+    filters: tuple[Filter, ...] = ()
+    q: str | None = None
+    offset: int | None = None
+    number: str | None = None
+    position: str | None = None
+    cursor: str | None = None
+    backward: bool = False
+    snapshot: bool = False
 
 
 class ItemQuery:
@@ -78,184 +56,140 @@ class ItemQuery:
 
     def __init__(self, collection: Collection) -> None:
         self._collection = collection
-        self.schema: Schema = StrictSchema.from_dict(self._fields(), name=f"{type(collection).__name__}Item")()
+        self._answered = (*collection.representation.names, *COMPUTED)
+        self.schema: Schema = self._schema("Item", self._fields() | self._expansions())
+
+    def _schema(self, kind: str, found: dict[str, Any]) -> Schema:
+        return StrictSchema.from_dict(found, name=type(self._collection).__name__ + kind)()
 
     def _fields(self) -> dict[str, Any]:
-        names = [*self._collection.representation.names, *COMPUTED]
-        made: dict[str, Any] = {"fields": _names(names, "Which fields to answer, separated by commas.")}
-        if self._collection.expand:
-            made["expand"] = _names(self._collection.expand, "References to answer as objects beside their ids.")
-        return made
+        return {"fields": names(self._answered, "Which fields to answer, separated by commas.")}
+
+    def _expansions(self) -> dict[str, Any]:
+        if not self._collection.expand:
+            return {}
+        return {"expand": names(self._collection.expand, "References to answer as objects beside their ids.")}
 
     def read(self, loaded: Mapping[str, Any]) -> ListRequest:
         """The fields and expansions that were asked for."""
-        return ListRequest(1, "", *self._shape(loaded), filters=(), offset=None, position=None, backward=False,
-                           snapshot=False)
+        return ListRequest(1, *self._shape(loaded))
 
     def _shape(self, loaded: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        names = loaded.get("fields")
-        return (self._collection.representation.names if names is None else tuple(dict.fromkeys(names)),
-                tuple(dict.fromkeys(loaded.get("expand", ()))))
+        asked, expand = loaded.get("fields"), tuple(dict.fromkeys(loaded.get("expand", ())))
+        if asked is None:
+            return self._collection.representation.names, expand
+        # A list that is expanded comes along, for its objects stand in it: `items` for `items.product`.
+        wanted = {*asked, *(self._collection.expansions[name].within for name in expand)}
+        return tuple(name for name in self._answered if name in wanted), expand
 
 
 class ListQuery(ItemQuery):
-    """The parameters of `GET /api/{collection}`."""
+    """The parameters of `GET /api/{collection}`; `selection` are those of an export."""
 
     def __init__(self, collection: Collection) -> None:
-        self._filters = {_parameter(name, operator): (name, operator)
+        self._filters = {parameter(name, operator): (name, operator)
                          for name, operators in collection.filters.items() for operator in operators}
         self.orders = {text: _order(collection, text)
                        for declared in (*collection.sort, collection.default_sort)
                        for text in (declared, _reversed(declared))}
         super().__init__(collection)
-        kind = type(collection).__name__
-        self.schema = StrictSchema.from_dict({**self._fields(), **_paging()}, name=f"{kind}List")()
-        self.selection = StrictSchema.from_dict(self._fields(), name=f"{kind}Selection")()
+        rows = self._fields() | self._rows()
+        self.selection = self._schema("Selection", rows)
+        self.schema = self._schema("List", rows | self._expansions() | _paging())
 
-    def _fields(self) -> dict[str, Any]:
-        """Which rows, in which order, with which fields: what a list and an export have in common."""
-        made = super()._fields()
-        made["sort"] = fields.String(validate=validate.OneOf(sorted(self.orders)), metadata={
-            "description": f"The order of the rows; `-` is descending. Default: {self._collection.default_sort}."})
-        made |= {parameter: _operand(self._collection, name, operator)
-                 for parameter, (name, operator) in self._filters.items()}
-        return made
+    def _rows(self) -> dict[str, Any]:
+        """Which rows, and in which order."""
+        made: dict[str, Any] = {"sort": fields.String(validate=validate.OneOf(sorted(self.orders)), metadata={
+            "description": f"The order of the rows; `-` is descending. Default: {self._collection.default_sort}."})}
+        if self._collection.search:
+            made["q"] = Text(maximum=200, metadata={
+                "description": f'Only rows with all these words in {", ".join(self._collection.search)}; '
+                               'words in double quotes stand beside each other.'})
+        return made | {written: operand(self._collection, name, operator)
+                       for written, (name, operator) in self._filters.items()}
 
     def interpret(self, loaded: Mapping[str, Any], *, default_size: int, max_size: int) -> ListRequest:
         """What the loaded parameters ask for.
 
-        Raises `Problem`: `pagination_conflict`, `offset_too_large`, `invalid_parameter` for a size beyond
-        `max_size`.
+        Raises `Problem`: `pagination_conflict`, `invalid_parameter` for what is out of range, `offset_too_large`.
         """
         _refuse_conflicts(loaded)
-        sizes = {name: loaded[name] for name in _SIZES if name in loaded}
-        for name, asked in sizes.items():
-            if asked > max_size:
-                raise _out_of_range(name, f"At most {max_size} rows on a page.", 1, max_size)
-        size = next(iter(sizes.values()), default_size)
-        offset = loaded.get("offset")
-        if "page" in loaded:
-            offset = (loaded["page"] - 1) * size
-        if offset is not None and offset > MAX_OFFSET:
-            raise Problem.of([Fault("offset_too_large", f"At most {MAX_OFFSET} rows can be skipped; use cursors.",
-                                    parameter="page" if "page" in loaded else "offset",
-                                    meta={"max": MAX_OFFSET})], "invalid_parameter")
-        names, expand = self._shape(loaded)
-        filters = tuple(Filter(*self._filters[parameter], value) for parameter, value in loaded.items()
-                        if parameter in self._filters)
-        before = loaded.get("before")
+        size = _size(loaded, default_size, max_size)
+        number, offset = _offset(loaded, size)
+        cursor = next((name for name in CURSORS if name in loaded), None)
+        shown, expand = self._shape(loaded)
         return ListRequest(
-            size=size, sort=loaded.get("sort", self._collection.default_sort), names=names, expand=expand,
-            filters=filters, offset=offset, position=before or loaded.get("after") or loaded.get("cursor"),
-            backward=before is not None, snapshot=loaded.get("snapshot", False))
-
-
-def condition(column: pw.Field, found: Filter, name: str) -> tuple[pw.Expression, dict[str, Any]]:
-    """A filter as an expression with placeholders called after `name`, and the values that fill them.
-
-    Missing values satisfy no filter but `isnull=true`, as in SQL.
-    """
-    value = found.value
-    match found.operator:
-        case "eq":
-            return column == Bind(name), {name: value}
-        case "ne":
-            return column != Bind(name), {name: value}
-        case "lt":
-            return column < Bind(name), {name: value}
-        case "lte":
-            return column <= Bind(name), {name: value}
-        case "gt":
-            return column > Bind(name), {name: value}
-        case "gte":
-            return column >= Bind(name), {name: value}
-        case "isnull":
-            return column.is_null(value), {}
-        case "in":
-            values = {f"{name}.{index}": one for index, one in enumerate(value)}
-            return column.in_([Bind(key) for key in values]), values
-        case "startswith":
-            # A range, because an index serves it; U+10FFFF is the last character there is.
-            until = f"{name}.until"
-            return (column >= Bind(name)) & (column < Bind(until)), {name: value, until: value + "\U0010ffff"}
-        case "contains":
-            escaped = value.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-            like = pw.NodeList((pw.fn.LOWER(column), pw.SQL("LIKE"), pw.fn.LOWER(Bind(name)), pw.SQL("ESCAPE '\\'")))
-            return like, {name: f"%{escaped}%"}
-    raise LookupError(found.operator)
+            size=size, names=shown, expand=expand, sort=loaded.get("sort", self._collection.default_sort),
+            filters=tuple(Filter(*self._filters[name], value) for name, value in loaded.items()
+                          if name in self._filters),
+            q=loaded.get("q"), offset=offset, number=number, position=None if cursor is None else loaded[cursor],
+            cursor=cursor, backward=cursor == "before", snapshot=loaded.get("snapshot", False))
 
 
 def _paging() -> dict[str, Any]:
-    """Which page of them."""
+    """Which page of them. Ranges are not declared here: the largest size depends on who asks."""
     made: dict[str, Any] = {
-        name: _Number(validate=[validate.Range(min=1)], metadata={"description": "Rows on a page."})
-        for name in _SIZES}
+        name: Count(metadata={"description": "Rows on a page.", "minimum": 1}) for name in SIZES}
     made |= {name: fields.String(metadata={"description": "An opaque cursor from an earlier page."})
-             for name in _CURSORS}
-    made["page"] = _Number(metadata={"description": "Page number, from 1: answers the page envelope."},
-                           validate=[validate.Range(min=1)])
-    made["offset"] = _Number(metadata={"description": f"Rows to skip, at most {MAX_OFFSET}."},
-                             validate=[validate.Range(min=0)])
-    made["snapshot"] = _Switch(metadata={"description": "Leave out rows created after the first page was read."})
+             for name in CURSORS}
+    made["page"] = Count(metadata={"description": "Page number, from 1: answers the page envelope.", "minimum": 1})
+    made["offset"] = Count(metadata={"description": "Rows to skip: answers the page envelope.", "minimum": 0,
+                                     "maximum": MAX_OFFSET})
+    made["snapshot"] = Switch(metadata={"description": "Leave out rows created after the first page was read."})
     return made
 
 
 def _refuse_conflicts(loaded: Mapping[str, Any]) -> None:
-    sizes = {loaded[name] for name in _SIZES if name in loaded}
-    cursors = [name for name in _CURSORS if name in loaded]
+    if loaded.keys().isdisjoint(_CLASHING):
+        return
+    cursors = [name for name in CURSORS if name in loaded]
     clashes = (
         ("page" in loaded and "offset" in loaded, "page and offset exclude each other."),
-        (("page" in loaded or "offset" in loaded) and bool(cursors), "page and offset exclude cursors."),
-        ("after" in loaded and "before" in loaded, "after and before exclude each other."),
-        ("cursor" in loaded and len(cursors) > 1, "cursor is another name of after; send one cursor."),
+        (bool(cursors) and not loaded.keys().isdisjoint(NUMBERS), "page and offset exclude cursors."),
+        ("before" in loaded and len(cursors) > 1, "before excludes after, also by its other name, cursor."),
+        (_differ(loaded, ("cursor", "after")), "cursor is another name of after, and the two differ."),
         ("first" in loaded and ("before" in loaded or "last" in loaded), "first goes with after, last with before."),
         ("last" in loaded and "before" not in loaded, "last needs before."),
-        (len(sizes) > 1, "The page sizes differ."),
+        (_differ(loaded, SIZES), "The page sizes differ."),
     )
     for clash, detail in clashes:
         if clash:
             raise Problem("pagination_conflict", detail)
 
 
-def _out_of_range(parameter: str, detail: str, low: int, high: int) -> Problem:
-    fault = Fault("invalid_parameter", detail, parameter=parameter, meta={"min": low, "max": high})
-    return Problem.of([fault], "invalid_parameter")
+_CLASHING = (*SIZES, *CURSORS, *NUMBERS)
 
 
-def _parameter(name: str, operator: str) -> str:
-    return name if operator == "eq" else f"{name}__{operator}"
+def _differ(loaded: Mapping[str, Any], synonyms: Iterable[str]) -> bool:
+    return len({loaded[name] for name in synonyms if name in loaded}) > 1
 
 
-def _operand(collection: Collection, name: str, operator: str) -> fields.Field[Any]:
-    about = {"description": f"Only rows whose {name} is {operator} this."}
-    if operator == "isnull":
-        return _Switch(metadata=about)
-    declared = collection.schema().fields[name]
-    value: fields.Field[Any]
-    match declared:
-        case Id():
-            value = Id(metadata=about)
-        case Time():
-            value = Time(metadata=about)
-        case Int():
-            value = _Number(metadata=about)
-        case Bool():
-            value = _Switch(metadata=about)
-        case _:
-            value = Text(maximum=1000, minimum=0 if operator == "eq" else 1, metadata=about)
-    if operator == "in":
-        return DelimitedList(value, validate=validate.Length(min=1, max=_IN_LIMIT), metadata=about)
-    return value
+def _size(loaded: Mapping[str, Any], default: int, most: int) -> int:
+    asked = {name: loaded[name] for name in SIZES if name in loaded}
+    if faults := [_out_of_range(name, 1, most) for name, size in asked.items() if not 1 <= size <= most]:
+        raise Problem.of(faults, "invalid_parameter")
+    return next(iter(asked.values()), default)
 
 
-def _names(allowed: Sequence[str], about: str) -> fields.Field[Any]:
-    known = frozenset(allowed)
+def _offset(loaded: Mapping[str, Any], size: int) -> tuple[str | None, int | None]:
+    """The parameter that skips rows, and how many; None when a cursor does."""
+    number = next((name for name in NUMBERS if name in loaded), None)
+    if number is None:
+        return None, None
+    asked, low = loaded[number], 1 if number == "page" else 0
+    high = MAX_OFFSET // size + 1 if number == "page" else MAX_OFFSET
+    if asked < low:
+        raise Problem.of([_out_of_range(number, low, high)], "invalid_parameter")
+    if asked > high:
+        fault = Fault("offset_too_large", f"At most {MAX_OFFSET} rows can be skipped; use cursors.",
+                      parameter=number, meta={"min": low, "max": high})
+        raise Problem.of([fault], "invalid_parameter")
+    return number, (asked - 1) * size if number == "page" else asked
 
-    def check(names: list[str]) -> None:
-        if wrong := [name for name in names if name not in known]:
-            raise ValidationError(f"{wrong[0][:80]!r} is not one of {', '.join(allowed)}.")
 
-    return DelimitedList(fields.String(), validate=check, metadata={"description": about})
+def _out_of_range(name: str, low: int, high: int) -> Fault:
+    return Fault("invalid_parameter", f"{name} must be from {low} to {high}.", parameter=name,
+                 meta={"min": low, "max": high})
 
 
 def _order(collection: Collection, text: str) -> Order:

@@ -6,7 +6,7 @@ authorised like any other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import peewee as pw
@@ -17,7 +17,9 @@ from models.prepared import Bind, Prepared, prepare
 from .action import Action
 from .call import Call
 from .errors import Problem, dangling
+from .expansion import Expansion, expansions
 from .fields import Reference, StrictSchema
+from .kept import Kept
 from .representation import Representation
 
 Values = Mapping[str, Any]
@@ -40,8 +42,10 @@ class Readable:
         self.actions = [found for name in dir(type(self))
                         if isinstance(found := getattr(getattr(type(self), name), "action", None), Action)]
         self._attached = frozenset(self.representation.names) - frozenset(self.representation.columns)
+        self.expansions = expansions(self.body_schema)
         self._read = self.representation.reader(self.columns)
-        self._by_id: dict[str, Prepared] = {}
+        self._id = self.columns.index(self.model._meta.fields["id"])
+        self._statements: Kept[Prepared] = Kept()
 
     def attach(self, tenant_id: str, rows: list[dict[str, Any]]) -> None:
         """Add to each row the fields that are answered with it and live in another table."""
@@ -69,14 +73,20 @@ class Readable:
         """The rows of the caller's tenant."""
         return Rows(self.model, call.tenant_id)
 
-    def visible(self, call: Call, id: str) -> dict[str, Any] | None:
-        """A row as its columns, seen with the caller's eyes: None for absent and for hidden alike."""
+    def visible(self, call: Call, key: str, column: str = "id") -> dict[str, Any] | None:
+        """A row as its columns, seen with the caller's eyes: None for absent and for hidden alike.
+
+        `column` is one whose values tell rows apart, such as `slug`.
+        """
         database = call.services.database
-        statement = self._by_id.get(database.dialect)
-        if statement is None:
-            query = Rows(self.model, Bind("tenant")).select(*self.columns).where(self.model.id == Bind("id"))
-            statement = self._by_id[database.dialect] = prepare(database, query)
-        found = statement.run(database, {"tenant": call.tenant_id, "id": id})
+
+        def statement() -> Prepared:
+            field = self.model._meta.fields[column]
+            query = Rows(self.model, Bind("tenant")).select(*self.columns).where(field == Bind("key"))
+            return prepare(database, query)
+
+        found = self._statements.get((database.dialect, column), statement).run(
+            database, {"tenant": call.tenant_id, "key": key})
         values = self._read(found[0]) if found else None
         return values if values is not None and call.access.allows(self.view, values) else None
 
@@ -93,14 +103,25 @@ class Readable:
             raise Problem.of(faults, "invalid_body")
         return [seen[id] for id in ids]
 
-    def visible_many(self, call: Call, ids: set[str]) -> dict[str, dict[str, Any]]:
+    def visible_many(self, call: Call, ids: Collection[str]) -> dict[str, dict[str, Any]]:
         """The representations of those of these rows that the caller may view, by id, in one query."""
-        if not ids:
+        narrowing = call.access.narrow(self.view, self.model)
+        if narrowing is None or not ids:
             return {}
-        found = [dict(row.__data__) for row in self.rows(call).select().where(self.model.id.in_(sorted(ids)))]
-        seen = [values for values in found if call.access.allows(self.view, values)]
-        shown = self.represent(call, seen, self.representation.names)
-        return {values["id"]: answer for values, answer in zip(seen, shown, strict=True)}
+        database, wanted = call.services.database, sorted(ids)
+        # As many places as the next power of two: few statements serve any number of ids.
+        wanted += wanted[-1:] * ((1 << (len(wanted) - 1).bit_length()) - len(wanted))
+        places = [f"id {index}" for index in range(len(wanted))]
+
+        def statement() -> Prepared:
+            mine = Rows(self.model, Bind("tenant")).select(*self.columns)
+            named = self.model.id.in_([Bind(place) for place in places])
+            return prepare(database, mine.where(named, narrowing.expression()))
+
+        found = self._statements.get((database.dialect, narrowing.key, len(places)), statement).run(
+            database, {**narrowing.values, "tenant": call.tenant_id, **dict(zip(places, wanted, strict=True))})
+        shown = self.represent(call, [self._read(row) for row in found], self.representation.names)
+        return {row[self._id]: answer for row, answer in zip(found, shown, strict=True)}
 
     # From rows to JSON
 
@@ -114,7 +135,7 @@ class Readable:
             for row, answer in zip(rows, answers, strict=True):
                 answer["allowed_actions"] = self.allowed_actions(call, row)
         for name in expand:
-            self._expand(call, rows, answers, name)
+            self._expand(call, rows, answers, self.expansions[name])
         return answers
 
     def allowed_actions(self, call: Call, row: Values) -> list[str]:
@@ -124,15 +145,17 @@ class Readable:
                         and call.access.allows(self.permission(found.name), row)]
 
     def _seen(self, call: Call, row: Values, names: Sequence[str]) -> Sequence[str]:
-        if not self.guarded or row["owner_id"] == call.principal.id is not None \
-                or call.access.allows(self.manage, row):
+        if not self.guarded or self._may_see_guarded(call, row):
             return names
         return tuple(name for name in names if name not in self.guarded)
 
-    def _expand(self, call: Call, rows: list[dict[str, Any]], answers: list[dict[str, Any]], name: str) -> None:
-        column, reference = next((column, field) for column, field in self.references.items()
-                                 if field.expand == name)
-        target = call.services.collections[reference.collection]
-        objects = target.visible_many(call, {row[column] for row in rows if row[column] is not None})
-        for row, answer in zip(rows, answers, strict=True):
-            answer[name] = objects.get(row[column])
+    def _may_see_guarded(self, call: Call, row: Values) -> bool:
+        return row["owner_id"] == call.principal.id is not None or call.access.allows(self.manage, row)
+
+    def _expand(self, call: Call, rows: list[dict[str, Any]], answers: list[dict[str, Any]],
+                expansion: Expansion) -> None:
+        if (expansion.within or expansion.field) in self.guarded:
+            seen = [(row, answer) for row, answer in zip(rows, answers, strict=True)
+                    if self._may_see_guarded(call, row)]
+            rows, answers = [row for row, _ in seen], [answer for _, answer in seen]
+        expansion.apply(call, rows, answers)

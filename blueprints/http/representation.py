@@ -43,6 +43,10 @@ class Representation:
                        if (field := self._special.get(name)) is not None else values[name])
                 for name in self.names if name in names and name in values}
 
+    def direct(self, names: Sequence[str]) -> bool:
+        """Whether the columns `names`, as a `reader` gives them, are what `encode` would answer."""
+        return names == tuple(name for name in self.columns if name in names and name not in self._special)
+
     def reader(self, columns: Sequence[pw.Field]) -> Callable[[tuple[Any, ...]], dict[str, Any]]:
         """A function from a tuple of these columns, as the driver gives it, to a dict by column name."""
         names = tuple(column.name for column in columns)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
-from marshmallow import Schema, ValidationError
+from flask import Request
+from marshmallow import Schema, ValidationError, missing
+from marshmallow.fields import Field
 from werkzeug.datastructures import MultiDict
 
 from .errors import Fault, Problem
+from .kept import Kept
 
 _MISSING = "Missing data for required field."
 _UNKNOWN = "Unknown field."
@@ -32,8 +36,18 @@ def load_body(schema: Schema, body: Mapping[str, Any], *, partial: bool = False,
         raise Problem.of(faults, "invalid_body") from None
 
 
-def load_query(schema: Schema | None, arguments: MultiDict[str, str]) -> dict[str, Any]:
-    """The query string as the schema understands it; without a schema no parameter is known."""
+def load_query(schema: Schema | None, request: Request) -> Mapping[str, Any]:
+    """The query string as the schema understands it; without a schema no parameter is known.
+
+    Read once per query string: the same pages are asked for again and again.
+    """
+    return _queries.get((schema, request.query_string), lambda: MappingProxyType(_query(schema, request.args)))
+
+
+_queries: Kept[Mapping[str, Any]] = Kept()
+
+
+def _query(schema: Schema | None, arguments: MultiDict[str, str]) -> dict[str, Any]:
     faults = []
     known = {field.data_key or name for name, field in schema.fields.items()} if schema is not None else ()
     for name, values in arguments.lists():
@@ -46,11 +60,19 @@ def load_query(schema: Schema | None, arguments: MultiDict[str, str]) -> dict[st
         raise Problem.of(faults, "invalid_parameter")
     if schema is None:
         return {}
-    try:
-        loaded: dict[str, Any] = schema.load(arguments.to_dict())
-        return loaded
-    except ValidationError as error:
-        raise Problem.of(_query_faults(schema, error.messages_dict), "invalid_parameter") from None
+    # Field by field, not `schema.load`, which takes its time for each field that was not sent.
+    loaded: dict[str, Any] = {}
+    for name, field in schema.fields.items():
+        sent = arguments.get(field.data_key or name, missing)
+        if sent is missing and not field.required and field.load_default is missing:
+            continue
+        try:
+            loaded[name] = field.deserialize(sent, name, arguments)
+        except ValidationError as error:
+            faults += _query_faults(field.data_key or name, field, error.messages)
+    if faults:
+        raise Problem.of(faults, "invalid_parameter")
+    return loaded
 
 
 def _body_faults(messages: Mapping[Any, Any], pointer: str) -> list[Fault]:
@@ -66,17 +88,11 @@ def _body_faults(messages: Mapping[Any, Any], pointer: str) -> list[Fault]:
     return faults
 
 
-def _query_faults(schema: Schema, messages: Mapping[str, Any]) -> list[Fault]:
-    faults = []
-    for name, problem in messages.items():
-        field = schema.fields.get(name)
-        bounds = {key: value for check in (field.validators if field else ())
-                  for key, value in (("min", getattr(check, "min", None)), ("max", getattr(check, "max", None)))
-                  if value is not None}
-        text = problem if isinstance(problem, list) else _flatten(problem)
-        faults += [Fault("invalid_parameter", str(message), parameter=name, meta=bounds or None)
-                   for message in text]
-    return faults
+def _query_faults(name: str, field: Field[Any], problem: Any) -> list[Fault]:
+    bounds = {key: value for check in field.validators
+              for key, value in (("min", getattr(check, "min", None)), ("max", getattr(check, "max", None)))
+              if value is not None}
+    return [Fault("invalid_parameter", text, parameter=name, meta=bounds or None) for text in _flatten(problem)]
 
 
 def _flatten(problem: Any) -> list[str]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from flask import Flask, request
+from flask import Flask, Request, request
 
 from .call import Call
 from .errors import Fault, Problem
@@ -30,6 +30,13 @@ class VersionPrefix:
             if match[1] == CURRENT:
                 environ["PATH_INFO"] = "/api" + environ["PATH_INFO"][match.end():]
         return self.application(environ, start_response)
+
+
+def sent_path(request: Request) -> str:
+    """The path as the client wrote it, with its version."""
+    version = request.environ.get(_ENVIRON_KEY)
+    path = request.path if version is None else f"/api/v{version}{request.path.removeprefix('/api')}"
+    return request.root_path + path
 
 
 def negotiate(call: Call) -> None:

@@ -1,0 +1,59 @@
+"""Words of articles, comments, pages and products, for full-text search (see models/search.py)."""
+
+from models import ddl
+
+INDEXED = {
+    "articles": ("title", "body"),
+    "comments": ("body",),
+    "pages": ("title", "body"),
+    "products": ("name", "description"),
+}
+
+# External content: the words alone are stored twice, not the texts. Their rows are told apart by rowid, which VACUUM
+# keeps, since each table has further indexes.
+SQLITE = (
+    """
+    CREATE VIRTUAL TABLE {table}_search USING fts5(
+        {columns}, content='{table}', tokenize='unicode61 remove_diacritics 0')
+    """,
+    "INSERT INTO {table}_search ({table}_search) VALUES ('rebuild')",
+    """
+    CREATE TRIGGER {table}_search_insert AFTER INSERT ON {table} BEGIN
+        INSERT INTO {table}_search (rowid, {columns}) VALUES (NEW.rowid, {new});
+    END
+    """,
+    """
+    CREATE TRIGGER {table}_search_update AFTER UPDATE OF {columns} ON {table} BEGIN
+        INSERT INTO {table}_search ({table}_search, rowid, {columns}) VALUES ('delete', OLD.rowid, {old});
+        INSERT INTO {table}_search (rowid, {columns}) VALUES (NEW.rowid, {new});
+    END
+    """,
+    """
+    CREATE TRIGGER {table}_search_delete AFTER DELETE ON {table} BEGIN
+        INSERT INTO {table}_search ({table}_search, rowid, {columns}) VALUES ('delete', OLD.rowid, {old});
+    END
+    """,
+)
+# Postgres takes `a/b.html` and `x@example.org` for one word; SQLite sees letters and digits, and so do we.
+POSTGRES = (
+    """
+    ALTER TABLE {table} ADD COLUMN search tsvector GENERATED ALWAYS AS (to_tsvector('simple', translate(
+        {text}, '!"#$%&''()*+,-./:;<=>?@[\\]^_`{{|}}~', '                                '))) STORED
+    """,
+    "CREATE INDEX {table}_search ON {table} USING gin (search)",
+)
+
+
+def up(migrator, db):
+    for table, columns in INDEXED.items():
+        names = {
+            "table": table,
+            "columns": ", ".join(columns),
+            "new": ", ".join(f"NEW.{name}" for name in columns),
+            "old": ", ".join(f"OLD.{name}" for name in columns),
+            "text": " || ' ' || ".join(f"coalesce({name}, '')" for name in columns),
+        }
+        for statement in SQLITE if db.dialect == "sqlite" else POSTGRES:
+            text = statement.format(**names)
+            # What is left in braces must survive the words of `ddl`.
+            ddl.run(db, text.replace("{", "{{").replace("}", "}}"))
