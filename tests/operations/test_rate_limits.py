@@ -1,0 +1,223 @@
+"""Who has used up their minute is told so, when they may come back, and nobody else notices."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from time import monotonic, sleep
+
+import pytest
+
+from blueprints.http import counters
+from blueprints.http.limits import Limits
+from settings import SettingError
+from tests.databases import free_port, missing, new_database
+
+Limited = Callable[..., Limits]
+
+
+@pytest.fixture(scope="module")
+def database_url(request: pytest.FixtureRequest) -> str:
+    """One database is enough: limits know none."""
+    return new_database("sqlite", request)
+
+
+@pytest.fixture
+def limited(app, monkeypatch: pytest.MonkeyPatch) -> Limited:
+    """`limited(address_units=5)`: from now on, with fresh counters and these settings."""
+    services = app.extensions["gatepost"]
+
+    def apply(**settings) -> Limits:
+        made = Limits(replace(services.settings, rate_limits=True, **settings))
+        monkeypatch.setattr(services, "limits", made)
+        return made
+
+    return apply
+
+
+def left(answer) -> tuple[str, int, int, int]:
+    """The limit that an answer names: its name, quota, what is left, and seconds until it starts afresh."""
+    policy = re.fullmatch(r'"(\w+)";q=(\d+);w=60', answer.headers["RateLimit-Policy"])
+    state = re.fullmatch(r'"(\w+)";r=(\d+);t=(\d+)', answer.headers["RateLimit"])
+    assert policy and state and policy[1] == state[1]
+    assert 1 <= int(state[3]) <= 60
+    return policy[1], int(policy[2]), int(state[2]), int(state[3])
+
+
+def refused(answer) -> bool:
+    if answer.status_code == 429:
+        assert answer.get_json()["code"] == "rate_limited"
+        assert int(answer.headers["Retry-After"]) == left(answer)[3]
+        return True
+    return False
+
+
+@pytest.mark.parametrize(("calls", "last"), [(4, 200), (5, 200), (6, 429)], ids=["limit - 1", "limit", "limit + 1"])
+def test_an_address_may_call_as_often_as_its_units_allow(limited, client, calls, last):
+    limited(address_units=5)
+    answers = [client.get("/api/health/live") for _ in range(calls)]
+    assert [answer.status_code for answer in answers] == [200] * min(calls, 5) + [429] * (calls - 5)
+    assert answers[-1].status_code == last
+    assert left(answers[0])[:3] == ("address", 5, 4)
+
+
+@pytest.mark.parametrize(("calls", "last"), [(4, 200), (5, 200), (6, 429)], ids=["limit - 1", "limit", "limit + 1"])
+def test_a_principal_may_call_as_often_as_their_units_allow(limited, as_role, calls, last):
+    limited(principal_units=5)
+    answers = [as_role("user").get("/api/profile") for _ in range(calls)]
+    assert answers[-1].status_code == last
+    assert [left(answer)[:3] for answer in answers] == [("principal", 5, max(0, 4 - n)) for n in range(calls)]
+
+
+def test_while_one_is_refused_others_are_not(limited, as_user):
+    limited(principal_units=3)
+    eager, calm = as_user("user"), as_user("user")
+    assert [eager.get("/api/profile").status_code for _ in range(4)] == [200, 200, 200, 429]
+    assert left(calm.get("/api/profile"))[2] == 2
+
+
+def test_an_address_counts_also_those_who_guess_tokens(limited, client):
+    limited(address_units=2)
+    wrong = {"Authorization": "Bearer wrong"}
+    answers = [client.get("/api/health/live", headers=wrong).status_code for _ in range(3)]
+    assert answers == [401, 401, 429]
+
+
+def test_every_answer_says_what_is_left_errors_too(limited, client, as_role):
+    limited()
+    assert left(client.get("/api/articles/not-an-id"))[0] == "address"
+    assert left(as_role("user").post("/api/products", {}))[0] == "principal"
+
+
+def test_dear_endpoints_take_more(limited, as_role):
+    limited()
+    owner = as_role("owner")
+    before = left(owner.get("/api/profile"))[2]
+    assert left(owner.get("/api/admin/stats"))[2] == before - 10
+
+
+def test_a_role_can_have_units_of_its_own(limited, as_role):
+    limited(principal_units=7, role_units={"editor": 9})
+    assert left(as_role("user").get("/api/profile"))[1] == 7
+    assert left(as_role("editor").get("/api/profile"))[1] == 9
+
+
+def test_the_service_tokens_of_one_user_share_a_counter_that_is_not_the_users_own(limited, as_user):
+    limited(role_units={"service": 4})
+    user = as_user("user")
+    tokens = [user.post("/api/tokens", {"name": name, "scopes": ["read:articles"]}).get_json()["token"]
+              for name in ("one", "two")]
+    answers = [user.client.get("/api/articles", headers={"Authorization": f"Bearer {token}"}) for token in tokens * 2]
+    assert [left(answer)[1:3] for answer in answers] == [(4, 3), (4, 2), (4, 1), (4, 0)]
+    assert left(user.get("/api/profile"))[1] == 600
+
+
+def test_addresses_of_one_ipv6_network_are_one_caller(limited, client):
+    limited(address_units=2)
+    def ask(address: str) -> int:
+        return client.get("/api/health/live", environ_overrides={"REMOTE_ADDR": address}).status_code
+
+    assert [ask(f"2001:db8::{n}") for n in range(1, 4)] == [200, 200, 429]
+    assert ask("2001:db8:0:1::1") == 200
+
+
+def test_guessing_a_password_ends_after_as_many_guesses_as_are_allowed(limited, client, given):
+    limited(login_attempts=3)
+    user = given.user()
+    wrong = {"email": user.email, "password": "not the password"}
+    answers = [client.post("/api/login", json=wrong) for _ in range(4)]
+    assert [answer.status_code for answer in answers] == [401, 401, 401, 429]
+    assert refused(answers[-1])
+
+
+@pytest.mark.parametrize(("calls", "last"), [(2, 400), (3, 400), (4, 429)], ids=["limit - 1", "limit", "limit + 1"])
+def test_registering_is_counted_tightly(limited, client, calls, last):
+    limited(login_attempts=3)
+    assert [client.post("/api/register", json={}) for _ in range(calls)][-1].status_code == last
+
+
+def test_a_window_ends_and_the_units_are_back(limited, client, monkeypatch):
+    monkeypatch.setattr(counters, "SECONDS", 1)
+    limited(address_units=1)
+    assert [client.get("/api/health/live").status_code for _ in range(2)] == [200, 429]
+    deadline = monotonic() + 10
+    while client.get("/api/health/live").status_code == 429:
+        assert monotonic() < deadline
+        sleep(0.1)
+
+
+def test_counters_that_have_ended_are_forgotten(monkeypatch):
+    moment = 1000.0
+    monkeypatch.setattr(counters, "time", lambda: moment)
+    own = counters.OwnCounters()
+    own.add("gone", 1)
+    moment += 2 * counters.SECONDS
+    own.add("new", 1)
+    assert list(own._windows) == ["new"]
+
+
+@contextmanager
+def redis_server(folder: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
+    process = subprocess.Popen(["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir",
+                                str(folder), "--logfile", str(folder / "redis.log")])  # fmt: skip
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait(timeout=10)
+
+
+@pytest.fixture
+def redis_port() -> int:
+    if shutil.which("redis-server") is None:
+        missing("no redis-server on this machine")
+    try:
+        import redis  # noqa: F401
+    except ImportError:
+        missing("the extra `redis` is not installed")
+    return free_port()
+
+
+def wait_for(true: Callable[[], bool]) -> None:
+    deadline = monotonic() + 15
+    while not true():
+        assert monotonic() < deadline
+        sleep(0.05)
+
+
+def test_processes_share_their_counters_in_redis_and_count_alone_while_it_is_gone(
+        redis_port, tmp_path, limited, client):
+    def health() -> dict[str, str]:
+        return client.get("/api/health").get_json()["checks"]
+
+    url = f"redis://127.0.0.1:{redis_port}"
+    with redis_server(tmp_path, redis_port):
+        ours = limited(redis_url=url, address_units=1000)
+        wait_for(lambda: health()["limits"] == "ok")
+        for _ in range(20):
+            known = left(client.get("/api/health/live"))[2]
+        limited(redis_url=url, address_units=1000)  # what another process would make
+        assert left(client.get("/api/health/live"))[2] == known - 1
+        assert ours.state == "ok"
+    assert client.get("/api/health/live").status_code == 200
+    assert health()["limits"] == "degraded"
+    assert client.get("/api/health").status_code == 200
+    assert left(client.get("/api/health/live"))[2] > known, "counted by this process alone"
+    with redis_server(tmp_path, redis_port):
+        wait_for(lambda: health()["limits"] == "ok")
+
+
+def test_limits_hold_also_without_the_redis_that_they_should_share(redis_port, limited, client):
+    limited(redis_url=f"redis://127.0.0.1:{redis_port}", address_units=2)
+    assert [client.get("/api/health/live").status_code for _ in range(3)] == [200, 200, 429]
+
+
+def test_a_redis_that_nobody_can_speak_to_stops_the_start(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "redis", None)
+    with pytest.raises(SettingError, match=r"pip install 'gatepost\[redis\]'"):
+        counters.Counters("redis://127.0.0.1")
