@@ -132,7 +132,7 @@ class Record(Table):
         """Fill what the caller has no say in, before the row is first stored."""
         self.id = self.id or new_id()
         self.tenant_id = tenant_id
-        self.version = 1
+        self.version = self.version or 1
         self.created_at = self.created_at or at
         self.updated_at = self.updated_at or at
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from models import search
-from models.base import Record
+from models.base import Record, now
 from models.database import Database
 
 
@@ -34,6 +34,15 @@ def load(database: Database, model: type[Record], columns: Sequence[str], rows: 
         if problem is None:
             raise
         raise problem from error
+
+
+def insert(database: Database, tenant_id: str, rows: Sequence[Record]) -> None:
+    """Store new rows of one table as `Rows.insert` does, in one go. Raises what `load` raises."""
+    at, fields = now(), rows[0]._meta.sorted_fields
+    for row in rows:
+        row.stamp(tenant_id, at)
+    load(database, type(rows[0]), [field.name for field in fields],
+         [tuple(field.db_value(row.__data__.get(field.name)) for field in fields) for row in rows])
 
 
 @contextmanager

@@ -96,6 +96,7 @@ class Call:
     body       the loaded body; `read_only` the read-only fields that were sent with it, unchecked
     prepared   what `prepare` made ready for the handler
     digest     of the body, where the body is not kept in memory
+    seen       (collection, id) of rows to which a reference was found good
     row        what the permission is judged on: a record, or a dict of its columns
     result     what the handler returned: JSON-ready data, a Response, or None for 204
     headers    what the answer carries besides
@@ -118,6 +119,7 @@ class Call:
     read_only: Mapping[str, Any] = field(default_factory=dict)
     prepared: Any = None
     digest: str | None = None
+    seen: set[tuple[str, str]] = field(default_factory=set)
     row: Any = None
     result: Any = None
     headers: dict[str, str] = field(default_factory=dict)

@@ -78,6 +78,11 @@ class Collection(Readable):
         withdraw(row.tenant_id, self.resource, row.id)
         self.rows(call).delete(row)
 
+    @property
+    def stores_plainly(self) -> bool:
+        """Whether making a row is nothing but its insertion, so that many can be stored at once."""
+        return type(self).create is Collection.create
+
     def restrict(self, call: Call) -> None:
         """Refuse what no policy line can allow to be done to `call.row`; nothing by default."""
 
@@ -218,7 +223,7 @@ class Collection(Readable):
     def _dangling(self, call: Call, values: Values) -> list[Fault]:
         """References to rows that are absent or that the caller may not view: one answer for both."""
         return [dangling(f"/{name}") for name, field in self.references.items() if values.get(name) is not None
-                and call.services.collections[field.collection].visible(call, values[name]) is None]
+                and not call.services.collections[field.collection].sees(call, values[name])]
 
 
 def _default(column: pw.Field) -> Any:

@@ -23,6 +23,7 @@ from .kept import Kept
 from .representation import Representation
 
 Values = Mapping[str, Any]
+_SEEN = 10_000  # references remembered: an import may name more
 
 
 class Readable:
@@ -72,6 +73,17 @@ class Readable:
     def rows(self, call: Call) -> Rows[Any]:
         """The rows of the caller's tenant."""
         return Rows(self.model, call.tenant_id)
+
+    def sees(self, call: Call, id: str) -> bool:
+        """Whether the caller may view the row; what was seen once in this call is not looked for again."""
+        if (self.name, id) in call.seen:
+            return True
+        if self.visible(call, id) is None:
+            return False
+        if len(call.seen) >= _SEEN:
+            call.seen.clear()
+        call.seen.add((self.name, id))
+        return True
 
     def visible(self, call: Call, key: str, column: str = "id") -> dict[str, Any] | None:
         """A row as its columns, seen with the caller's eyes: None for absent and for hidden alike.
