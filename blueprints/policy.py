@@ -4,13 +4,14 @@ from typing import Any
 
 from marshmallow import fields
 
-from blueprints import Call, Fault, Problem, Routes, StrictSchema
+from blueprints import Call, Collection, Fault, Id, Line, Problem, Routes, StrictSchema
 from models.base import Rows, is_id
 from models.user import User
 from policies import Principal
-from policies.explain import explain
+from policies.explain import READS, explain
 
 from .http.access import Access
+from .http.environment import Environment
 from .http.errors import not_found
 from .http.identity import guest, principal_of
 
@@ -38,9 +39,49 @@ class PolicySchema(StrictSchema):
 
 
 class QuestionSchema(StrictSchema):
-    who = fields.String(required=True, data_key="as", metadata={"description": "An e-mail, a user's id, or a role."})
+    who = Line(required=True, maximum=254, data_key="as",
+               metadata={"description": "An e-mail, a user's id, or a role."})
+    permission = Line(required=True)
+    id = Id(metadata={"description": "The object; without it, the answer is about any."})
+
+
+class FactSchema(StrictSchema):
+    text = fields.String(required=True)
+    holds = fields.Boolean(required=True, allow_none=True, metadata={
+        "description": "null: it depends on the object, and none was named."})
+
+
+class LineSchema(StrictSchema):
+    """A line that reaches who asks, by way of which roles it does, and what it looks at."""
+
+    file = fields.String(required=True)
+    line = fields.Integer(required=True)
+    rule = fields.String(required=True)
+    roles = fields.List(fields.String(), required=True)
+    facts = fields.List(fields.Nested(FactSchema), required=True)
+
+
+class ExplanationSchema(StrictSchema):
+    """`allowed`, `refused`, or `depends` on the object; `summary` says why in one sentence."""
+
+    who = fields.String(required=True, data_key="as")
+    role = fields.String(required=True)
+    kind = fields.String(required=True)
+    roles = fields.List(fields.String(), required=True)
     permission = fields.String(required=True)
-    id = fields.String(metadata={"description": "The object; without it, the answer is about any."})
+    object = fields.String(required=True, allow_none=True)
+    verdict = fields.String(required=True)
+    summary = fields.String(required=True)
+    hidden = fields.Boolean(required=True, metadata={
+        "description": "Who asks may not even view the object, and is answered 404."})
+    decided_by = fields.Nested(LineSchema, required=True, allow_none=True)
+    nearest_misses = fields.List(fields.Nested(LineSchema), required=True)
+    granted_to = fields.Dict(keys=fields.String(), values=fields.List(fields.String()), required=True)
+    scopes = fields.List(fields.String(), required=True, allow_none=True)
+    scopes_cover = fields.Boolean(required=True)
+    needed_scopes = fields.List(fields.String(), required=True)
+    sql = fields.String(required=True, allow_none=True)
+    policy_version = fields.String(required=True)
 
 
 @routes.get("/api/admin/policy", permission="policy.view", answer=PolicySchema())
@@ -59,40 +100,73 @@ def effective(call: Call) -> dict[str, Any]:
 
 
 @routes.get("/api/admin/policy/explain", permission="policy.view", query=QuestionSchema(), elusive=True,
-            produces=("application/json",))
+            answer=ExplanationSchema())
 def explained(call: Call) -> dict[str, Any]:
-    """Why somebody may do something to an object, or why not."""
+    """Why somebody may do something to an object, or why not; now, and from the caller's own address."""
     policy, permission = call.access.policy, call.query["permission"]
     if permission not in policy.vocabulary.by_permission:
         fault = Fault("invalid_parameter", "There is no such permission.", parameter="permission")
         raise Problem.of([fault], "invalid_parameter")
-    principal = _principal(call, call.query["who"])
-    row = _object(call, permission, call.query["id"]) if "id" in call.query else None
-    asked = Access(policy, principal, call.access.environment)
-    return explain(policy, principal, permission, row, asked.environment, asked.shared,
-                   who=call.query["who"], name=call.query.get("id")).as_json()
+    person, principal = _principal(call, call.query["who"])
+    collection, row = _object(call, permission, call.query["id"]) if "id" in call.query else (None, None)
+    _refuse_to_tell(call, principal, permission, person, collection, row)
+    resource, _, verb = permission.partition(".")
+    asked = Access(policy, principal, _circumstances(call, verb))
+    answer = explain(policy, principal, permission, row, asked.environment, asked.shared,
+                     who=call.query["who"], name=call.query.get("id")).as_json()
+    return {**answer, "hidden": row is not None and not asked.allows(f"{resource}.view", row)}
 
 
-def _principal(call: Call, who: str) -> Principal:
+def _principal(call: Call, who: str) -> tuple[dict[str, Any] | None, Principal]:
     """A role, or a person whom the caller may see under that name; anybody else is not found."""
     if who == "guest":
-        return guest(call.tenant_id)
+        return None, guest(call.tenant_id)
     if who in call.access.policy.vocabulary.roles:
-        return Principal("<id>", "user:<id>", who, call.tenant_id, "<department>")
+        return None, Principal("<id>", "user:<id>", who, call.tenant_id, "<department>")
     users, rows = call.services.collections["users"], Rows(User, call.tenant_id)
     found = rows.find(who) if is_id(who) else rows.select().where(User.email == who.strip().lower()).first()
     if found is None or not call.access.allows(users.view, found.__data__):
         raise not_found()
+    row = dict(found.__data__)
     # Whoever may not see a person's e-mail must not learn here whether it exists.
-    if not is_id(who) and "email" not in users.represent(call, [dict(found.__data__)], ("email",))[0]:
+    if not is_id(who) and "email" in _hidden(call, users, row):
         raise not_found()
-    return principal_of(found)
+    return row, principal_of(found)
 
 
-def _object(call: Call, permission: str, id: str) -> dict[str, Any]:
+def _object(call: Call, permission: str, id: str) -> tuple[Collection, dict[str, Any]]:
     resource = permission.partition(".")[0]
     collection = next((one for one in call.services.collections.values() if one.resource == resource), None)
-    row = collection.visible(call, id) if collection is not None and is_id(id) else None
-    if row is None:
+    row = None if collection is None else collection.visible(call, id)
+    if collection is None or row is None:
         raise not_found()
-    return row
+    return collection, row
+
+
+def _refuse_to_tell(call: Call, principal: Principal, permission: str, person: dict[str, Any] | None,
+                    collection: Collection | None, row: dict[str, Any] | None) -> None:
+    """403 when the rules look at a field that the caller may not see: the reasons would tell what is in it."""
+    reads = call.access.policy.reads(principal, permission)
+    secret = set[str]()
+    if person is not None and ("sub", "department") in reads:
+        secret |= {"department"} & _hidden(call, call.services.collections["users"], person)
+    if collection is not None and row is not None:
+        secret |= {name for root, name in reads if root == "obj"} & _hidden(call, collection, row)
+    if secret:
+        raise Problem("forbidden", f"The reasons would tell {', '.join(sorted(secret))}, which you may not see.")
+
+
+def _hidden(call: Call, collection: Collection, row: dict[str, Any]) -> set[str]:
+    """The fields of a row that the caller may not see, and cannot know."""
+    shown = collection.represent(call, [dict(row)], collection.representation.names)[0]
+    hidden = set(collection.guarded) - shown.keys()
+    # Users own themselves: that is no secret.
+    return hidden - {"owner_id"} if row.get("owner_id") == row["id"] else hidden
+
+
+def _circumstances(call: Call, verb: str) -> Environment:
+    """The caller's own, had they asked for this instead of for its explanation."""
+    found = Environment(call.request, call.services.settings.zone)
+    if verb not in READS:
+        found.method, found.request = "POST", "write"
+    return found

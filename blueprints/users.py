@@ -10,6 +10,7 @@ from models.base import new_id
 from models.session import Session, revoke
 from models.user import User
 
+from .http.access import MOST_GROUPS
 from .http.registry import ROLES
 
 
@@ -22,7 +23,7 @@ class UserSchema(RecordSchema):
     password = NewPassword(required=True, load_only=True, attribute="password_hash")
     role = Line(validate=[validate.OneOf(sorted(ROLES))])
     department = Line(allow_none=True)
-    groups = fields.List(Line(maximum=64))
+    groups = fields.List(Line(maximum=64), validate=validate.Length(max=MOST_GROUPS))
     active = fields.Boolean(dump_only=True)
 
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from .policy import Policy
 
 ALLOWED, REFUSED, DEPENDS = "allowed", "refused", "depends"
+# Verbs that are asked for with GET.
+READS = ("view", "export")
 MOST_MISSES = 5
 _SHARES = "id IN (SELECT object_id FROM shares …)"
 _MARK = {True: "✓", False: "✗", None: "?"}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from typing import Any as Anything
 
 from .closures import NOTHING, Row, SharedWith
-from .expression import Expression
+from .expression import Expression, atoms, attributes
 from .finding import Finding
 from .fold import Folder
 from .model import Condition, Model
@@ -150,6 +150,12 @@ class Policy:
         """Every rule about this caller and permission: whether it holds, and which facts it lacks."""
         standing = self.standing(principal.role, principal.key, permission)
         return [traced(rule, left, permission, principal, obj, env, shared) for rule, left in standing.rules]
+
+    def reads(self, principal: Principal, permission: str) -> frozenset[tuple[str, str]]:
+        """What the rules look at for this caller and permission: `("obj", "owner_id")`, `("sub", "id")` …"""
+        rules = self.standing(principal.role, principal.key, permission).rules
+        read = (attribute for _, left in rules for atom in atoms(left) for attribute in attributes(atom))
+        return frozenset((attribute.root, attribute.name) for attribute in read)
 
     def explain(
         self,

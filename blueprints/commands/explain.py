@@ -23,14 +23,12 @@ from models.base import Rows, is_id
 from models.user import User
 from policies import Policy, Principal
 from policies.cases import Environment
-from policies.explain import REFUSED, Explanation
+from policies.explain import READS, REFUSED, Explanation
 from policies.explain import explain as reasons
 from policies.policy import nobody
 
 if TYPE_CHECKING:
     from blueprints.http.services import Services
-
-READS = ("view", "export")
 
 
 @dataclass(frozen=True)

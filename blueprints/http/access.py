@@ -148,8 +148,10 @@ class _Template:
     uses_shares: bool
 
 
-# Names of the placeholders for the caller's grantees; a caller in more groups than this is told so at login.
-_GRANTEE = tuple(f"grantee {index}" for index in range(64))
+MOST_GROUPS = 50  # of one user: a list asks for each of them
+
+# Names of the placeholders for what a share can name the caller by: themselves, their roles, their groups.
+_GRANTEE = tuple(f"grantee {index}" for index in range(MOST_GROUPS + 14))
 
 
 @lru_cache(maxsize=4096)
