@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any, TextIO
 import click
 
 from blueprints.http import passwords
+from blueprints.http.registry import PluginError, discover
 from models.database import Database, open_database
 from models.errors import RowError
 from models.migrate import pending
@@ -65,13 +66,21 @@ def open_instance() -> Iterator[Instance]:
     database = database_of(settings)
     try:
         with database.connected():
-            if waiting := pending(database):
+            if waiting := pending(database, migrations()):
                 raise click.ClickException(f"{len(waiting)} migrations are missing. Run: gatepost migrate")
             yield Instance(settings, database)
     except RowError as error:
         raise click.ClickException(f"{type(error).__name__}: {error}") from error
     finally:
         database.close_all()
+
+
+def migrations() -> Mapping[str, Path]:
+    """The directories of migrations, shipped and of plugins. Raises the sentence about a plugin that is broken."""
+    try:
+        return discover().migrations
+    except PluginError as error:
+        raise click.ClickException(str(error)) from error
 
 
 def require_instance(settings: Settings) -> None:

@@ -13,7 +13,7 @@ from textwrap import indent
 import apsw
 import click
 
-from blueprints.commands.context import database_of, load_settings
+from blueprints.commands.context import database_of, load_settings, migrations
 from blueprints.commands.server import AppFactory, app_for
 from blueprints.http.keys import Keys
 from models.migrate import pending

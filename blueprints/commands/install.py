@@ -10,7 +10,7 @@ import fcntl
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.resources import as_file, files
@@ -40,7 +40,8 @@ class Outcome:
 
 
 def install(
-    settings: Settings, database: Database, *, email: str, password: str | None, demo: bool
+    settings: Settings, database: Database, migrations: Mapping[str, Path], *, email: str, password: str | None,
+    demo: bool,
 ) -> Outcome:
     """Make or complete the instance that `settings` name. Raises OSError, `RowError`."""
     outcome = Outcome()
@@ -51,7 +52,7 @@ def install(
             outcome.done.append("policies")
         # An instance in use is migrated by `gatepost migrate`, when its operator says so.
         if not _in_use(database, settings.default_tenant):
-            upgrade(database)
+            upgrade(database, migrations)
             chosen = password or secrets.token_urlsafe(15)
             if _populate(database, settings.default_tenant, email, chosen, demo):
                 outcome.done.append("database")

@@ -20,7 +20,7 @@ import peewee as pw
 from flask_smorest import Blueprint
 
 import blueprints
-from models import indexes
+from models import indexes, migrate
 from models.base import IdField, ListField, Owned, TimeField
 from policies import SHIPPED, Column, Resource, Vocabulary
 
@@ -44,11 +44,13 @@ class Registry:
     """Everything that answers requests.
 
     plugin_policies  file name → the rules that a plugin ships
+    migrations       name of a history → its directory of migrations: the shipped one, and one of each plugin
     """
 
     collections: Mapping[str, Collection]
     routes: Mapping[str, Routes]
     plugin_policies: Mapping[str, Path]
+    migrations: Mapping[str, Path]
 
     def endpoints(self) -> Iterable[tuple[str, str, list[Endpoint]]]:
         """(name, description, endpoints) of every group."""
@@ -87,11 +89,12 @@ class Registry:
 def discover(extra: Iterable[type[Collection]] = ()) -> Registry:
     """Everything in `blueprints`, in installed plugins, and in `extra`.
 
-    Raises `PluginError` for an import error and for a name that two of them claim.
+    Raises `PluginError` for an import error, for what two of them claim, and for rules that are missing.
     """
     collections: dict[str, Collection] = {}
     routes: dict[str, Routes] = {}
     policies: dict[str, Path] = {}
+    migrations: dict[str, Path] = dict(migrate.SHIPPED)
 
     def add(source: str, module: ModuleType | type[Collection]) -> None:
         for found in _contents(module):
@@ -103,7 +106,18 @@ def discover(extra: Iterable[type[Collection]] = ()) -> Registry:
     def claim(source: str, taken: dict[str, Any], name: str, found: Any) -> None:
         if name in collections or name in routes:
             raise PluginError(f"{source}: the name {name!r} is taken")
+        resource = getattr(found, "resource", None)
+        if resource is not None and any(resource == other.resource for other in collections.values()):
+            raise PluginError(f"{source}: the resource {resource!r} is taken")
         taken[name] = found
+
+    def add_plugin(source: str, plugin: ModuleType | type[Collection]) -> None:
+        policies.update(_policy_of(source, plugin))
+        migrations.update(_migrations_of(plugin))
+        try:
+            add(source, plugin)
+        except (AttributeError, KeyError, TypeError) as error:
+            raise PluginError(f"{source} does not declare a usable collection: {error}") from error
 
     for info in pkgutil.iter_modules(blueprints.__path__):
         if not info.ispkg:
@@ -113,12 +127,10 @@ def discover(extra: Iterable[type[Collection]] = ()) -> Registry:
             plugin = point.load()
         except Exception as error:
             raise PluginError(f"plugin {point.name} ({point.value}) cannot be imported: {error}") from error
-        add(f"plugin {point.name}", plugin)
-        policies |= _policy_of(point.name, plugin)
+        add_plugin(f"plugin {point.name} ({point.value})", plugin)
     for collection in extra:
-        add(collection.__name__, collection)
-        policies |= _policy_of(collection.__name__, collection)
-    return Registry(collections, routes, policies)
+        add_plugin(collection.__name__, collection)
+    return Registry(collections, routes, policies, migrations)
 
 
 def _contents(plugin: ModuleType | type[Collection]) -> list[Any]:
@@ -138,8 +150,18 @@ def _policy_of(source: str, plugin: ModuleType | type[Collection]) -> dict[str, 
             file = Path(module.__file__ or "").with_name(f"{found.name}.csv")
             if not file.is_file():
                 raise PluginError(f"{source}: {file.name} is missing; a collection ships its rules beside its module")
+            if SHIPPED.joinpath(file.name).is_file():
+                raise PluginError(f"{source}: {file.name} is a policy file of Gatepost itself; choose another name")
             shipped[file.name] = file
     return shipped
+
+
+def _migrations_of(plugin: ModuleType | type[Collection]) -> dict[str, Path]:
+    """The folder `migrations` beside a plugin's module; its history is called like the package."""
+    module = importlib.import_module(plugin.__module__) if isinstance(plugin, type) else plugin
+    directory = Path(module.__file__ or "").with_name("migrations")
+    name = (module.__package__ or module.__name__).replace(".", "_").lower()
+    return {name: directory} if directory.is_dir() else {}
 
 
 def _resource(name: str, permissions: set[str], collection: Collection | None) -> Resource:

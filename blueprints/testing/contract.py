@@ -1,0 +1,254 @@
+"""What every collection keeps, as checks that pytest runs for each example: create, read, change, page, refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import count
+from typing import Any
+
+import orjson
+import pytest
+from flask import Flask, request
+from werkzeug.test import TestResponse
+
+from blueprints.http.access import Access
+from blueprints.http.collection import Collection
+from blueprints.http.environment import Environment
+from blueprints.http.identity import guest
+from blueprints.http.services import Services
+from models.base import Rows
+
+from .serving import Caller, log_in
+
+NOBODY = "01930000-0000-7000-8000-000000000000"  # an id that no row has
+PROBLEM = "application/problem+json"
+
+
+@dataclass(frozen=True)
+class Example:
+    """How rows of a collection are made and changed.
+
+    body     the body of the n-th row; may ask the administrator to make what it refers to
+    changes  a PATCH that changes it
+    """
+
+    collection: type[Collection]
+    body: Callable[[Caller, int], Mapping[str, Any]]
+    changes: Mapping[str, Any]
+
+
+_numbers = count(1)
+
+
+@dataclass
+class World:
+    """One example in one app, and who may touch it."""
+
+    app: Flask
+    example: Example
+
+    @cached_property
+    def admin(self) -> Caller:
+        return log_in(self.app, "admin")
+
+    @cached_property
+    def stranger(self) -> Caller:
+        """The administrator of another tenant."""
+        return log_in(self.app, "admin", tenant="contract")
+
+    @property
+    def services(self) -> Services:
+        found: Services = self.app.extensions["gatepost"]
+        return found
+
+    @property
+    def collection(self) -> Collection:
+        return self.services.collections[self.example.collection.name]
+
+    @property
+    def path(self) -> str:
+        return f"/api/{self.example.collection.name}"
+
+    def body(self) -> dict[str, Any]:
+        return dict(self.example.body(self.admin, next(_numbers)))
+
+    def made(self) -> dict[str, Any]:
+        """A new row, as it was answered."""
+        answer = self.admin.post(self.path, self.body())
+        assert answer.status_code == 201, answer.text
+        row: dict[str, Any] = answer.get_json()
+        return row
+
+
+def refused(answer: TestResponse, status: int, code: str) -> None:
+    """The answer is that problem, as a problem document."""
+    assert (answer.status_code, answer.mimetype) == (status, PROBLEM), answer.text
+    assert answer.get_json()["code"] == code, answer.text
+    assert answer.get_json()["request_id"] == answer.headers["X-Request-ID"]
+
+
+def what_is_created_is_read_listed_and_deleted(world: World) -> None:
+    created = world.admin.post(world.path, world.body())
+    assert created.status_code == 201, created.text
+    row, one = created.get_json(), created.headers["Location"]
+    assert one == f"{world.path}/{row['id']}"
+    assert created.headers["ETag"] == '"1"'
+    read = world.admin.get(one)
+    assert (read.status_code, read.get_json(), read.headers["ETag"]) == (200, row, '"1"')
+    assert world.admin.call("HEAD", one).headers["ETag"] == '"1"'
+    assert row["id"] in [found["id"] for found in world.admin.get(f"{world.path}?sort=-created_at").get_json()["items"]]
+    assert world.admin.delete(one).status_code == 204
+    refused(world.admin.get(one), 404, "not_found")
+    refused(world.admin.delete(one), 404, "not_found")
+
+
+def what_is_read_can_be_put_back(world: World) -> None:
+    row = world.made()
+    answer = world.admin.put(f"{world.path}/{row['id']}", row)
+    assert answer.status_code == 200, answer.text
+    ignored = dict.fromkeys(("version", "updated_at"))
+    assert answer.get_json() | ignored == row | ignored
+
+
+def a_patch_changes_what_it_names(world: World) -> None:
+    row, one = (made := world.made()), f"{world.path}/{made['id']}"
+    nothing = world.admin.patch(one, {})
+    assert (nothing.status_code, nothing.get_json()) == (200, row)
+    changed = world.admin.patch(one, dict(world.example.changes))
+    assert changed.status_code == 200, changed.text
+    ignored = {"updated_at": None}
+    assert changed.get_json() | ignored == row | dict(world.example.changes) | {"version": 2} | ignored
+
+
+def a_stale_version_is_refused(world: World) -> None:
+    one = f"{world.path}/{world.made()['id']}"
+    stale = {"If-Match": '"7"'}
+    for method, body in (("PATCH", dict(world.example.changes)), ("PUT", world.body()), ("DELETE", {})):
+        refused(world.admin.call(method, one, body, stale), 412, "version_conflict")
+    assert world.admin.patch(one, {}, headers={"If-Match": '"1"'}).status_code == 200
+
+
+def a_body_that_is_wrong_is_refused(world: World) -> None:
+    row = world.made()
+    refused(world.admin.post(world.path, world.body() | {"surprise": 1}), 400, "unknown_field")
+    refused(world.admin.post(world.path, world.body() | {"version": 7}), 400, "read_only_field")
+    refused(world.admin.patch(f"{world.path}/{row['id']}", {"id": NOBODY}), 400, "read_only_field")
+    refused(world.admin.post(world.path, data=b"{", content_type="application/json"), 400, "malformed_json")
+    refused(world.admin.post(world.path, data=b"x=1"), 415, "unsupported_media_type")
+    for name, field in world.collection.body_schema.load_fields.items():
+        if field.required:
+            body = {key: value for key, value in world.body().items() if key != name}
+            refused(world.admin.post(world.path, body), 400, "missing_field")
+
+
+def a_path_or_query_that_is_wrong_is_refused(world: World) -> None:
+    refused(world.admin.get(f"{world.path}/{NOBODY}"), 404, "not_found")
+    refused(world.admin.patch(f"{world.path}/1", {}), 400, "invalid_parameter")
+    refused(world.admin.get(f"{world.path}?surprise=1"), 400, "unknown_parameter")
+    refused(world.admin.get(f"{world.path}?limit=0"), 400, "invalid_parameter")
+    refused(world.admin.call("BREW", world.path), 405, "method_not_allowed")
+
+
+def another_tenant_sees_and_reaches_nothing(world: World) -> None:
+    one = f"{world.path}/{world.made()['id']}"
+    for method, body in (("GET", None), ("PATCH", dict(world.example.changes)), ("DELETE", None)):
+        answer = world.stranger.call(method, one, *([body] if body else []))
+        refused(answer, 404, "not_found")
+    listed = world.stranger.get(f"{world.path}?page=1").get_json()
+    tenants = {row["tenant_id"] for row in listed["items"]}
+    assert tenants <= {world.stranger.user.tenant_id if world.stranger.user else None}
+    assert listed["total"] == len(listed["items"])
+
+
+def a_guest_may_only_what_the_policy_says(world: World) -> None:
+    with world.app.test_request_context():
+        environment = Environment(request, world.services.settings.zone)
+        access = Access(world.services.policy.current, guest(world.services.guest_tenant), environment)
+        forbidden = [endpoint for endpoint in world.collection.endpoints()
+                     if endpoint.permission and not access.may_ever(endpoint.permission)]
+    somebody = Caller(world.app.test_client())
+    for endpoint in forbidden:
+        refused(somebody.call(endpoint.method, endpoint.path.replace("<id>", NOBODY)), 401, "unauthenticated")
+
+
+def every_order_walks_through_all_rows_once(world: World) -> None:
+    ids = {world.made()["id"] for _ in range(5)}
+    for order in world.collection.listing.query.orders:
+        found, path = [], f"{world.path}?sort={order}&limit=2&fields=id"
+        following: str | None = path
+        while following:
+            page = world.admin.get(following).get_json()
+            found += [row["id"] for row in page["items"]]
+            following = f"{path}&cursor={page['next_cursor']}" if page["has_next"] else None
+        assert len(found) == len(set(found)), order
+        assert ids <= set(found), order
+        assert world.admin.get(f"{world.path}?page=1&page_size=1").get_json()["total"] == len(found)
+
+
+def every_filter_finds_the_row_that_it_fits(world: World) -> None:
+    row = world.made()
+    for name, operators in world.collection.filters.items():
+        value = row.get(name)
+        if "eq" not in operators or value is None:
+            continue
+        sent = str(value).lower() if isinstance(value, bool) else value
+        query = {name: sent, "sort": "-created_at"}
+        found = world.admin.call("GET", world.path, query_string=query).get_json()
+        assert row["id"] in [one["id"] for one in found["items"]], query
+        assert all(one[name] == value for one in found["items"])
+
+
+def fields_and_expansions_are_answered_as_asked(world: World) -> None:
+    one = f"{world.path}/{world.made()['id']}"
+    assert set(world.admin.get(f"{one}?fields=id,version").get_json()) == {"id", "version"}
+    assert "allowed_actions" in world.admin.get(f"{one}?fields=allowed_actions").get_json()
+    refused(world.admin.get(f"{one}?fields=surprise"), 400, "invalid_parameter")
+
+
+def every_action_moves_the_row_or_says_why_not(world: World) -> None:
+    for found in world.collection.actions:
+        row = world.made()
+        answer = world.admin.post(f"{world.path}/{row['id']}/{found.name}")
+        if row[found.state] in found.transitions:
+            assert answer.status_code == 200, answer.text
+            assert answer.get_json()[found.state] == found.transitions[row[found.state]]
+        else:
+            refused(answer, 409, "invalid_transition")
+
+
+def answers_equal_what_the_schema_dumps(world: World) -> None:
+    world.made()
+    collection, tenant_id = world.collection, world.services.guest_tenant
+    with world.services.database.connected():
+        rows = [dict(row.__data__) for row in Rows(collection.model, tenant_id).select().limit(50)]
+        collection.attach(tenant_id, rows)
+    assert rows
+    for row in rows:
+        encoded = collection.representation.encode(row, collection.representation.names)
+        assert orjson.dumps(encoded) == orjson.dumps(collection.schema().dump(row))
+
+
+CHECKS: tuple[Callable[[World], None], ...] = (
+    what_is_created_is_read_listed_and_deleted, what_is_read_can_be_put_back, a_patch_changes_what_it_names,
+    a_stale_version_is_refused, a_body_that_is_wrong_is_refused, a_path_or_query_that_is_wrong_is_refused,
+    another_tenant_sees_and_reaches_nothing, a_guest_may_only_what_the_policy_says,
+    every_order_walks_through_all_rows_once, every_filter_finds_the_row_that_it_fits,
+    fields_and_expansions_are_answered_as_asked, every_action_moves_the_row_or_says_why_not,
+    answers_equal_what_the_schema_dumps)
+
+
+def contract(*examples: Example) -> Callable[..., None]:
+    """A test, parametrised by example and check. It asks for the fixture `app`, such as `served` makes."""
+
+    def pairs() -> Iterator[Any]:
+        for example in examples:
+            for check in CHECKS:
+                yield pytest.param(example, check, id=f"{example.collection.name}-{check.__name__}")
+
+    @pytest.mark.parametrize(("example", "check"), list(pairs()))
+    def test_contract(app: Flask, example: Example, check: Callable[[World], None]) -> None:
+        check(World(app, example))
+
+    return test_contract

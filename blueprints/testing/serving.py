@@ -1,0 +1,117 @@
+"""An app on an instance of its own, and callers who are logged in to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from blueprints.commands.install import install
+from blueprints.http import passwords
+from blueprints.http.collection import Collection
+from blueprints.http.registry import discover
+from blueprints.http.services import Services
+from models.base import Rows, later, new_id
+from models.database import open_database
+from models.session import Session
+from models.tenant import Tenant
+from models.user import User
+from settings import Settings
+
+ABSENT: Any = object()
+_numbers = count(1)
+
+
+@dataclass
+class Caller:
+    """Somebody who calls the app, with their credentials; `user` is None for a guest."""
+
+    client: FlaskClient
+    user: User | None = None
+    token: str | None = None
+
+    @property
+    def id(self) -> str:
+        """The user's id."""
+        assert self.user is not None, "a guest has no id"
+        return self.user.id
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {} if self.token is None else {"Authorization": f"Bearer {self.token}"}
+
+    def call(self, method: str, path: str, body: Any = ABSENT, headers: Mapping[str, str] | None = None,
+             **more: Any) -> TestResponse:
+        """One request; `body` goes as JSON, `more` to werkzeug's test client."""
+        if body is not ABSENT:
+            more["json"] = body
+        return self.client.open(path, method=method, headers={**self.headers, **(headers or {})}, **more)
+
+    def get(self, path: str, **more: Any) -> TestResponse:
+        return self.call("GET", path, **more)
+
+    def post(self, path: str, body: Any = ABSENT, **more: Any) -> TestResponse:
+        return self.call("POST", path, body, **more)
+
+    def put(self, path: str, body: Any = ABSENT, **more: Any) -> TestResponse:
+        return self.call("PUT", path, body, **more)
+
+    def patch(self, path: str, body: Any = ABSENT, **more: Any) -> TestResponse:
+        return self.call("PATCH", path, body, **more)
+
+    def delete(self, path: str, **more: Any) -> TestResponse:
+        return self.call("DELETE", path, **more)
+
+
+def log_in(app: Flask, who: User | str, *, tenant: str = "default", scope: str = "*") -> Caller:
+    """`who` is a user, or the role of one who is made up; their session is real, no password is asked."""
+    services: Services = app.extensions["gatepost"]
+
+    def work() -> tuple[User, Session]:
+        user = _somebody(who, tenant) if isinstance(who, str) else who
+        id = new_id()
+        return user, Rows(Session, user.tenant_id).insert(Session(
+            id=id, user_id=user.id, family=id, token_hash=new_id(), expires_at=later(86_400),
+            absolute_expires_at=later(86_400)))
+
+    user, session = services.database.transact(work)
+    with app.app_context():
+        token = services.tokens.issue(user, session.id, [], scope)
+    return Caller(app.test_client(), user, token)
+
+
+def _somebody(role: str, tenant: str) -> User:
+    found = Tenant.by_name(tenant) or Tenant.add(tenant)
+    return Rows(User, found.id).insert(User(
+        name=role, email=f"{role}{next(_numbers)}@plugin.example.org", role=role, password_hash=passwords.UNUSABLE))
+
+
+def served(create_app: Callable[..., Flask], *collections: type[Collection], **settings: Any) -> Any:
+    """A pytest fixture, to be called `app`: `create_app` on a fresh instance in SQLite, for one module of tests.
+
+    `collections` need not be installed: those that no entry point names are served besides.
+    """
+
+    @pytest.fixture(scope="module")
+    def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
+        folder = tmp_path_factory.mktemp("served") / "instance"
+        chosen = {"instance": folder, "database_url": f"sqlite:///{folder / 'gatepost.db'}", "rate_limits": "off",
+                  "synchronous": "normal", **settings}
+        installed = {type(found) for found in discover().collections.values()}
+        extra = [collection for collection in collections if collection not in installed]
+        loaded = Settings.load(overrides=chosen)
+        database = open_database(loaded.database_url, pool_size=1, synchronous="normal", statement_timeout=10)
+        install(loaded, database, discover(extra).migrations, email="admin@example.org",
+                password="only for these tests", demo=False)
+        database.close_all()
+        made = create_app(chosen, extra)
+        yield made
+        made.extensions["gatepost"].stop()
+
+    return app
