@@ -1,0 +1,224 @@
+"""Logging in, opening an account and looking after it; and how often somebody may guess."""
+
+from __future__ import annotations
+
+from itertools import count
+
+import pytest
+
+from blueprints.http import passwords
+from models.audit import Audit, of_tenant
+from models.user import User
+from tests.apps import PASSWORD, Caller, close, make_app, new_instance
+from tests.databases import new_database
+
+_numbers = count(1)
+
+
+def login(app, email, password=PASSWORD, **more):
+    return app.test_client().post("/api/login", json={"email": email, "password": password}, **more)
+
+
+def fresh_email():
+    return f"applicant{next(_numbers)}@example.org"
+
+
+@pytest.fixture
+def limited(database_url, tmp_path):
+    """An app that counts, with counters of its own."""
+    made = make_app(new_instance(tmp_path / "instance", database_url, "default"), database_url, rate_limits="on",
+                    login_attempts=3)
+    yield made
+    close(made)
+
+
+def test_who_logs_in_gets_tokens_that_no_cache_keeps(app, given):
+    answer = login(app, given.user(password=PASSWORD).email)
+    assert answer.status_code == 200 and answer.headers["Cache-Control"] == "no-store"
+    assert set(answer.get_json()) == {"access_token", "token_type", "expires_in", "refresh_token", "scope"}
+
+
+def test_an_address_is_the_same_in_any_case(app, given):
+    email = given.user(password=PASSWORD).email
+    assert login(app, f" {email.upper()} ").status_code == 200
+
+
+def test_unknown_wrong_disabled_and_unusable_answer_alike(app, given):
+    known, disabled = given.user(password=PASSWORD), given.user(password=PASSWORD, active=False)
+    answers = [login(app, "nobody@example.org"), login(app, known.email, "wrong"), login(app, disabled.email),
+               login(app, disabled.email, "wrong"), login(app, given.user().email)]
+    documents = [answer.get_json() for answer in answers]
+    for answer, document in zip(answers, documents, strict=True):
+        assert answer.status_code == 401 and answer.headers["WWW-Authenticate"] == "Bearer"
+        document.pop("request_id")
+    assert documents == [documents[0]] * 5 and documents[0]["code"] == "invalid_credentials"
+
+
+def test_each_of_them_costs_one_hash(app, given, monkeypatch):
+    known, disabled = given.user(password=PASSWORD), given.user(password=PASSWORD, active=False)
+    hashed = []
+    real = passwords._slot
+    monkeypatch.setattr(passwords, "_slot", lambda: hashed.append(1) or real())
+    for email, password in (("nobody@example.org", "x"), (known.email, "x"), (disabled.email, PASSWORD)):
+        hashed.clear()
+        assert login(app, email, password).status_code == 401
+        assert len(hashed) == 1
+
+
+def test_what_stands_in_for_a_missing_account_is_made_like_a_real_hash():
+    assert not passwords.outdated(passwords._DUMMY)
+
+
+def test_an_outdated_hash_is_made_anew_at_the_next_login(app, given):
+    weak = passwords.PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD)
+    user = given.user(password_hash=weak)
+    assert login(app, user.email).status_code == 200
+    kept = given.found(User, user.id).password_hash
+    assert kept != weak and not passwords.outdated(kept)
+    assert login(app, user.email).status_code == 200
+
+
+def test_with_every_place_taken_a_login_is_told_to_come_back(app, given, monkeypatch):
+    monkeypatch.setattr(passwords, "_bench", passwords.BoundedSemaphore(1))
+    email = given.user(password=PASSWORD).email
+    with passwords._slot():
+        answer = login(app, email)
+        assert (answer.status_code, answer.get_json()["code"]) == (429, "rate_limited")
+        assert int(answer.headers["Retry-After"]) >= 1
+        assert app.test_client().get("/api/articles").status_code == 200, "others are not kept waiting"
+    assert login(app, email).status_code == 200
+
+
+# Guessing
+
+
+def test_wrong_passwords_for_one_account_are_counted_from_wherever_they_come(limited):
+    statuses = [login(limited, "victim@example.org", "x", environ_base={"REMOTE_ADDR": f"192.0.2.{number}"}).status_code
+                for number in range(1, 6)]
+    assert statuses == [401, 401, 401, 429, 429]
+
+
+def test_wrong_passwords_from_one_address_are_counted_whatever_they_aim_at(limited):
+    answers = [login(limited, f"victim{number}@example.org", "x") for number in range(5)]
+    assert [answer.status_code for answer in answers] == [401, 401, 401, 429, 429]
+    assert answers[-1].get_json()["code"] == "rate_limited"
+    assert 1 <= int(answers[-1].headers["Retry-After"]) <= 60
+
+
+def test_the_limit_comes_before_the_hash(limited, monkeypatch):
+    for number in range(3):
+        login(limited, f"other{number}@example.org", "x")
+
+    def hashed(*_):
+        raise AssertionError("a password was hashed")
+
+    monkeypatch.setattr(passwords, "verify", hashed)
+    assert login(limited, "somebody@example.org", "x").status_code == 429
+
+
+def test_right_passwords_are_not_counted(limited, given):
+    email = given.user(password=PASSWORD).email
+    assert [login(limited, email).status_code for _ in range(8)] == [200] * 8
+    assert login(limited, email, "wrong").status_code == 401
+    assert login(limited, email).status_code == 200
+
+
+def test_accounts_are_opened_as_rarely(limited):
+    bodies = [{"name": "N", "email": fresh_email(), "password": PASSWORD} for _ in range(5)]
+    statuses = [limited.test_client().post("/api/register", json=body).status_code for body in bodies]
+    assert statuses == [201, 201, 201, 429, 429]
+
+
+@pytest.mark.parametrize(("proxies", "forwarded", "counted"), [
+    (0, ["203.0.113.1", "203.0.113.2", "203.0.113.3", "203.0.113.4"], [401, 401, 401, 429]),
+    (1, ["203.0.113.1", "203.0.113.2", "203.0.113.3", "203.0.113.4"], [401, 401, 401, 401]),
+    (1, [f"203.0.113.{n}, 198.51.100.7" for n in range(4)], [401, 401, 401, 429]),
+])
+def test_an_address_is_only_believed_from_a_proxy_that_is_trusted(proxies, forwarded, counted, tmp_path, request):
+    url = new_database("sqlite", request)
+    app = make_app(new_instance(tmp_path / "instance", url, "default"), url, rate_limits="on", login_attempts=3,
+                   trusted_proxies=proxies)
+    try:
+        answers = [login(app, f"v{number}@example.org", "x", headers={"X-Forwarded-For": said})
+                   for number, said in enumerate(forwarded)]
+        assert [answer.status_code for answer in answers] == counted
+        services = app.extensions["gatepost"]
+        services.trail.flush()
+        with services.database.connected():
+            seen = {row.address for row in of_tenant(services.guest_tenant).where(Audit.result == "failed")}
+        assert seen == ({"127.0.0.1"} if proxies == 0 else {said.rpartition(" ")[2] for said in forwarded})
+    finally:
+        close(app)
+
+
+# Accounts
+
+
+def test_anybody_may_open_an_account_and_use_it(client, app, given):
+    email = fresh_email()
+    answer = client.post("/api/register", json={"name": "Ada", "email": email.upper(), "password": PASSWORD})
+    made = answer.get_json()
+    assert answer.status_code == 201 and made == {"id": made["id"], "name": "Ada", "role": "user"}
+    token = login(app, email).get_json()["access_token"]
+    mine = Caller(client, None, token).get("/api/profile").get_json()
+    assert (mine["role"], mine["tenant_id"], mine["email"]) == ("user", given.tenant_id, email)
+    again = client.post("/api/register", json={"name": "Eve", "email": email, "password": PASSWORD})
+    assert (again.status_code, again.get_json()["code"]) == (409, "already_exists")
+
+
+@pytest.mark.parametrize(("changes", "pointer"), [
+    ({"role": "admin"}, "/role"), ({"tenant_id": "x"}, "/tenant_id"), ({"password": "password"}, "/password"),
+    ({"password": "short"}, "/password"), ({"email": "nobody"}, "/email"), ({"name": "a\nb"}, "/name"),
+    ({"active": True}, "/active"), ({"owner_id": "x"}, "/owner_id")])
+def test_nobody_opens_an_account_that_is_more_than_that(changes, pointer, client):
+    body = {"name": "Ada", "email": fresh_email(), "password": PASSWORD, **changes}
+    answer = client.post("/api/register", json=body)
+    assert answer.status_code == 400
+    assert [fault["pointer"] for fault in answer.get_json()["errors"]] == [pointer]
+
+
+def test_a_profile_is_one_s_own_account_in_full(as_user):
+    somebody = as_user("user", department="news")
+    shown = somebody.get("/api/profile").get_json()
+    assert (shown["id"], shown["email"], shown["department"], shown["active"]) == (
+        somebody.id, somebody.user.email, "news", True)
+    assert "password" not in str(shown).lower()
+    changed = somebody.patch("/api/profile", {"name": "Grace"})
+    assert (changed.status_code, changed.get_json()["name"], changed.get_json()["version"]) == (200, "Grace", 2)
+    assert somebody.patch("/api/profile", {}).get_json()["version"] == 2
+    assert changed.headers["ETag"] == '"2"'
+    assert somebody.patch("/api/profile", {"name": "X"}, headers={"If-Match": '"1"'}).status_code == 412
+
+
+@pytest.mark.parametrize("field", ["role", "active", "department", "groups", "password", "id", "tenant_id"])
+def test_nobody_changes_in_their_profile_what_decides_access(field, as_role):
+    answer = as_role("user").patch("/api/profile", {field: "admin"})
+    assert answer.status_code == 400
+
+
+def test_an_address_belongs_to_one_account(as_user):
+    taken = as_user("user").user.email
+    answer = as_user("user").patch("/api/profile", {"email": taken})
+    assert (answer.status_code, answer.get_json()["errors"][0]["pointer"]) == (409, "/email")
+
+
+@pytest.mark.parametrize(("body", "status", "code"), [
+    ({"current_password": "wrong", "new_password": "another long walk"}, 401, "invalid_credentials"),
+    ({"current_password": PASSWORD, "new_password": "password"}, 400, "invalid_field"),
+    ({"new_password": "another long walk"}, 400, "missing_field"),
+])
+def test_a_password_is_changed_by_who_knows_it_and_to_a_good_one(body, status, code, app, given):
+    user = given.user(password=PASSWORD)
+    caller = Caller(app.test_client(), user, login(app, user.email).get_json()["access_token"])
+    answer = caller.post("/api/profile/password", body)
+    assert (answer.status_code, answer.get_json()["code"]) == (status, code)
+    assert login(app, user.email).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/api/login", "/api/token/refresh", "/api/register"])
+def test_secrets_are_never_kept_for_a_repeated_request(path, client, given):
+    body = {"/api/login": {"email": given.user(password=PASSWORD).email, "password": PASSWORD},
+            "/api/token/refresh": {"refresh_token": "x"},
+            "/api/register": {"name": "N", "email": fresh_email(), "password": PASSWORD}}[path]
+    answer = client.post(path, json=body, headers={"Idempotency-Key": "k1"})
+    assert (answer.status_code, answer.get_json()["code"]) == (400, "idempotency_unsupported")
