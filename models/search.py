@@ -51,7 +51,7 @@ def index_of(model: type[Table]) -> str:
 def index_together(database: Database, model: type[Table], insert: Callable[[], None]) -> None:
     """Run `insert`, which adds rows to a SQLite table, and index them all at once, in the same transaction.
 
-    Row by row, the triggers take three times as long. Only this connection's are silenced, so that nothing is left to
+    Row by row, the triggers take several times as long. Only this connection's are silenced, so that nothing is left to
     mend when the process dies.
     """
     index = index_of(model)
