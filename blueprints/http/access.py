@@ -124,8 +124,9 @@ class Access:
                          {**(others.values if others else {}), "owner": self.principal.id})
 
     def _grantees(self) -> list[str]:
-        """Everything a share can name that means this principal."""
-        roles = [f"role:{role}" for role in sorted(self.roles)]
+        """Everything a share can name that means this principal: a role also when a line lends it to them."""
+        lent = self.policy.roles.closure(self.principal.key) & self.policy.vocabulary.roles
+        roles = [f"role:{role}" for role in sorted(self.roles | lent)]
         groups = [f"group:{name}" for name in self.principal.groups]
         return [self.principal.key, *roles, *groups][: len(_GRANTEE)]
 

@@ -28,7 +28,7 @@ class Grantee(Line):
 
     def __init__(self, **kwargs: Any) -> None:
         about = {"description": "user:<id>, group:<name> or role:<name>"}
-        check = validate.Regexp(r"\A(?:user|group|role):\S", error="Use user:<id>, group:<name> or role:<name>.")
+        check = validate.Regexp(r"\A(?:user|group|role):\S(?:.*\S)?\Z", error="Use user:<id>, group:<name> or role:<name>.")
         super().__init__(maximum=100, validate=[check], metadata=about, **kwargs)
 
 

@@ -1,0 +1,207 @@
+"""`/api/admin/policy` and its `explain`: the rules in force, and reasons that tell nobody more than they may see."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+import pytest
+
+from policies import SHIPPED
+from tests.apps import NOBODY, ROLES
+from tests.rules import under  # noqa: F401 - a fixture
+
+POLICY, EXPLAIN = "/api/admin/policy", "/api/admin/policy/explain"
+READERS = ("developer", "owner", "admin")
+
+
+def ask(caller, who, permission, id=None):
+    """The answer of `explain`; None leaves a parameter out."""
+    asked = {"as": who, "permission": permission, "id": id}
+    query = urlencode({name: value for name, value in asked.items() if value is not None})
+    return caller.get(f"{EXPLAIN}?{query}")
+
+
+def reasons(caller, *question):
+    answer = ask(caller, *question)
+    assert answer.status_code == 200, answer.get_data(as_text=True)
+    return answer.get_json()
+
+
+def problem(answer):
+    """Everything of a problem but the id of its request."""
+    return answer.status_code, {**answer.get_json(), "request_id": ""}
+
+
+@pytest.mark.parametrize("path", [POLICY, f"{EXPLAIN}?as=user&permission=article.view"])
+@pytest.mark.parametrize("role", ROLES)
+def test_only_who_may_view_the_policy_reads_it(as_role, role, path):
+    expected = 200 if role in READERS else 401 if role == "guest" else 403
+    assert as_role(role).get(path).status_code == expected
+
+
+def test_the_rules_in_force_are_those_of_the_files_line_by_line(as_role, app):
+    policy = as_role("developer").get(POLICY).get_json()
+    assert policy["version"] == app.extensions["gatepost"].policy.current.version
+    assert policy["error"] is None and policy["warnings"] == []
+    for rule in policy["rules"]:
+        line = (SHIPPED / rule["file"]).read_text().splitlines()[rule["line"] - 1]
+        written = [column.strip() for column in line.split(",")]
+        assert written == ["p", rule["who"], rule["permission"], rule["when"], rule["effect"]]
+    assert policy["roles"]["admin"] == ["owner", "developer"]
+    assert policy["conditions"]["own"] == "r.obj.owner_id == r.sub.id"
+
+
+def test_a_token_reads_the_policy_when_its_scopes_cover_that_and_no_shipped_scope_does(as_user):
+    refused = as_user("admin", scope="manage:articles").get(POLICY)
+    assert (refused.status_code, refused.get_json()["code"]) == (403, "insufficient_scope")
+
+
+def test_an_allowed_object_is_explained_by_the_line_that_decided(as_role, as_user, given):
+    ann = as_user("user")
+    draft = given.article("draft", owner_id=ann.id)
+    found = reasons(as_role("admin"), ann.user.email, "article.update", draft.id)
+    assert (found["verdict"], found["hidden"]) == ("allowed", False)
+    decided = found["decided_by"]
+    assert (decided["file"], decided["roles"]) == ("articles.csv", ["user"])
+    line = (SHIPPED / "articles.csv").read_text().splitlines()[decided["line"] - 1]
+    assert line.split() == decided["rule"].split()
+    assert {fact["holds"] for fact in decided["facts"]} == {True}
+    assert found["policy_version"] == as_role("admin").get("/api/health").get_json()["policy_version"]
+
+
+def test_a_refused_object_is_explained_by_what_was_missing(as_role, as_user, given):
+    ann = as_user("user")
+    published = given.article("published", owner_id=ann.id)
+    found = reasons(as_role("admin"), ann.id, "article.update", published.id)
+    assert (found["verdict"], found["hidden"], found["decided_by"]) == ("refused", False, None)
+    assert "status is published, must be draft" in found["summary"]
+    assert found["granted_to"] == {"always": ["editor", "owner", "admin"]}
+
+
+def test_an_object_that_is_hidden_from_who_asks_is_said_to_be_hidden(as_role, as_user, given):
+    ann, draft = as_user("user"), given.article("draft")
+    assert reasons(as_role("admin"), ann.id, "article.update", draft.id)["hidden"] is True
+    assert reasons(as_role("admin"), "guest", "article.view", draft.id)["hidden"] is True
+
+
+def test_a_role_is_explained_without_an_object_as_depending_on_it(as_role):
+    found = reasons(as_role("developer"), "user", "article.update")
+    assert (found["verdict"], found["object"], found["hidden"]) == ("depends", None, False)
+    assert reasons(as_role("developer"), "guest", "article.update")["verdict"] == "refused"
+    assert reasons(as_role("developer"), "guest", "session.create")["verdict"] == "allowed"
+
+
+def test_a_share_is_a_reason(as_role, as_user, given):
+    ann, draft = as_user("user"), given.article("draft")
+    given.share("article", draft, f"user:{ann.id}", "write")
+    found = reasons(as_role("admin"), ann.id, "article.update", draft.id)
+    assert found["verdict"] == "allowed"
+    assert "it is shared with the caller for update" in [fact["text"] for fact in found["decided_by"]["facts"]]
+
+
+# What must not be told
+
+def test_who_is_absent_of_another_tenant_or_unknown_is_one_answer(as_role, elsewhere):
+    stranger = elsewhere.user("user")
+    asked = [NOBODY, stranger.id, stranger.email, "nobody@example.org", "no-such-role", "user:1", "Admin"]
+    answers = [problem(ask(as_role("admin"), who, "article.view")) for who in asked]
+    assert answers[0][0] == 404
+    assert all(answer == answers[0] for answer in answers)
+
+
+def test_an_object_that_is_absent_of_another_tenant_or_hidden_from_the_asker_is_one_answer(as_role, given, elsewhere):
+    hidden = given.order()  # a developer views no orders
+    asked = [("order.view", NOBODY), ("order.view", hidden.id), ("article.view", elsewhere.article().id),
+             ("health.view", NOBODY), ("article.view", hidden.id)]
+    answers = [problem(ask(as_role("developer"), "user", *question)) for question in asked]
+    assert answers[0][0] == 404
+    assert all(answer == answers[0] for answer in answers)
+    assert ask(as_role("admin"), "user", "order.view", hidden.id).status_code == 200
+
+
+def test_e_mails_cannot_be_probed_by_who_may_not_see_them(as_role, given):
+    ann = given.user("user")
+    answers = [problem(ask(as_role("developer"), who, "article.view"))
+               for who in (ann.email, "nobody@example.org", ann.email.upper())]
+    assert answers[0][0] == 404
+    assert all(answer == answers[0] for answer in answers)
+    assert ask(as_role("developer"), ann.id, "article.view").status_code == 200, "by id the person is visible"
+    assert ask(as_role("owner"), f" {ann.email.upper()} ", "article.view").status_code == 200
+
+
+def test_a_developer_may_ask_about_themselves_by_e_mail(as_role):
+    developer = as_role("developer")
+    assert reasons(developer, developer.user.email, "article.view")["role"] == "developer"
+
+
+@pytest.mark.parametrize(("query", "code"), [
+    ("as=user", "invalid_parameter"),
+    ("permission=article.view", "invalid_parameter"),
+    ("as=user&permission=article.fly", "invalid_parameter"),
+    ("as=user&permission=article.view&id=7", "invalid_parameter"),
+    ("as=user&as=guest&permission=article.view", "invalid_parameter"),
+    ("as=user&permission=article.view&when=now", "unknown_parameter"),
+    ("as=%00&permission=article.view", "invalid_parameter"),
+    ("as=" + "a" * 300 + "&permission=article.view", "invalid_parameter"),
+    ("as=%F0%9F%90%88&permission=article.view%00", "invalid_parameter"),
+])
+def test_a_question_that_cannot_be_understood_is_400(as_role, query, code):
+    answer = as_role("admin").get(f"{EXPLAIN}?{query}")
+    assert answer.status_code == 400
+    assert answer.get_json()["code"] == code
+
+
+# Rules that look at guarded fields, at circumstances, and at everything at once
+
+CONDITIONS = """    p.when == 'by_mail' && r.obj.email == 'eve@example.org' || \\
+    p.when == 'writing' && r.env.request == 'write' && r.env.method == 'POST' || \\
+"""
+LINES = {
+    "users.csv": "p, user, user.disable, by_mail, allow\np, user, user.enable, same_department, allow\n",
+    "articles.csv": "p, user, article.archive, same_department, allow\np, user, article.publish, writing, allow\n"
+                    "p, user, article.view, writing, allow\n",
+}
+
+
+@pytest.fixture(scope="module")
+def curious(under):
+    """An app whose rules look at e-mails, departments and methods."""
+    return under(CONDITIONS, LINES)
+
+
+@pytest.fixture
+def among_the_curious(curious, as_user):
+    """`among_the_curious("developer")`: a caller of that app."""
+
+    def log_in(role):
+        caller = as_user(role)
+        caller.client = curious.test_client()
+        return caller
+
+    return log_in
+
+
+@pytest.mark.parametrize("permission", ["user.disable", "user.enable"])
+def test_reasons_that_would_tell_a_guarded_field_are_for_those_who_may_see_it(among_the_curious, given, permission):
+    ann, eve = given.user("user", department="news"), given.user("user", email=f"{permission}@example.org")
+    developer, owner = among_the_curious("developer"), among_the_curious("owner")
+    refused = ask(developer, ann.id, permission, eve.id)
+    assert (refused.status_code, refused.get_json()["code"]) == (403, "forbidden")
+    assert "news" not in refused.get_data(as_text=True) and eve.email not in refused.get_data(as_text=True)
+    assert ask(owner, ann.id, permission, eve.id).status_code == 200
+    assert ask(developer, "user", permission).status_code == 200, "without a person, nothing is told"
+
+
+def test_a_persons_department_is_told_to_those_only_who_may_see_it(among_the_curious, given):
+    ann = given.user("user", department="news")
+    article = given.article("published", department="news")
+    assert ask(among_the_curious("developer"), ann.id, "article.archive", article.id).status_code == 403
+    assert reasons(among_the_curious("owner"), ann.id, "article.archive", article.id)["verdict"] == "allowed"
+    developer = among_the_curious("developer")
+    assert ask(developer, developer.id, "article.archive", article.id).status_code == 200
+
+
+def test_a_write_is_explained_as_a_write_though_the_question_is_a_read(among_the_curious):
+    admin = among_the_curious("admin")
+    assert reasons(admin, "user", "article.publish")["verdict"] == "allowed"
+    assert "must be write" in str(reasons(admin, "user", "article.view")["nearest_misses"])

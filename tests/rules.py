@@ -1,0 +1,42 @@
+"""A second app on the rows and keys of the first, under rules that a test writes."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from flask import Flask
+
+from tests.apps import close, make_app, new_instance
+
+Under = Callable[..., Flask]
+
+
+def edit(policies: Path, conditions: str = "", lines: Mapping[str, str] | None = None, only: bool = False) -> None:
+    """Add branches to the matcher, and lines to files; `only` takes the files' own lines out first."""
+    model = policies / "model.conf"
+    always = "    p.when == 'always' || \\\n"
+    assert always in model.read_text()
+    model.write_text(model.read_text().replace(always, always + conditions))
+    for name, added in (lines or {}).items():
+        kept = "" if only else (policies / name).read_text().removesuffix("# end\n")
+        (policies / name).write_text(f"{kept}{added.rstrip()}\n# end\n")
+
+
+@pytest.fixture(scope="module")
+def under(instance_folder: Path, database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Under]:
+    """`under(conditions, lines)`: an app under edited rules that takes the tokens of the module's `app`."""
+    made: list[Flask] = []
+
+    def start(conditions: str = "", lines: Mapping[str, str] | None = None, only: bool = False) -> Flask:
+        folder = new_instance(tmp_path_factory.mktemp("under") / "instance", database_url, "default", "other")
+        shutil.copy(instance_folder / "secret.key", folder)
+        edit(folder / "policies", conditions, lines, only)
+        made.append(make_app(folder, database_url))
+        return made[-1]
+
+    yield start
+    for app in made:
+        close(app)
