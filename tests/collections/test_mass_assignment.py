@@ -1,0 +1,165 @@
+"""Nobody sets what is not theirs to set: each read-only or privileged field, by POST, PUT and PATCH, as everybody
+who may not set it, is refused, and the row stays as it is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from models.article import Article
+from models.base import Rows, new_id
+from models.category import Category
+from models.comment import Comment
+from models.contact import ContactMessage
+from models.order import Order
+from models.page import Page
+from models.product import Product
+from models.service_token import ServiceToken
+from models.user import User
+from tests.apps import ROLES
+
+AT = "2020-01-01T00:00:00.000000Z"
+EVERYWHERE: dict[str, Any] = {
+    "id": new_id(), "tenant_id": new_id(), "version": 99, "created_at": AT, "updated_at": AT,
+}  # fmt: skip
+# Collection → fields that nobody may set through the API, each with a value that a row never has.
+READ_ONLY: dict[str, dict[str, Any]] = {
+    "articles": EVERYWHERE | {"department": "board", "status": "published", "published_at": AT},
+    "products": EVERYWHERE | {"department": "board", "status": "active"},
+    "orders": EVERYWHERE | {"department": "board", "status": "completed", "total": 1, "currency": "XTS"},
+    "comments": EVERYWHERE | {"department": "board", "status": "approved"},
+    "categories": EVERYWHERE | {"department": "board"},
+    "pages": EVERYWHERE | {"department": "board", "status": "published", "published_at": AT},
+    "users": EVERYWHERE | {"owner_id": new_id(), "active": False},
+    "tokens": EVERYWHERE | {"owner_id": new_id(), "department": "board", "token": "gp_x", "token_hash": "x",
+                            "expires_at": AT, "last_used_at": AT},
+    "contact": EVERYWHERE | {"owner_id": new_id()},
+}  # fmt: skip
+# Fields that are columns, or Python's, and no part of the API at all.
+UNKNOWN = {"password_hash": "x", "token_version": 1, "__class__": "x", "_dirty": [], "is_admin": True}
+# Collection → fields that take `<resource>.manage`, and who has it (API, section 4).
+PRIVILEGED: dict[str, tuple[dict[str, Any], set[str]]] = {
+    "articles": ({"owner_id": "somebody"}, {"editor", "owner", "admin"}),
+    "products": ({"owner_id": "somebody"}, {"manager", "owner", "admin"}),
+    "orders": ({"owner_id": "somebody"}, {"manager", "owner", "admin"}),
+    "comments": ({"owner_id": "somebody"}, {"moderator", "owner", "admin"}),
+    "categories": ({"owner_id": "somebody"}, {"manager", "owner", "admin"}),
+    "pages": ({"owner_id": "somebody"}, {"editor", "owner", "admin"}),
+    "users": ({"role": "admin", "department": "board", "groups": ["staff"]}, {"owner", "admin"}),
+}
+MODELS = {"articles": Article, "products": Product, "orders": Order, "comments": Comment, "categories": Category,
+          "pages": Page, "users": User, "tokens": ServiceToken, "contact": ContactMessage}  # fmt: skip
+CHANGING = [name for name in MODELS if name not in ("tokens", "contact")]  # those have no PUT and no PATCH
+
+
+@pytest.fixture(scope="module")
+def rows(given, as_role):
+    """One row of each collection for each role, in a state in which its owner may change it."""
+    somebody, article, product = given.user(), given.article(), given.product(stock=10**6)
+
+    def make(name: str, owner: User | None) -> Any:
+        id = None if owner is None else owner.id
+        match name:
+            case "articles":
+                return given.article("draft", owner_id=id)
+            case "products":
+                return given.product("draft", owner_id=id)
+            case "orders":
+                return given.order(owner_id=id, product=product)
+            case "comments":
+                return given.comment("pending", owner_id=id, article_id=article.id)
+            case "categories":
+                return given.category(owner_id=id)
+            case "pages":
+                return given.page("draft", owner_id=id)
+        return owner or somebody
+
+    made = {(name, role): make(name, as_role(role).user) for name in CHANGING for role in ROLES}
+    bodies = {
+        "articles": {"title": "T", "slug": "mass", "body": "B"},
+        "products": {"name": "N", "sku": "MASS", "price": 5, "currency": "EUR"},
+        "orders": {"items": [{"product_id": product.id, "quantity": 1}]},
+        "comments": {"article_id": article.id, "body": "B"},
+        "categories": {"name": "N", "slug": "mass"},
+        "pages": {"slug": "mass", "title": "T", "body": "B", "language": "en"},
+        "users": {"name": "N", "email": "mass@example.org", "password": "a long walk along the shore"},
+        "tokens": {"name": "N", "scopes": ["read:articles"]},
+        "contact": {"name": "N", "email": "mass@example.org", "subject": "S", "body": "B"},
+    }
+    return made, bodies, somebody
+
+
+@pytest.fixture(scope="module")
+def counted(given):
+    def count(name: str) -> int:
+        with given.database.connected():
+            return Rows(MODELS[name], given.tenant_id).select().count()
+
+    return count
+
+
+def refused(answer, field: str) -> bool:
+    """Not for them at all (401, 403), not there for them (404), or exactly this field is the fault."""
+    if answer.status_code in (401, 403, 404):
+        return True
+    faults = [(fault["code"], fault["pointer"]) for fault in answer.json.get("errors", ())]
+    return answer.status_code == 400 and faults in ([("read_only_field", f"/{field}")], [("unknown_field", f"/{field}")])
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("name", MODELS)
+def test_a_new_row_is_not_given_what_is_not_its_makers_to_give(name, role, as_role, rows, counted):
+    _, bodies, somebody = rows
+    caller, before, wrong = as_role(role), counted(name), {}
+    privileged, managers = PRIVILEGED.get(name, ({}, set()))
+    forbidden = READ_ONLY[name] | UNKNOWN | ({} if role in managers else privileged)
+    for field, value in forbidden.items():
+        answer = caller.post(f"/api/{name}", bodies[name] | {field: somebody.id if value == "somebody" else value})
+        if not refused(answer, field):
+            wrong[field] = answer.get_data(as_text=True)
+    assert wrong == {}
+    assert counted(name) == before
+
+
+@pytest.mark.parametrize("method", ["PUT", "PATCH"])
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("name", CHANGING)
+def test_a_row_keeps_what_is_not_its_owners_to_change(name, role, method, as_role, rows, given):
+    made, bodies, somebody = rows
+    caller, row, wrong = as_role(role), made[name, role], {}
+    before = dict(given.found(MODELS[name], row.id).__data__)
+    privileged, managers = PRIVILEGED[name]
+    forbidden = READ_ONLY[name] | UNKNOWN | ({} if role in managers else privileged)
+    fixed = {"orders": ("items",), "users": ("password",), "comments": ("article_id",)}.get(name, ())
+    body = {} if method == "PATCH" else {key: value for key, value in bodies[name].items() if key not in fixed}
+    for field, value in forbidden.items():
+        answer = caller.call(method, f"/api/{name}/{row.id}", body | {
+            field: somebody.id if value == "somebody" else value})
+        if not refused(answer, field):
+            wrong[field] = answer.get_data(as_text=True)
+    assert wrong == {}
+    assert given.found(MODELS[name], row.id).__data__ == before
+
+
+@pytest.mark.parametrize("name", CHANGING)
+def test_the_same_fields_are_taken_where_they_are_equal(name, as_role, rows):
+    """So that the refusals above are about the values, and what was read can be put back."""
+    caller = as_role("admin")
+    path = f"/api/{name}/{rows[0][name, 'admin'].id}"
+    assert caller.patch(path, caller.get(path).json).status_code == 200
+
+
+@pytest.mark.parametrize("field", ["role", "active", "groups", "department", "password", "tenant_id", "id"])
+def test_a_profile_changes_name_and_address_only(field, as_role):
+    answer = as_role("user").patch("/api/profile", {field: "admin"})
+    assert (answer.status_code, answer.json["code"]) == (400, "unknown_field")
+
+
+@pytest.mark.parametrize("field", ["role", "active", "tenant_id", "owner_id", "groups"])
+def test_nobody_registers_as_more_than_a_user(field, as_role, counted):
+    before = counted("users")
+    body = {"name": "N", "email": "new@example.org", "password": "a long walk along the shore", field: "admin"}
+    assert as_role("guest").post("/api/register", body).status_code == 400
+    assert counted("users") == before
