@@ -17,3 +17,4 @@ from tests.databases import (  # noqa: F401
     postgres_template,
     sqlite_template,
 )
+from tests.rules import under  # noqa: F401

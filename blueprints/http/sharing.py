@@ -27,9 +27,9 @@ class Grantee(Line):
     """`user:<id>`, `group:<name>` or `role:<name>`."""
 
     def __init__(self, **kwargs: Any) -> None:
-        about = {"description": "user:<id>, group:<name> or role:<name>"}
-        check = validate.Regexp(r"\A(?:user|group|role):\S(?:.*\S)?\Z", error="Use user:<id>, group:<name> or role:<name>.")
-        super().__init__(maximum=100, validate=[check], metadata=about, **kwargs)
+        forms = "user:<id>, group:<name> or role:<name>"
+        check = validate.Regexp(r"\A(?:user|group|role):\S(?:.*\S)?\Z", error=f"Use {forms}.")
+        super().__init__(maximum=100, validate=[check], metadata={"description": forms}, **kwargs)
 
 
 class ShareSchema(StrictSchema):

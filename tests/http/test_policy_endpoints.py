@@ -8,7 +8,6 @@ import pytest
 
 from policies import SHIPPED
 from tests.apps import NOBODY, ROLES
-from tests.rules import under  # noqa: F401 - a fixture
 
 POLICY, EXPLAIN = "/api/admin/policy", "/api/admin/policy/explain"
 READERS = ("developer", "owner", "admin")
