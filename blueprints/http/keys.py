@@ -74,7 +74,8 @@ class Keys:
     def refresh(self) -> bool:
         """Take over the file when it has changed, and tell `followers`; whether it had.
 
-        Costs one look at the file's status. Raises `KeyFileError` for a file that cannot be used; the ring stays as it was.
+        Costs one look at the file's status. Raises `KeyFileError` for a file that cannot be used; the ring stays as
+        it was.
         """
         if self._file is None or _stamp(self._file) == self._stamp:
             return False

@@ -50,7 +50,8 @@ class World:
             headers["typ"] = None
         body = b".".join(_base64(json.dumps(part).encode()) for part in ({"alg": algorithm, **headers}, claims))
         signer = jwt.get_algorithm_by_name(algorithm)
-        return b".".join((body, _base64(signer.sign(body, signer.prepare_key(secret if key is None else key))))).decode()
+        signature = signer.sign(body, signer.prepare_key(secret if key is None else key))
+        return b".".join((body, _base64(signature))).decode()
 
 
 def _base64(raw: bytes) -> bytes:
