@@ -150,6 +150,13 @@ def whole(row: Table) -> dict[str, Any]:
             if not isinstance(field, pw.AutoField)}
 
 
+def expire(column: TimeField, before: str, most: int) -> int:
+    """Delete up to `most` rows of any tenant whose indexed `column` lies before that time, oldest first; how many."""
+    model = column.model
+    over = model.select(model.id).where(column < before).order_by(column).limit(most)
+    return int(model.delete().where(model.id.in_(over)).execute())
+
+
 T = TypeVar("T", bound=Record)
 
 
@@ -167,6 +174,16 @@ class Rows(Generic[T]):
         self.model = model
         self.tenant_id: Any = tenant_id
         self.mine = model.tenant_id == tenant_id
+
+    def sought(self, dialect: str) -> pw.Expression:
+        """`mine`, for rows that another condition finds by their ids.
+
+        SQLite would rather walk an index of the tenant, in the order that is wanted, than look up the few rows of
+        `id IN (…)`; the plus sign keeps it from that.
+        """
+        if dialect != "sqlite":
+            return self.mine
+        return pw.Expression(pw.NodeList((pw.SQL("+"), self.model.tenant_id), glue=""), pw.OP.EQ, self.mine.rhs)
 
     def select(self, *columns: pw.Node) -> pw.ModelSelect[T]:
         """A query over this tenant's rows; whole rows without `columns`."""

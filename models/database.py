@@ -110,6 +110,17 @@ class Database(pw.Database):
         """Write a consistent copy to the file `target` while others read and write."""
         raise NotImplementedError
 
+    def analyze(self) -> None:
+        """Let the query planner know how many rows there are and how they are spread; after many came at once.
+
+        Without that it may walk a million rows in order for a caller who sees five of them.
+        """
+        raise NotImplementedError
+
+    def refresh_statistics(self) -> bool:
+        """`analyze` when tables have grown or shrunk tenfold since the last time; whether they had."""
+        raise NotImplementedError
+
     def query(self, sql: str, params: Values = ()) -> list[tuple[Any, ...]]:
         """Run one read and return all its rows; the dialect's own placeholders. For prepared statements."""
         raise NotImplementedError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import peewee as pw
 
-from models.base import Record, Rows, TimeField, now
+from models.base import Record, Rows, TimeField, expire, now
 
 
 class IdempotencyKey(Record):
@@ -29,9 +29,9 @@ class IdempotencyKey(Record):
         table_name = "idempotency_keys"
 
     @classmethod
-    def purge(cls, before: str) -> int:
+    def purge(cls, before: str, most: int) -> int:
         # Across tenants: what has expired is of no use to anybody.
-        return cls.delete().where(cls.expires_at < before).execute()
+        return expire(cls.expires_at, before, most)
 
 
 def stored(tenant_id: str, principal: str, method: str, path: str, key: str) -> IdempotencyKey | None:

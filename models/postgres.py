@@ -99,6 +99,17 @@ class PostgresDatabase(Database, _PooledPostgresqlDatabase, pw.PostgresqlDatabas
         if done.returncode != 0:
             raise Unavailable(f"pg_dump: {done.stderr.strip()}")
 
+    def analyze(self) -> None:
+        with self.connected():
+            self.execute_sql("SET statement_timeout = 0")
+            try:
+                self.execute_sql("ANALYZE")
+            finally:
+                self.execute_sql("RESET statement_timeout")
+
+    def refresh_statistics(self) -> bool:
+        return False  # the server's own autovacuum does
+
     def query(self, sql: str, params: Values = ()) -> list[tuple[Any, ...]]:
         try:
             return self._state.conn.execute(sql, params).fetchall()

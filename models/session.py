@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import peewee as pw
 
-from models.base import IdField, ListField, Record, Rows, TimeField, now
+from models.base import IdField, ListField, Record, Rows, TimeField, expire, now
 from models.database import Database, current
 from models.prepared import Bind, Prepared, prepare
 from models.user import User
@@ -70,9 +70,9 @@ class Session(Record):
         return Caller(user_id, tenant_id, role, department, User.groups.python_value(groups), bool(active), *rest)
 
     @classmethod
-    def purge(cls, before: str) -> int:
+    def purge(cls, before: str, most: int) -> int:
         # Across tenants: expired sessions are of no use to anybody.
-        return cls.delete().where(cls.absolute_expires_at < before).execute()
+        return expire(cls.absolute_expires_at, before, most)
 
 
 _CALLER = (User.id, User.tenant_id, User.role, User.department, User.groups, User.active, User.token_version,

@@ -30,6 +30,7 @@ from models.writer_lock import WriterLock
 BUSY_TIMEOUT = 5.0  # seconds
 MIGRATION_WAIT = 600.0  # seconds
 STATEMENTS = 512  # compiled statements kept per connection; apsw's default of 100 is fewer than our shapes
+ANALYSED = 1000  # entries of an index looked at for statistics: milliseconds, however long it is
 STEPS = 50_000  # virtual machine steps between two looks at the clock: about a millisecond
 _COLUMN = re.compile(r"[\w]+\.([\w]+)")
 
@@ -150,6 +151,24 @@ class SqliteDatabase(Database, _PooledSqliteDatabase, _Apsw):  # type: ignore[mi
             yield
         finally:
             conn.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 1)
+
+    def analyze(self) -> None:
+        def renew() -> None:
+            # Other connections look at new statistics when the schema changes, and not before.
+            self.query("DROP TABLE IF EXISTS sqlite_stat1")
+            self.query("ANALYZE")
+
+        with self.connected():
+            self.query(f"PRAGMA analysis_limit = {ANALYSED}")
+            self.transact(renew)
+
+    def refresh_statistics(self) -> bool:
+        with self.connected():
+            # Says what it would do to any table, and does nothing.
+            due = bool(self.query("PRAGMA optimize = 0x10003"))
+        if due:
+            self.analyze()
+        return due
 
     def query(self, sql: str, params: Values = ()) -> list[tuple[Any, ...]]:
         conn = self._state.conn

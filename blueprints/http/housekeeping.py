@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from .keys import Keys
     from .trail import Trail
 
-_HOUR, _DAY = 60 * 60, 24 * 60 * 60
+_MINUTE, _HOUR, _DAY = 60, 60 * 60, 24 * 60 * 60
+_BATCH, _BATCHES = 200, 100  # rows in one transaction, transactions in a row
 
 
 def beside_the_requests(settings: Settings, database: Database, keys: Keys, trail: Trail) -> Background:
@@ -27,14 +28,21 @@ def beside_the_requests(settings: Settings, database: Database, keys: Keys, trai
         Job("storing refusals", 1, trail.flush, final=True),
         Job("sealing the audit trail", 2, trail.seal, final=True),
         Job("following the key file", 1, keys.refresh),
-        Job("throwing away what has expired", _HOUR, lambda: throw_away(database)),
+        Job("throwing away what has expired", _MINUTE, lambda: throw_away(database)),
+        Job("telling the planner how tables have grown", _MINUTE, database.refresh_statistics),
         Job("ending the retention of audit rows", _HOUR, lambda: end_retention(settings, database)),
     )
 
 
 def throw_away(database: Database) -> None:
-    """Delete sessions and remembered answers that nobody can use any more."""
-    database.transact(lambda: (Session.purge(now()), IdempotencyKey.purge(now())))
+    """Delete sessions and remembered answers that nobody can use any more.
+
+    In small batches, between which other writers get their turn; what is left is done the next time.
+    """
+    for purge in (Session.purge, IdempotencyKey.purge):
+        for _ in range(_BATCHES):
+            if database.transact(lambda purge=purge: purge(now(), _BATCH)) < _BATCH:  # type: ignore[misc]
+                break
 
 
 def end_retention(settings: Settings, database: Database) -> int:

@@ -62,7 +62,7 @@ def test_revoking_ends_what_is_meant_once(user: User) -> None:
 
 def test_sessions_that_ended_are_purged(user: User) -> None:
     over, running = session(user, absolute_expires_at=later(-10)), session(user)
-    assert Session.purge(now()) == 1
+    assert Session.purge(now(), 100) == 1
     assert Session.by_id(over.id) is None and Session.by_id(running.id) is not None
 
 
