@@ -28,10 +28,10 @@ CROSSING = {
     "audit.append", "audit.of_tenant", "audit.retain",
     "base.Rows.select", "base.Rows.insert", "base.Rows.insert_many", "base.Rows.save.query", "base.Rows.change",
     "base.Rows.delete", "base.Rows.remove",
-    "idempotency.IdempotencyKey.purge",
+    "base.expire",
     "service_token.ServiceToken.by_id", "service_token.ServiceToken.touch",
     "shape.Shape.rows",  # its filters hold the tenant
-    "session.Session.by_id", "session.Session.caller", "session.Session.by_token", "session.Session.purge",
+    "session.Session.by_id", "session.Session.caller", "session.Session.by_token",
     "tenant.Tenant.add", "tenant.Tenant.by_name", "tenant.Tenant.by_id", "tenant.Tenant.all",
     "user.User.by_email", "user.User.by_id",
 }
