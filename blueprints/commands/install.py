@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from blueprints.commands import samples
+from blueprints.commands import showcase
 from blueprints.http import passwords
 from blueprints.http.keys import create_key_file
 from models.base import Rows
@@ -106,7 +106,7 @@ def _populate(database: Database, tenant_name: str, email: str, password: str, d
         administrator = User(name="Administrator", email=email, role="admin", password_hash=hashed)
         Rows(User, tenant.id).insert(administrator)
         if demo:
-            samples.add_small_demo(database, tenant.id)
+            showcase.add(database, tenant)
         return True
 
     try:

@@ -126,11 +126,16 @@ def generate(database: Database, tenant_id: str, count: int) -> Iterator[tuple[o
         yield (id, tenant_id, 1, at, at, owner_id, department, *content)
 
 
+def address(name: str) -> str:
+    """The e-mail of an invented person."""
+    return f"{_plain(name).replace('-', '.')}@example.org"
+
+
 def _authors(tenant_id: str) -> list[tuple[str, str]]:
     """(id, department) of the invented authors. Nobody can log in as one until it is given a password."""
     users, found = Rows(User, tenant_id), []
     for name, department in AUTHORS:
-        email = f"{_plain(name).replace('-', '.')}@example.org"
+        email = address(name)
         author = users.select().where(User.email == email).first()
         if author is None:
             author = User(name=name, email=email, role="user", department=department, password_hash=UNUSABLE)
