@@ -188,7 +188,7 @@ def adopt(name: str) -> None:
     """
     folder = policy_files.folder()
     sources = {**policy_files.registry().plugin_policies, **policy_files.shipped()}
-    source = sources.get(name) or sources.get(f"{name}.csv")
+    source = sources.get(name) or sources.get(f"{name}.csv") or sources.get(f"{name}.conf")
     if source is None:
         raise click.ClickException(f"No file {name!r} is shipped. There are: {', '.join(sorted(sources))}")
     target = folder / source.name

@@ -36,7 +36,8 @@ BRANCHES = {
     "young": "r.obj.version <= 1",
     "huge": "r.obj.version < 9223372036854775807",
     "negative": "0 > r.obj.version",
-    "noon_draft": "(r.env.hour >= 12 && r.obj.status == 'draft' || r.env.ip == '10.1.2.3' && r.obj.status == 'pending')",
+    "noon_draft": "(r.env.hour >= 12 && r.obj.status == 'draft' || "
+                  "r.env.ip == '10.1.2.3' && r.obj.status == 'pending')",
     "night": "r.env.hour < 6 && r.obj.status == 'draft'",
     "outside": "!ipMatch(r.env.ip, '10.0.0.0/8') && r.obj.status != 'draft'",
     "device_dept": "r.obj.department == r.env.device",
@@ -48,8 +49,9 @@ BRANCHES = {
     "wide": "(r.obj.status == 'draft' || r.obj.status == 'pending' || r.obj.department == 'sales') && "
             "(r.obj.owner_id == r.sub.id || r.obj.version > 0) && (r.obj.status != 'x' || r.obj.status == 'x')",
 }  # fmt: skip
-SHIPPED_CONDITIONS = ("always", "own", "own_draft", "published", "anonymous", "same_department", "office_hours", "intranet",
-                      "shared", "shared_draft")  # fmt: skip
+SHIPPED_CONDITIONS = ("always", "own", "own_draft", "published", "anonymous", "same_department", "office_hours",
+                      "intranet", "shared", "shared_draft")  # fmt: skip
+LISTS = (("/api/articles", "article.view", Article), ("/api/orders", "order.view", Order))
 WHO = ("guest", "user", "support", "editor", "moderator", "manager", "user:{me}", "user:{you}")
 WHAT = ("article.view", "order.view", "*.view", "article.*", "order.*", "*r*.view", "*e.v*")
 
@@ -171,7 +173,7 @@ def test_a_row_is_listed_exactly_when_it_is_decided_and_counted(app, given, call
     for name, caller in callers.items():
         who = principal(given, caller)
         access = Access(services.policy.current, who, NOON)
-        for path, permission, model in (("/api/articles", "article.view", Article), ("/api/orders", "order.view", Order)):
+        for path, permission, model in LISTS:
             found = listed(caller, path)
             with given.database.connected():
                 decided = {row.id for row in rows[model] if access.allows(permission, row.__data__)}

@@ -1,0 +1,160 @@
+"""A service as its operator sees it: what it answers, says and logs while its policy files are edited and broken."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from contextlib import contextmanager
+
+import pytest
+
+from tests.running import Instance
+
+BROKEN = ("published, allow", "published, dney")
+OPENED = ("# end", "p, guest, article.export, published, allow\n# end")
+CLOSED = ("# end", "p, guest, article.*, always, deny\n# end")
+CASES = """principals: {visitor: {role: guest}}
+objects: {article: {a draft: {status: draft}}}
+cases: [{name: drafts stay closed, who: visitor, what: a draft, may: []}]
+"""
+
+
+@pytest.fixture
+def instance(tmp_path):
+    return Instance(tmp_path / "instance").made()
+
+
+def edit(instance, change, name="articles.csv"):
+    file = instance.folder / "policies" / name
+    text = "".join(" ".join(line.split()) + "\n" for line in file.read_text().splitlines())
+    assert change[0] in text
+    file.write_text(text.replace(*change))
+
+
+@contextmanager
+def serving(instance):
+    """A served instance; what it logged is in `said` afterwards."""
+    said: list[str] = []
+    with instance.served() as server:
+        reader = threading.Thread(target=lambda: said.extend(server.process.stderr))
+        reader.start()
+        server_said = Said(server, said)
+        try:
+            yield server_said
+        finally:
+            server.process.terminate()
+            server.process.wait(timeout=30)
+            reader.join()
+
+
+class Said:
+    """A server, and the lines that it logged so far."""
+
+    def __init__(self, server, lines):
+        self.server, self.lines = server, lines
+
+    def call(self, *arguments):
+        return self.server.call(*arguments)
+
+    def health(self, token=None):
+        return self.call("GET", "/api/health", None, token)[1]
+
+    def exports(self):
+        """Whether guests may download articles, a question that only the policy answers."""
+        return self.call("GET", "/api/articles/export?fields=id")[0] != 401
+
+    def eventually(self, holds):
+        for _ in range(300):
+            if holds():
+                return True
+            time.sleep(0.05)
+        return False
+
+    def logged(self, text):
+        return self.eventually(lambda: any(text in line for line in self.lines))
+
+
+def degraded(server):
+    return server.health()["checks"]["policy"] == "degraded"
+
+
+def test_a_broken_edit_is_reported_and_the_last_good_rules_answer_even_after_a_restart(instance):
+    with serving(instance) as server:
+        good = server.health()
+        assert good["status"] == "ok" and not server.exports()
+        edit(instance, BROKEN)
+        assert server.eventually(lambda: degraded(server))
+        told_everybody = server.health()
+        assert told_everybody["status"] == "degraded"
+        assert told_everybody["policy_version"] == good["policy_version"]
+        assert "policy_error" not in told_everybody, "guests are not told what is in the files"
+        administrator = server.server.log_in()
+        error = server.health(administrator)["policy_error"]
+        assert "articles.csv:" in error and "dney" in error
+        assert server.call("GET", "/api/admin/policy", None, administrator)[1]["error"] == error
+        assert server.call("GET", "/api/articles")[0] == 200
+        assert server.logged("`dney` is no effect")
+    with serving(instance) as server:
+        assert degraded(server)
+        assert server.health()["policy_version"] == good["policy_version"]
+        assert server.call("GET", "/api/articles")[0] == 200
+        assert server.logged("started on the last good policy") and server.logged("`dney` is no effect")
+        doctor = instance.run("doctor")
+        assert doctor.returncode == 1
+        assert "the files are broken" in doctor.stdout and "dney" in doctor.stdout
+        edit(instance, BROKEN[::-1])
+        assert server.eventually(lambda: not degraded(server))
+        assert server.health() == {**good, "policy_version": server.health()["policy_version"]}
+
+
+def test_a_good_edit_is_live_in_seconds_and_in_the_audit_trail_and_at_once_on_a_hangup(instance):
+    with serving(instance) as server:
+        first = server.health()["policy_version"]
+        edit(instance, OPENED)
+        assert server.eventually(server.exports)
+        second = server.health()["policy_version"]
+        assert second != first and server.logged(f"policy {second} replaces {first}")
+        administrator = server.server.log_in()
+        trail = server.call("GET", "/api/audit?action=create&resource=session", None, administrator)[1]["items"]
+        assert trail[0]["policy_version"] == second
+        explained = server.call(
+            "GET", "/api/admin/policy/explain?as=guest&permission=article.export", None, administrator)[1]
+        assert (explained["verdict"], explained["policy_version"]) == ("depends", second)
+        edit(instance, CLOSED)
+        server.server.process.send_signal(signal.SIGHUP)
+        assert server.eventually(lambda: not server.exports())
+        assert server.server.process.poll() is None
+
+
+def test_a_hangup_before_the_first_request_does_not_end_the_service(instance):
+    with serving(instance) as server:
+        server.server.process.send_signal(signal.SIGHUP)
+        assert server.health()["status"] == "ok"
+
+
+def test_cases_that_fail_keep_new_rules_out(instance):
+    (instance.folder / "policies" / "tests.yaml").write_text(CASES)
+    with serving(instance) as server:
+        good = server.health()
+        assert good["status"] == "ok"
+        edit(instance, ("# end", "p, guest, article.view, always, allow\n# end"))
+        assert server.eventually(lambda: degraded(server))
+        administrator = server.server.log_in()
+        assert "tests.yaml:3: drafts stay closed" in server.health(administrator)["policy_error"]
+        assert server.health()["policy_version"] == good["policy_version"]
+
+
+@pytest.mark.parametrize("name", ["articles", "roles", "scopes", "admin", "model"])
+def test_a_shipped_file_that_is_missing_stops_the_start_and_says_how_to_get_it(instance, name):
+    assert instance.run("doctor").returncode == 0
+    assert (instance.folder / "policy.last-good.json").exists(), "the last good policy does not hide what is missing"
+    [file] = (instance.folder / "policies").glob(f"{name}.c*")
+    shipped = file.read_text()
+    file.unlink()
+    refused = instance.run("serve", "--port", "0")
+    assert refused.returncode == 1
+    assert f"{file.name}: the file is missing; `gatepost policy adopt {name}` brings it" in refused.stderr
+    assert instance.run("policy", "adopt", name).returncode == 0
+    assert file.read_text() == shipped
+    assert instance.run("doctor").returncode == 0
