@@ -45,6 +45,8 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[ty
     app.config["MAX_CONTENT_LENGTH"] = settings.body_limit
     keys = Keys.load(settings.secret_file)
     registry = discover(collections)
+    policy = Watcher(settings.policies, registry.vocabulary, plugins=registry.plugin_policies,
+                     required=registry.required_policies, keep=settings.instance, cases=failures, sample=0.1)
     # One connection more, for what runs beside the requests.
     database = open_database(settings.database_url, pool_size=settings.pool_size + 1,
                              synchronous=settings.synchronous, statement_timeout=settings.statement_timeout)
@@ -54,8 +56,6 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[ty
         tenant = Tenant.by_name(settings.default_tenant)
         if tenant is None:
             raise NotReady(f"There is no tenant {settings.default_tenant}. Run: gatepost init")
-    policy = Watcher(settings.policies, registry.vocabulary, plugins=registry.plugin_policies,
-                     required=registry.required_policies, keep=settings.instance, cases=failures, sample=0.1)
     cursors = Cursors(keys.secrets("cursor"), refresh=keys.refresh)
     keys.followers.append(lambda: cursors.renew(keys.secrets("cursor")))
     trail = Trail(database, keys)

@@ -112,9 +112,11 @@ def discover(extra: Iterable[type[Collection]] = ()) -> Registry:
         taken[name] = found
 
     def add_plugin(source: str, plugin: ModuleType | type[Collection]) -> None:
-        policies.update(_policy_of(source, plugin))
-        migrations.update(_migrations_of(plugin))
+        if isinstance(plugin, type) and not issubclass(plugin, Collection):
+            raise PluginError(f"{source} is no Collection, and no module of one")
         try:
+            policies.update(_policy_of(source, plugin))
+            migrations.update(_migrations_of(plugin))
             add(source, plugin)
         except (AttributeError, KeyError, TypeError) as error:
             raise PluginError(f"{source} does not declare a usable collection: {error}") from error

@@ -1,0 +1,40 @@
+"""Notes that people keep for themselves, from open to done."""
+
+import peewee as pw
+from marshmallow import fields
+
+from blueprints import Bool, Collection, Line, OwnedSchema, action
+from models.base import Owned
+
+
+class Note(Owned):
+    """One note."""
+
+    text = pw.TextField()
+    pinned = pw.BooleanField(default=False)
+    status = pw.TextField(default="open")
+
+    class Meta:
+        table_name = "notes"
+
+
+class NoteSchema(OwnedSchema):
+    """One note."""
+
+    text = Line(required=True)
+    pinned = Bool()
+    status = fields.String(dump_only=True)
+
+
+class Notes(Collection):
+    """Notes that people keep for themselves."""
+
+    name, resource = "notes", "note"
+    model, schema = Note, NoteSchema
+    sort = ("created_at", "updated_at")
+    filters = {"status": ("eq", "in"), "pinned": ("eq",), "text": ("eq", "contains")}
+    expand = ("owner",)
+
+    @action("finish", transitions={"open": "done"})
+    def finish(self, note: Note) -> None:
+        """Tick it off."""

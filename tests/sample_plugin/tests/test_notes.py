@@ -1,0 +1,9 @@
+"""The whole test of the plugin."""
+
+from sample_notes.notes import Notes
+
+from app import create_app
+from blueprints.testing import Example, contract, served
+
+app = served(create_app, Notes)
+test_contract = contract(Example(Notes, body=lambda admin, n: {"text": f"Note {n}"}, changes={"text": "Another"}))

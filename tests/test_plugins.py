@@ -1,0 +1,190 @@
+"""A plugin adds a collection by being installed; one that is broken stops the start and is named."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from importlib import invalidate_caches
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from blueprints.http.registry import PluginError, discover
+from models.database import open_database
+from models.migrate import upgrade
+from policies import PolicyError
+from tests.apps import ROLES, Given, close, make_app, new_instance
+from tests.databases import new_database
+from tests.running import GATEPOST, ROOT, Instance
+
+PLUGIN = ROOT / "tests" / "sample_plugin"
+NO_RULES = "# nobody may do anything yet\n# end\n"
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory) -> dict[str, str]:
+    """What makes a process see the sample plugin, installed by pip into a folder of its own."""
+    source, target = tmp_path_factory.mktemp("source") / "plugin", tmp_path_factory.mktemp("installed")
+    shutil.copytree(PLUGIN, source, ignore=shutil.ignore_patterns("__pycache__"))
+    here = ["--no-build-isolation"] if find_spec("setuptools") and find_spec("wheel") else []
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", target, *here, source]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return {"PYTHONPATH": f"{target}:{ROOT}"}
+
+
+def gatepost(environment: dict[str, str], folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run `gatepost` in a process that sees the plugin."""
+    return subprocess.run([*GATEPOST, *arguments], env=Instance(folder, environment).environ(), text=True,
+                          capture_output=True, timeout=60, check=False)
+
+
+def test_an_installed_plugin_passes_the_contract_with_its_one_test(environment, tmp_path):
+    shutil.copy(PLUGIN / "tests" / "test_notes.py", tmp_path)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error", tmp_path]
+    environ = Instance(tmp_path / "unused", environment).environ()
+    done = subprocess.run(command, env=environ, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stdout
+    assert "13 passed" in done.stdout
+
+
+def test_an_installed_plugin_is_migrated_by_command_and_served(environment, tmp_path):
+    instance = Instance(tmp_path / "instance").made()
+    refused = gatepost(environment, instance.folder, "serve", "--port", "0")
+    assert (refused.returncode, "gatepost migrate" in refused.stderr) == (1, True)
+    waiting = gatepost(environment, instance.folder, "migrate", "--check")
+    assert (waiting.returncode, waiting.stdout) == (1, "sample_notes/0001_notes\n")
+    assert "Applied sample_notes/0001_notes" in gatepost(environment, instance.folder, "migrate").stdout
+    assert gatepost(environment, instance.folder, "migrate", "--check").stdout == "Nothing to do.\n"
+    with Instance(instance.folder, environment).served() as server:
+        token = server.log_in()
+        status, note = server.call("POST", "/api/notes", {"text": "Buy milk"}, token)
+        assert (status, note["status"]) == (201, "open")
+        assert server.call("GET", "/api/notes")[0] == 401
+        assert "/api/notes/{id}/finish" in server.call("GET", "/api/openapi.json")[1]["paths"]
+
+
+def test_a_broken_plugin_stops_the_command_with_a_sentence(environment, tmp_path):
+    target = tmp_path / "target"
+    shutil.copytree(environment["PYTHONPATH"].partition(":")[0], target)
+    (target / "sample_notes" / "notes.csv").unlink()
+    broken = gatepost({"PYTHONPATH": f"{target}:{ROOT}"}, tmp_path / "instance", "init", "--no-demo")
+    assert broken.returncode == 1
+    assert broken.stderr == ("Error: plugin notes (sample_notes.notes:Notes): notes.csv is missing; a collection "
+                             "ships its rules beside its module\n")
+
+
+# Plugins that this process sees: a package of a name of its own, and what pip writes when it installs one.
+
+
+@pytest.fixture
+def plugin(tmp_path, monkeypatch, request):
+    """Makes a plugin out of the sample one: `edit` maps a file's name to its new text, None removes it."""
+    package = f"notes_of_test_{abs(hash(request.node.name))}"
+
+    def make(edit=None, entry=None) -> Path:
+        folder = tmp_path / "site" / package
+        shutil.copytree(PLUGIN / "sample_notes", folder, ignore=shutil.ignore_patterns("__pycache__"))
+        for name, text in (edit or {}).items():
+            if text is None:
+                (folder / name).unlink()
+            else:
+                (folder / name).write_text(text, encoding="utf-8")
+        written = tmp_path / "site" / f"{package}-1.0.dist-info"
+        written.mkdir()
+        (written / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
+        point = entry or f"notes = {package}.notes:Notes"
+        (written / "entry_points.txt").write_text(f"[gatepost.collections]\n{point.format(package=package)}\n")
+        monkeypatch.syspath_prepend(tmp_path / "site")
+        invalidate_caches()
+        return folder
+
+    yield make
+    for name in [name for name in sys.modules if name.partition(".")[0] == package]:
+        del sys.modules[name]
+
+
+def source(**replaced: str) -> str:
+    """The sample plugin's module with some of its words replaced."""
+    text = (PLUGIN / "sample_notes" / "notes.py").read_text(encoding="utf-8")
+    for old, new in replaced.items():
+        assert f'"{old}"' in text
+        text = text.replace(f'"{old}"', f'"{new}"')
+    return text
+
+
+@pytest.mark.parametrize(("edit", "entry", "sentence"), [
+    ({"notes.csv": None}, None, r"^plugin notes \(.*\): notes\.csv is missing"),
+    ({"notes.py": "import nowhere_to_be_found"}, None, "^plugin notes .* cannot be imported: .*nowhere_to_be_found"),
+    ({"notes.py": "1 / 0"}, None, "^plugin notes .* cannot be imported: division by zero"),
+    ({"notes.py": "def"}, None, "^plugin notes .* cannot be imported: "),
+    ({}, "notes = {package}.notes:Missing", "^plugin notes .* cannot be imported: .*Missing"),
+    ({"notes.py": source(notes="articles"), "articles.csv": NO_RULES}, None,
+     "^plugin notes .*: (the name 'articles' is taken|articles.csv is a policy file)"),
+    ({"notes.py": source(note="article")}, None, "^plugin notes .*: the resource 'article' is taken"),
+    ({"notes.py": source(notes="roles"), "roles.csv": NO_RULES}, None, "^plugin notes .*: roles.csv is a policy file"),
+    ({"notes.py": source(notes="policy"), "policy.csv": NO_RULES}, None, "^plugin notes .*: the name 'policy'"),
+    ({"notes.py": "class Notes:\n    name = 'notes'\n"}, None, "^plugin notes .* is no Collection"),
+    ({"notes.py": source().replace('name, resource = "notes", "note"', "")}, None,
+     "^plugin notes .*(name|usable collection)"),
+])  # fmt: skip
+def test_a_plugin_that_cannot_be_used_is_named_with_the_reason(plugin, edit, entry, sentence):
+    plugin(edit, entry)
+    with pytest.raises(PluginError, match=sentence):
+        discover()
+
+
+def test_an_entry_point_may_name_a_module(plugin):
+    plugin(entry="everything = {package}.notes")
+    assert "notes" in discover().collections
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def serving(request, tmp_path):
+    """Serves an instance with whatever plugins there are; `edit` changes its policies first."""
+    apps = []
+
+    def serve(**policies: str):
+        url = new_database(request.param, request)
+        folder = new_instance(tmp_path / "instance", url, "default")
+        for name, text in policies.items():
+            (folder / "policies" / f"{name}.csv").write_text(text, encoding="utf-8")
+        database = open_database(url, pool_size=1, synchronous="normal", statement_timeout=10)
+        upgrade(database, discover().migrations)
+        database.close_all()
+        apps.append(make_app(folder, url))
+        return apps[-1]
+
+    yield serve
+    for app in apps:
+        close(app)
+
+
+def status_of(app, role: str, path: str = "/api/notes") -> int:
+    from blueprints.testing import log_in
+
+    caller = log_in(app, Given(app, "default").user(role)) if role != "guest" else None
+    headers = caller.headers if caller else {}
+    return app.test_client().get(path, headers=headers).status_code
+
+
+def test_rules_that_grant_nothing_leave_a_plugin_to_the_admin(plugin, serving):
+    plugin({"notes.csv": NO_RULES})
+    app = serving()
+    refused = {"guest": 401} | dict.fromkeys(ROLES[1:], 403)
+    assert {role: status_of(app, role) for role in ROLES} == refused | {"admin": 200}
+
+
+def test_rules_in_the_instance_replace_those_of_the_plugin(plugin, serving):
+    plugin()
+    app = serving(notes="p, guest, note.view, always, allow\n# end\n")
+    assert status_of(app, "guest") == 200
+    assert app.test_client().post("/api/notes", json={"text": "x"}).status_code == 401
+
+
+def test_rules_of_a_plugin_that_are_broken_stop_the_start_by_file_and_line(plugin, serving):
+    plugin({"notes.csv": "p, user, note.veiw, own, allow\n# end\n"})
+    with pytest.raises(PolicyError, match=r"notes\.csv:1"):
+        serving()
