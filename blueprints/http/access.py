@@ -19,6 +19,7 @@ from models.prepared import Bind
 from models.share import has_right, shared_ids
 from policies import NEVER, Plan, Policy, Principal
 from policies.sharing import rights_for
+from policies.expression import All, Shared
 from policies.sql import where
 
 from .environment import Environment
@@ -30,11 +31,13 @@ class Narrowing:
     """The rows of a table that a plan leaves: `key` identifies the SQL, `values` fill its placeholders.
 
     branches  disjuncts, one of which must hold; None: every row
+    sought    for each branch, whether it names its rows by id (what is shared): few, to be looked up, not walked
     denies    expressions that must all hold
     """
 
     key: tuple[Any, ...]
     branches: tuple[pw.Expression, ...] | None
+    sought: tuple[bool, ...]
     denies: tuple[pw.Expression, ...]
     values: Mapping[str, Any]
 
@@ -109,7 +112,7 @@ class Access:
         if template.uses_shares:
             values["tenant"] = self.principal.tenant_id
             values |= {_GRANTEE[index]: grantee for index, grantee in enumerate(named)}
-        return Narrowing(template.key, template.branches, template.denies, values)
+        return Narrowing(template.key, template.branches, template.sought, template.denies, values)
 
     def is_constant(self, permission: str) -> bool:
         """Whether the plan would be the same at another hour, from elsewhere, and whatever is shared."""
@@ -119,8 +122,8 @@ class Access:
     def own(self, model: type[Owned], others: Narrowing | None) -> Narrowing:
         """The caller's own rows, and those of another narrowing if there are any."""
         mine = model.owner_id == Bind("owner")
-        more = () if others is None else (others.expression(),)
-        return Narrowing(("own", others and others.key), (mine, *more), (),
+        branches = (mine,) if others is None else (mine, others.expression())
+        return Narrowing(("own", others and others.key), branches, tuple(False for _ in branches), (),
                          {**(others.values if others else {}), "owner": self.principal.id})
 
     def _grantees(self) -> list[str]:
@@ -144,6 +147,7 @@ class Access:
 class _Template:
     key: tuple[Any, ...]
     branches: tuple[pw.Expression, ...] | None
+    sought: tuple[bool, ...]
     denies: tuple[pw.Expression, ...]
     parameters: tuple[tuple[str, str, str], ...]
     uses_shares: bool
@@ -173,5 +177,7 @@ def _template(plan: Plan, model: type[Owned], resource: str, verb: str, named: i
     columns = {field.name: field for field in model._meta.sorted_fields}
     found = where(plan, columns, parameter, shared)
     branches = None if found.allows is None else tuple(found.allows)
-    return _Template((plan, resource, verb, named), branches, tuple(found.denies), tuple(parameters.values()),
-                     bool(shares))
+    sought = tuple(any(isinstance(part, Shared) for part in (allow.parts if isinstance(allow, All) else (allow,)))
+                   for allow in plan.allows or ())
+    return _Template((plan, resource, verb, named), branches, sought, tuple(found.denies),
+                     tuple(parameters.values()), bool(shares))

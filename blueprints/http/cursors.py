@@ -20,6 +20,7 @@ from itsdangerous.encoding import base64_decode, base64_encode
 from itsdangerous.exc import BadData
 
 MAX_AGE = 24 * 60 * 60  # seconds
+_GRAIN = 600  # seconds within which the same page has the same cursors, and so the same ETag
 MAX_LENGTH = 8_192  # characters: a title of a thousand letters fits, a flood does not
 _SALT = b"gatepost.cursor.1"
 
@@ -91,7 +92,7 @@ class Cursors:
 
     def write(self, collection: str, cursor: Cursor, question: str) -> str:
         """The text of a cursor, URL-safe; `question` is the `fingerprint` of the list."""
-        payload = orjson.dumps([collection, cursor.position, question, cursor.snapshot, int(self._clock())])
+        payload = orjson.dumps([collection, cursor.position, question, cursor.snapshot, int(self._clock()) // _GRAIN * _GRAIN])
         return self._signers[0].sign(base64_encode(payload)).decode("ascii")
 
     def read(self, text: str, collection: str, question: str) -> Cursor:

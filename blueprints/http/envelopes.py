@@ -13,6 +13,7 @@ from models import paging
 
 from .call import Call
 from .fields import StrictSchema
+from .kept import Kept
 from .query import CURSORS, MAX_OFFSET, NUMBERS, SIZES, ListRequest
 from .versions import sent_path
 
@@ -79,13 +80,22 @@ def link_by_number(call: Call, asked: ListRequest, has_next: bool) -> None:
 _PLACE = frozenset((*CURSORS, *NUMBERS, *SIZES))
 
 
+_kept: Kept[str] = Kept()
+
+
 def _link(call: Call, asked: ListRequest, targets: Mapping[str, Any]) -> None:
+    path, kept = sent_path(call.request), _kept.get(call.request.query_string, lambda: _rest(call, asked))
+    links = []
+    for relation, target in targets.items():
+        if target is not None:
+            query = "&".join([*([kept] if kept else ()), *(f"{name}={value}" for name, value in target.items())])
+            links.append(f'<{path}{"?" if query else ""}{query}>; rel="{relation}"')
+    call.headers["Link"] = ", ".join(links)
+
+
+def _rest(call: Call, asked: ListRequest) -> str:
     arguments = call.request.args
     kept = [(name, value) for name, value in arguments.items(multi=True) if name not in _PLACE]
     # `first` and `last` go with one direction only, `limit` with both.
     size = [("limit", asked.size)] if any(name in arguments for name in SIZES) else []
-    path = sent_path(call.request)
-    call.headers["Link"] = ", ".join(
-        f'<{path}{"?" if query else ""}{query}>; rel="{relation}"'
-        for relation, target in targets.items() if target is not None
-        for query in [urlencode([*kept, *size, *target.items()])])
+    return urlencode([*kept, *size])

@@ -166,19 +166,34 @@ class Listing:
             expression, bound = condition(self._model._meta.fields[found.column], found, name)
             conditions.append(expression)
             values |= bound
-        dialect = call.services.database.dialect
+        database, rare = call.services.database, None
         if asked.q is not None:
-            conditions.append(search.matching(self._model, dialect, Bind("q")))
+            conditions.append(search.matching(self._model, database.dialect, Bind("q")))
             values["q"] = search.words(asked.q)
+            rare = search.is_rare(database, self._model, values["q"])
         if snapshot is not None:
             conditions.append(self._model._meta.fields[self._collection.born] <= Bind("snapshot"))
         columns = self._columns(asked)
-        key = (dialect, narrowing.key, *(one.key for one in further), asked.sort, columns, snapshot is None,
-               asked.q is None, tuple((found.column, found.operator, found.arity) for found in filters))
-        return self._shapes.get(key, lambda: paging.Shape(
-            self._model, columns, self.query.orders[asked.sort],
-            (Rows(self._model, Bind("tenant")).mine, *conditions, *(one.expression() for one in further)),
-            narrowing.branches, narrowing.denies)), values
+        key = (database.dialect, narrowing.key, *(one.key for one in further), asked.sort, columns, snapshot is None,
+               rare, tuple((found.column, found.operator, found.arity) for found in filters))
+        conditions += [one.expression() for one in further]
+        return self._shapes.get(key, lambda: self._build(
+            asked, narrowing, columns, conditions, bool(rare), database.dialect)), values
+
+    def _build(self, asked: ListRequest, narrowing: Narrowing, columns: tuple[pw.Field, ...],
+               conditions: list[pw.Expression], rare: bool, dialect: str) -> paging.Shape:
+        rows = Rows(self._model, Bind("tenant"))
+
+        def mine(sought: bool) -> pw.Expression:
+            return rows.sought(dialect) if sought or rare else rows.mine
+
+        ordered = self.query.orders[asked.sort]
+        if narrowing.branches is None:
+            return paging.Shape(self._model, columns, ordered, (mine(False), *conditions), None, narrowing.denies)
+        # The tenant stands in each branch, because not every branch is read by an index that begins with it.
+        branches = tuple(mine(sought) & branch
+                         for sought, branch in zip(narrowing.sought, narrowing.branches, strict=True))
+        return paging.Shape(self._model, columns, ordered, tuple(conditions), branches, narrowing.denies)
 
     def _guard(self, call: Call, asked: ListRequest, filters: list[Filter]) -> Narrowing | None:
         """What keeps a filter or an order by a guarded field from telling of rows whose field is hidden."""
