@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .collection import Collection
 
 
-class FaultSchema(StrictSchema):
+class LineFaultSchema(StrictSchema):
     """What is wrong with one line, counted from 1."""
 
     line = fields.Integer(required=True)
@@ -35,7 +35,7 @@ class ImportedSchema(StrictSchema):
     imported = fields.Integer(required=True, metadata={"description": "New rows."})
     updated = fields.Integer(required=True, metadata={"description": "Lines whose row was there already."})
     failed = fields.Integer(required=True, metadata={"description": "Lines that were left out."})
-    errors = fields.List(fields.Nested(FaultSchema), required=True)
+    errors = fields.List(fields.Nested(LineFaultSchema), required=True)
 
 
 class _Options(StrictSchema):
