@@ -52,7 +52,8 @@ def upgrade(database: Database, directories: Mapping[str, Path] = SHIPPED, *,
         copy = _back_up(database, backup) if backup is not None and database.get_tables() else None
         applied = [f"{name}/{migration}" for name, runner in runners.items()
                    for migration in runner.up()]  # type: ignore[no-untyped-call]
-        return Upgrade(tuple(applied), copy)
+    database.analyze()
+    return Upgrade(tuple(applied), copy)
 
 
 def _runners(database: Database, directories: Mapping[str, Path]) -> dict[str, Runner]:

@@ -18,6 +18,7 @@ from playhouse.pool import _PooledSqliteDatabase
 from models.database import Database, Values, driver_error
 from models.errors import (
     AlreadyExists,
+    Busy,
     InvalidReference,
     InvalidValue,
     RowError,
@@ -160,7 +161,9 @@ class SqliteDatabase(Database, _PooledSqliteDatabase, _Apsw):  # type: ignore[mi
 
         with self.connected():
             self.query(f"PRAGMA analysis_limit = {ANALYSED}")
-            self.transact(renew)
+            # Where others write without a pause, this can wait for the next time.
+            with suppress(Busy):
+                self.transact(renew)
 
     def refresh_statistics(self) -> bool:
         with self.connected():

@@ -24,4 +24,5 @@ def demo(articles: int) -> None:
         with click.progressbar(length=articles, label="articles") as bar:
             for size in samples.fill(instance.database, tenant.id, articles):
                 bar.update(size)
+        instance.database.analyze()
     click.echo(f"Added {articles} articles in {perf_counter() - start:.1f} s.")

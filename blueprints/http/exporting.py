@@ -5,7 +5,7 @@ No transaction is held while the client reads; keyset pages neither skip nor rep
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -37,22 +37,29 @@ def endpoint(collection: Collection) -> Endpoint:
                     query=collection.listing.query.selection, summary="Every row, as NDJSON or CSV.")
 
 
-def content(collection: Collection, call: Call, media_type: str) -> Iterator[bytes]:
-    """The file: every row that `call.query` selects and the caller may view and export, as chunks of bytes."""
+def content(collection: Collection, call: Call, media_type: str,
+            progress: Callable[[int], object] = lambda rows: None) -> Iterator[bytes]:
+    """The file: every row that `call.query` selects and the caller may view and export, as chunks of bytes.
+
+    `progress` is told how many rows were read, now and then.
+    """
     chunks = collection.listing.everything(call, collection.permission("export"), _AT_ONCE)
     # What is wrong with the query must come as a problem document: read some rows before the answer begins.
     first = next(chunks, [])
     names = dict.fromkeys([*call.query.get("fields", collection.representation.names), *call.query.get("expand", ())])
-    return formats.write(media_type, list(names), chain(first, _rest(call, chunks)))
+    progress(len(first))
+    return formats.write(media_type, list(names), chain(first, _rest(call, chunks, progress)))
 
 
-def _rest(call: Call, chunks: Iterator[list[dict[str, Any]]]) -> Iterator[dict[str, Any]]:
+def _rest(call: Call, chunks: Iterator[list[dict[str, Any]]],
+          progress: Callable[[int], object]) -> Iterator[dict[str, Any]]:
     # The request's connection goes back to the pool when the handler returns: each chunk takes one for itself.
     while True:
         with call.services.database.connected():
             chunk = next(chunks, None)
         if chunk is None:
             return
+        progress(len(chunk))
         yield from chunk
 
 

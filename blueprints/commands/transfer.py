@@ -1,0 +1,182 @@
+"""`gatepost import` and `gatepost export`: rows from files and into files of any size, by the rules of the policy."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO
+
+import click
+from flask import request
+
+from blueprints.commands.server import AppFactory, app_for
+from blueprints.http import audit, formats
+from blueprints.http.access import Access
+from blueprints.http.call import Call
+from blueprints.http.collection import Collection
+from blueprints.http.environment import Environment
+from blueprints.http.errors import Problem
+from blueprints.http.exporting import content
+from blueprints.http.identity import principal_of
+from blueprints.http.intake import Intake
+from blueprints.http.services import Services
+from models.bulk import ample_cache
+from models.errors import RowError
+from models.tenant import Tenant
+from models.user import User
+from policies import Principal
+
+FORMATS = {"ndjson": formats.NDJSON, "csv": formats.CSV}
+_SHOWN = 20  # faults that are printed
+
+format_option = click.option("--format", type=click.Choice(list(FORMATS)),
+                             help="What the file is; by its name unless given.")  # fmt: skip
+tenant_option = click.option("--tenant", metavar="NAME", help="The default tenant unless given.")
+as_option = click.option("--as", "email", metavar="EMAIL",
+                         help="As this user, who then owns new rows; as an administrator unless given.")  # fmt: skip
+
+
+@click.command("import")
+@click.argument("collection")
+@click.argument("file", type=click.File("rb"))
+@format_option
+@click.option("--on-error", type=click.Choice(["skip"]), help="Leave out lines that fail, instead of importing none.")
+@click.option("--key", metavar="FIELD", help="A line updates the row that has the same FIELD, such as slug.")
+@tenant_option
+@as_option
+@click.pass_obj
+def import_(
+    create_app: AppFactory, collection: str, file: BinaryIO, format: str | None, on_error: str | None,
+    key: str | None, tenant: str | None, email: str | None,
+) -> None:  # fmt: skip
+    """Make or change rows of COLLECTION from FILE (- is standard input), NDJSON or CSV: all of them, or none.
+
+    Every line is judged by the policy. While its rows are stored, nobody else writes to an SQLite database.
+
+    \b
+    Example: gatepost import articles articles.ndjson --key slug
+    """
+    with _call(create_app, collection, "import", tenant, email) as (found, call):
+        if key is not None and key not in found.import_keys:
+            allowed = f" Choose from: {', '.join(found.import_keys)}." if found.import_keys else ""
+            raise click.ClickException(f"{collection} have no key {key}.{allowed}")
+        intake = Intake(found, call, key=key, skip=on_error == "skip")
+        lines = _check(intake, _media_type(file, format), file)
+        audit.note_rule(call)
+        database = call.services.database
+        with ample_cache(database):
+            database.transact(lambda: _store(intake, call, lines))
+        database.analyze()
+        outcome = intake.outcome
+    _report(outcome["errors"])
+    click.echo(f"{outcome['imported']} imported, {outcome['updated']} updated, {outcome['failed']} failed.")
+
+
+@click.command("export")
+@click.argument("collection")
+@click.argument("file", type=click.File("wb", atomic=True), default="-")
+@format_option
+@tenant_option
+@as_option
+@click.pass_obj
+def export(
+    create_app: AppFactory, collection: str, file: BinaryIO, format: str | None, tenant: str | None,
+    email: str | None,
+) -> None:  # fmt: skip
+    """Write the rows of COLLECTION to FILE, or to standard output, as NDJSON or CSV.
+
+    \b
+    Example: gatepost export articles articles.csv
+    """
+    with _call(create_app, collection, "export", tenant, email) as (found, call):
+        total = found.rows(call).select().count()
+        with click.progressbar(length=total, label=collection, file=sys.stderr) as bar:
+            for chunk in content(found, call, _media_type(file, format), bar.update):
+                file.write(chunk)
+
+
+def _check(intake: Intake, media_type: str, file: BinaryIO) -> int:
+    """How many lines there are, after checking them all."""
+    lines, read = 0, 0
+    with click.progressbar(length=_size(file), label="checking", file=sys.stderr) as bar:
+        for number in intake.check(media_type, file):
+            lines += number
+            if bar.length and file.seekable():
+                bar.update(file.tell() - read)
+                read = file.tell()
+    return lines
+
+
+def _store(intake: Intake, call: Call, lines: int) -> None:
+    with click.progressbar(length=lines, label="storing", file=sys.stderr) as bar:
+        for number in intake.store():
+            bar.update(number)
+    audit.record(call)
+
+
+@contextmanager
+def _call(create_app: AppFactory, name: str, verb: str, tenant: str | None,
+          email: str | None) -> Iterator[tuple[Collection, Call]]:  # fmt: skip
+    """The collection, and a call of its endpoint for whom the command acts, as if it came over HTTP."""
+    app = app_for(create_app)
+    services: Services = app.extensions["gatepost"]
+    try:
+        collection = services.collections.get(name)
+        endpoints = collection.endpoints() if collection is not None else ()
+        endpoint = next((one for one in endpoints if one.name == verb), None)
+        if collection is None or endpoint is None or endpoint.permission is None:
+            raise click.ClickException(f"There is no {verb} of {name}.")
+        with services.database.connected(), app.test_request_context(endpoint.path, method=endpoint.method):
+            call = Call(services, endpoint, request._get_current_object(), {})
+            call.principal = _principal(services, tenant, email)
+            environment = Environment(call.request, services.settings.zone)
+            call.access = Access(services.policy.current, call.principal, environment)
+            if not call.access.may_ever(endpoint.permission):
+                raise call.access.refusal(endpoint.permission)
+            yield collection, call
+    except Problem as problem:
+        _report([{"line": (fault.meta or {}).get("line"), **vars(fault)} for fault in problem.faults])
+        raise click.ClickException(problem.detail or problem.code) from None
+    except RowError as error:
+        raise click.ClickException(f"{type(error).__name__}: {error}") from error
+    finally:
+        services.database.close_all()
+
+
+def _principal(services: Services, tenant: str | None, email: str | None) -> Principal:
+    home = Tenant.by_name(tenant or services.settings.default_tenant)
+    if home is None:
+        raise click.ClickException(f"There is no tenant {tenant}. Add it with: gatepost tenant add {tenant}")
+    if email is None:
+        # Whoever runs commands here has the database itself in hand; the rules of administrators hold all the same.
+        return Principal(id=None, key="operator", role="admin", tenant_id=home.id)
+    user = User.by_email(email)
+    if user is None or not user.active:
+        raise click.ClickException(f"There is no active user {email}.")
+    if tenant is not None and user.tenant_id != home.id:
+        raise click.ClickException(f"{email} is not in the tenant {tenant}.")
+    return principal_of(user)
+
+
+def _media_type(file: BinaryIO, format: str | None) -> str:
+    by_name = "csv" if str(getattr(file, "name", "")).lower().endswith(".csv") else "ndjson"
+    return FORMATS[format or by_name]
+
+
+def _size(file: BinaryIO) -> int | None:
+    """Bytes of a file on disk, None of a stream."""
+    try:
+        return os.fstat(file.fileno()).st_size or None
+    except OSError:
+        return None
+
+
+def _report(faults: list[dict[str, Any]]) -> None:
+    for fault in faults[:_SHOWN]:
+        where = f"line {fault['line']}" if fault["line"] else "file"
+        place = f" {fault['pointer']}" if fault["pointer"] else ""
+        click.echo(f"{where}: {fault['code']}{place}: {fault['detail']}", err=True)
+    if len(faults) > _SHOWN:
+        click.echo(f"… and {len(faults) - _SHOWN} more", err=True)
