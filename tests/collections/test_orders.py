@@ -223,7 +223,7 @@ def test_cancelling_and_approving_at_once_do_one_or_the_other(as_role, given, st
         product = given.product(stock=0)
         path = f"/api/orders/{given.order(product=product, quantity=2).id}"
         manager = as_role("manager")
-        answers = at_once([lambda path=path, step=step: manager.post(f"{path}/{step}")
+        answers = at_once([lambda path=path, step=step, manager=manager: manager.post(f"{path}/{step}")
                            for step in ("cancel", "approve") * 2])
         assert answers == {200: 1, 409: 3}
         status = manager.get(path).json["status"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from models.session import Session
@@ -16,9 +18,11 @@ CIRCLES = {
 ROLES = sorted(CIRCLES["admin"])
 
 
-def new(role, number=[0]):
-    number[0] += 1
-    return {"name": "New", "email": f"new{number[0]}@example.org", "password": PASSWORD, "role": role}
+NUMBERS = itertools.count(1)
+
+
+def new(role):
+    return {"name": "New", "email": f"new{next(NUMBERS)}@example.org", "password": PASSWORD, "role": role}
 
 
 @pytest.mark.parametrize("role", ROLES)
