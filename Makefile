@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help serve test lint types bench bench-pages bench-policy profile wheel clean
+.PHONY: help serve test lint types bench bench-pages bench-policy bench-login profile wheel clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):.*## /\1\t/' | \
@@ -31,6 +31,9 @@ bench-pages: $(VENV)/test.stamp ## what one page costs at any depth, for whom, b
 
 bench-policy: $(VENV)/gatepost.stamp ## microseconds of one policy decision and one plan
 	$(BIN)/python -m benchmarks.policy
+
+bench-login: $(VENV)/gatepost.stamp ## what a login costs, and whom a crowd of them or of refusals disturbs
+	$(BIN)/python -m benchmarks.login
 
 profile: $(VENV)/gatepost.stamp ## where the time of one request goes, stage by stage
 	$(BIN)/python -m benchmarks.profile

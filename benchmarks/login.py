@@ -1,0 +1,186 @@
+"""What a login costs, and whom it disturbs: `make bench-login`.
+
+Medians for an unknown, a wrong and a disabled account; logins a second; memory and other requests while a hundred
+log in at once; and a writer beside a flood of refusals. Set GATEPOST_DATABASE_URL to an empty Postgres database to
+measure that instead.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import get_context
+from pathlib import Path
+from threading import Event
+from time import perf_counter, sleep
+from typing import Any
+
+from benchmarks.contenders import EMAIL, PASSWORD, gatepost, make_instance
+
+FLOODER = "127.0.0.2"  # an address of its own, as somebody else has
+DISABLED = "disabled@example.org"
+
+
+class Client:
+    """One connection that stays open, as a browser's does."""
+
+    def __init__(self, port: int, address: str = "127.0.0.1") -> None:
+        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60, source_address=(address, 0))
+        self._headers = {"Content-Type": "application/json"}
+
+    def request(self, method: str, path: str, body: Any = None) -> int:
+        self._connection.request(method, path, None if body is None else json.dumps(body), self._headers)
+        answer = self._connection.getresponse()
+        answer.read()
+        return answer.status
+
+    def log_in(self, email: str = EMAIL, password: str = PASSWORD) -> int:
+        return self.request("POST", "/api/login", {"email": email, "password": password})
+
+    def become(self) -> Client:
+        """The same with a token of its own."""
+        self._connection.request("POST", "/api/login", json.dumps({"email": EMAIL, "password": PASSWORD}),
+                                 self._headers)
+        self._headers["Authorization"] = f"Bearer {json.load(self._connection.getresponse())['access_token']}"
+        return self
+
+
+@contextmanager
+def serving(**settings: str) -> Iterator[tuple[int, int]]:
+    """Port and process id of a server on a scratch instance with two accounts and some articles."""
+    with tempfile.TemporaryDirectory(prefix="gatepost-bench-") as folder:
+        environment = {**os.environ, "GATEPOST_INSTANCE": f"{folder}/instance", "GATEPOST_LOG_LEVEL": "warning",
+                       **settings}
+        make_instance(Path(folder) / "instance", 1000)
+        for arguments in (("add", DISABLED, "--password-file", "-"), ("disable", DISABLED)):
+            subprocess.run(gatepost("user", *arguments), env=environment, text=True, check=True, input=PASSWORD,
+                           stdout=subprocess.DEVNULL)
+        command = gatepost("serve", "--host", "127.0.0.1", "--port", "0")
+        server = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+        try:
+            found = re.search(r":(\d+) ", server.stdout.readline())
+            if found is None:
+                sys.exit("the server did not start")
+            yield int(found.group(1)), server.pid
+        finally:
+            server.terminate()
+            server.wait(timeout=60)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=100, help="of each kind of failing login")
+    parser.add_argument("--seconds", type=float, default=5.0, help="of each measured stretch")
+    options = parser.parse_args()
+    with serving(GATEPOST_RATE_LIMITS="off") as (port, process):
+        failures(port, options.rounds)
+        throughput(port, options.seconds)
+        crowd(port, process)
+        flood(port, options.seconds)
+
+
+def failures(port: int, rounds: int) -> None:
+    """Unknown, wrong and disabled, in turns, so that what disturbs one disturbs all."""
+    client = Client(port)
+    kinds: Mapping[str, Callable[[], int]] = {
+        "unknown e-mail": lambda: client.log_in("nobody@example.org"),
+        "wrong password": lambda: client.log_in(EMAIL, "wrong"),
+        "disabled account": lambda: client.log_in(DISABLED),
+    }
+    times: dict[str, list[float]] = {name: [] for name in kinds}
+    for _ in range(rounds):
+        for name, request in kinds.items():
+            start = perf_counter()
+            assert request() == 401
+            times[name].append(perf_counter() - start)
+    medians = {name: statistics.median(found) * 1000 for name, found in times.items()}
+    print(f"failing logins, median of {rounds}, one client")
+    for name, median in medians.items():
+        print(f"  {name:20}{median:8.2f} ms")
+    print(f"  apart by {(max(medians.values()) / min(medians.values()) - 1) * 100:.1f} %\n")
+
+
+def throughput(port: int, seconds: float) -> None:
+    """Successful logins a second of four clients."""
+    end = perf_counter() + seconds
+
+    def run(_: int) -> Counter[int]:
+        client, statuses = Client(port), Counter[int]()
+        while perf_counter() < end:
+            statuses[client.log_in()] += 1
+        return statuses
+
+    with ThreadPoolExecutor(4) as threads:
+        statuses = sum(threads.map(run, range(4)), Counter())
+    print(f"logins, four clients: {statuses[200] / seconds:.0f} a second; turned away: {statuses[429]}\n")
+
+
+def crowd(port: int, process: int) -> None:
+    """A hundred logins at once, and what others notice of it."""
+    client = Client(port).become()
+    before, over, waits = memory(process), Event(), []
+
+    def reads() -> None:
+        while not over.is_set():
+            start = perf_counter()
+            assert client.request("GET", "/api/articles") == 200
+            waits.append((perf_counter() - start) * 1000)
+            sleep(0.005)
+
+    with ThreadPoolExecutor(101) as threads:
+        reading = threads.submit(reads)
+        statuses = Counter(threads.map(lambda _: Client(port).log_in(), range(100)))
+        over.set()
+        reading.result()
+    print("a hundred logins at once:")
+    print(f"  logged in {statuses[200]}, turned away with 429 {statuses[429]}")
+    print(f"  memory {before:.0f} MiB before, {memory(process):.0f} MiB at most")
+    print(f"  {len(waits)} pages read meanwhile, median {statistics.median(waits):.1f} ms, longest {max(waits):.0f} ms\n")
+
+
+def memory(process: int) -> float:
+    """The most that the process ever held, in MiB."""
+    status = Path(f"/proc/{process}/status").read_text(encoding="ascii")
+    return int(re.search(r"VmHWM:\s+(\d+)", status).group(1)) / 1024
+
+
+def flood(port: int, seconds: float, refusals: int = 10_000) -> None:
+    """How many writes a second a client makes alone, and while somebody else is refused ten thousand times."""
+    client, context = Client(port).become(), get_context("spawn")
+    alone = writes(client, lambda elapsed: elapsed > seconds)
+    flooder = context.Process(target=refuse, args=(port, refusals))
+    flooder.start()
+    start = perf_counter()
+    beside = writes(client, lambda elapsed: not flooder.is_alive())
+    rate = refusals / (perf_counter() - start)
+    print(f"a writer: {alone:.0f} writes a second alone, {beside:.0f} beside {refusals} refusals "
+          f"({rate:.0f} a second): {(1 - beside / alone) * 100:.0f} % fewer")
+
+
+def writes(client: Client, enough: Callable[[float], bool]) -> float:
+    count, start = 0, perf_counter()
+    while not enough(perf_counter() - start):
+        assert client.request("PATCH", "/api/profile", {"name": f"N{count}"}) == 200
+        count += 1
+    return count / (perf_counter() - start)
+
+
+def refuse(port: int, refusals: int) -> None:
+    client = Client(port, FLOODER)
+    for _ in range(refusals):
+        assert client.request("GET", "/api/profile") in (401, 429)
+
+
+if __name__ == "__main__":
+    main()
