@@ -109,17 +109,14 @@ class Settings:
     instance: Path = setting(Path("instance"), fields.String(), "the folder of secrets, policies and SQLite")
 
     # where the rows are
-    database_url: str = setting(
-        "", _url("sqlite", "postgresql"), "sqlite:///path or postgresql://…; empty: the instance", secret=True
-    )
+    database_url: str = setting("", _url("sqlite", "postgresql"),
+                                "sqlite:///path or postgresql://…; empty: the instance", secret=True)
     pool_size: int = setting(8, _whole(4, 500), "database connections that one process keeps")
-    synchronous: str = setting(
-        "full", _choice("full", "normal"), "SQLite: full survives a power cut, normal a killed process only"
-    )
+    synchronous: str = setting("full", _choice("full", "normal"),
+                               "SQLite: full survives a power cut, normal a killed process only")
     statement_timeout: float = setting(10.0, _seconds(0.1, 3600), "when a database statement is stopped")
-    redis_url: str = setting(
-        "", _url("redis", "rediss", "unix"), "limits that processes share; empty: in memory", secret=True
-    )
+    redis_url: str = setting("", _url("redis", "rediss", "unix"),
+                             "limits that processes share; empty: in memory", secret=True)
 
     # where the service listens
     host: str = setting("127.0.0.1", _text(r"\S+", "a host name or an address"), "address to listen on")
@@ -131,23 +128,16 @@ class Settings:
     drain_timeout: float = setting(30.0, _seconds(0, 3600), "how long a stop waits for requests under way")
 
     # who and where
-    default_tenant: str = setting(
-        "default",
-        _text(r"[a-z0-9][a-z0-9_-]{0,62}", "lower-case letters, digits, - and _"),
-        "the tenant of callers without credentials",
-    )
+    default_tenant: str = setting("default", _text(r"[a-z0-9][a-z0-9_-]{0,62}", "lower-case letters, digits, - and _"),
+                                  "the tenant of callers without credentials")
     time_zone: str = setting("UTC", fields.String(validate=_time_zone), "the zone of hour, weekday and date")
-    language: str = setting(
-        "en",
-        _text(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*", "a language tag such as en or pt-BR"),
-        "the language of texts when the caller names none",
-    )
+    language: str = setting("en", _text(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*", "a language tag such as en or pt-BR"),
+                            "the language of texts when the caller names none")
 
     # sessions
     issuer: str = setting("gatepost", _text(r"\S+", "text without spaces"), "iss and aud of access tokens")
-    token_algorithm: str = setting(
-        "HS256", _choice("HS256", "ES256", "EdDSA"), "what signs access tokens; ES256 and EdDSA publish a JWKS"
-    )
+    token_algorithm: str = setting("HS256", _choice("HS256", "ES256", "EdDSA"),
+                                   "what signs access tokens; ES256 and EdDSA publish a JWKS")
     access_token_minutes: int = setting(15, _whole(1, 1440), "how long an access token is valid")
     refresh_idle_days: int = setting(7, _whole(1, 365), "a session unused for this long ends")
     refresh_absolute_days: int = setting(30, _whole(1, 3650), "every session ends after this")
@@ -156,8 +146,7 @@ class Settings:
     rate_limits: bool = setting(True, _switch(), "count requests and answer 429; off only to measure")
     principal_units: int = setting(600, _whole(1, 10**9), "cost units a minute for one principal")
     role_units: Mapping[str, int] = setting(
-        {}, _by_role("units", 10**9), "units a minute of one role, or of service tokens, instead of principal_units"
-    )
+        {}, _by_role("units", 10**9), "units a minute of one role, or of service tokens, instead of principal_units")
     address_units: int = setting(6000, _whole(1, 10**9), "cost units a minute for one address")
     login_attempts: int = setting(10, _whole(1, 10**6), "logins a minute for an account, and an address")
     body_limit: int = setting(2**20, _whole(1024, 2**30), "largest request body")
@@ -170,23 +159,18 @@ class Settings:
     page_size: int = setting(20, _whole(1, 1000), "rows on a page when the caller names no size")
     max_page_size: int = setting(100, _whole(1, 1000), "most rows on a page")
     page_sizes: Mapping[str, int] = setting(
-        {"admin": 200, "owner": 200, "support": 200, "developer": 200, "service": 200},
-        _by_role("size", 1000),
-        "most rows on a page for one role, or for service tokens",
-    )
+        {"admin": 200, "owner": 200, "support": 200, "developer": 200, "service": 200}, _by_role("size", 1000),
+        "most rows on a page for one role, or for service tokens")
     require_if_match: bool = setting(False, _switch(), "refuse PUT, PATCH and DELETE without If-Match (428)")
     server_timing: bool = setting(False, _switch(), "send Server-Timing; tells hidden rows from absent ones")
     docs: bool = setting(True, _switch(), "serve /docs and /api/openapi.json")
-    metrics_token: str = setting(
-        "", _text(r"(\S{16,})?", "at least 16 characters"), "token of /metrics; empty: off", secret=True
-    )
+    metrics_token: str = setting("", _text(r"(\S{16,})?", "at least 16 characters"),
+                                 "token of /metrics; empty: off", secret=True)
 
-    cors_origins: str = setting(
-        "", fields.String(validate=_origins), "origins whose pages may call the API, or *; empty: none (no CORS)"
-    )
-    hsts_seconds: int = setting(
-        0, _whole(0, 10**9), "how long browsers must use HTTPS only (Strict-Transport-Security); 0: not said"
-    )
+    cors_origins: str = setting("", fields.String(validate=_origins),
+                                "origins whose pages may call the API, or *; empty: none (no CORS)")
+    hsts_seconds: int = setting(0, _whole(0, 10**9),
+                                "how long browsers must use HTTPS only (Strict-Transport-Security); 0: not said")
 
     # the log
     log_level: str = setting("info", _choice("debug", "info", "warning", "error"), "least severity logged")

@@ -93,41 +93,55 @@ Once it is served (gatepost serve), paste:
 @click.command()
 @click.option("--host", metavar="H", help="Address to listen on.")
 @click.option("--port", metavar="P", help="Port to listen on; 0 chooses a free one.")
-@click.option("--threads", metavar="N", help="Requests handled at a time.")
+@click.option("--threads", metavar="N", help="Requests that one process handles at a time.")
+@click.option("--workers", metavar="N", help="Processes; more than one needs the extra `fast`.")
 @click.pass_obj
 def serve(create_app: AppFactory, **options: str | None) -> None:
-    """Serve until SIGTERM or Ctrl-C, then finish the requests under way.
+    """Serve until SIGTERM or Ctrl-C, then finish the requests under way. SIGHUP looks at the policy files.
 
     \b
-    Example: gatepost serve --host 0.0.0.0 --port 8080
+    Example: gatepost serve --host 0.0.0.0 --port 8080 --workers 4
     """
     settings = load_settings(**options)
     with open_instance() as instance:
         instance.tenant()
-    app = app_for(create_app, **options)
-    services: Services = app.extensions["gatepost"]
-    services.policy.reload_on_hangup()
-    services.ensure_running()
-
-    def ready(host: str, port: int) -> None:
-        address = f"[{host}]" if ":" in host else host
-        click.echo(f"Serving on http://{address}:{port} (Ctrl-C stops)")
-
+    serve_with = _one_process if settings.workers == 1 else _several_processes
     try:
-        serve_waitress(
-            app,
-            host=settings.host,
-            port=settings.port,
-            threads=settings.threads,
-            body_limit=2 * max(settings.body_limit, settings.import_limit),
-            drain_timeout=settings.drain_timeout,
-            ready=ready,
-        )
+        serve_with(lambda: app_for(create_app, **options), settings)
     except OSError as error:
         address = f"{settings.host}:{settings.port}"
         raise click.ClickException(f"Cannot listen on {address}: {error.strerror}") from error
+
+
+def _one_process(make_app: Callable[[], Flask], settings: Settings) -> None:
+    app = make_app()
+    services: Services = app.extensions["gatepost"]
+    services.policy.reload_on_hangup()
+    services.ensure_running()
+    try:
+        serve_waitress(app, host=settings.host, port=settings.port, threads=settings.threads,
+                       body_limit=2 * max(settings.body_limit, settings.import_limit),
+                       drain_timeout=settings.drain_timeout, ready=_announce)
     finally:
         services.stop()
+
+
+def _several_processes(make_app: Callable[[], Flask], settings: Settings) -> None:
+    try:
+        from blueprints.http.workers import serve as serve_granian
+    except ImportError:
+        raise click.ClickException(
+            "Several workers need granian. Run: pip install 'gatepost[fast]'") from None
+    # What is wrong is said once, before anybody forks.
+    make_app().extensions["gatepost"].stop()
+    serve_granian(make_app, host=settings.host, port=settings.port, workers=settings.workers,
+                  threads=min(settings.threads, settings.pool_size), drain_timeout=settings.drain_timeout,
+                  ready=_announce)
+
+
+def _announce(host: str, port: int) -> None:
+    address = f"[{host}]" if ":" in host else host
+    click.echo(f"Serving on http://{address}:{port} (Ctrl-C stops)")
 
 
 def app_for(create_app: AppFactory, **options: Any) -> Flask:

@@ -1,0 +1,146 @@
+"""Both servers, as processes: they stop without losing a request, survive a kill, and follow signals."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.databases import new_database
+from tests.operations.load import SERVERS, Load, kept
+from tests.running import Instance, Served
+
+KILLS = 2
+WRITES = 60  # acknowledged before each kill
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def instance(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Instance:
+    """Without limits: what is tested is what happens to many requests."""
+    environment = {"GATEPOST_RATE_LIMITS": "off"}
+    if request.param == "postgres":
+        environment["GATEPOST_DATABASE_URL"] = new_database("postgres", request, migrated=False)
+    return Instance(tmp_path_factory.mktemp("made") / "instance", environment).made()
+
+
+@pytest.fixture(params=SERVERS)
+def server(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+def children(process: int) -> list[int]:
+    text = Path(f"/proc/{process}/task/{process}/children").read_text("ascii")
+    return [int(each) for each in text.split()]
+
+
+def wait_until(true, seconds: float = 15) -> None:
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_a_stop_under_load_loses_no_request_whose_handler_started(instance, server):
+    """Every write that the database holds was answered, and no answer is cut short."""
+    name = f"stop-{server}"
+    with instance.served(*SERVERS[server]) as service, Load(service, service.log_in(), name=name) as load:
+        load.wait(WRITES)
+        service.process.send_signal(signal.SIGTERM)
+        assert service.process.wait(timeout=60) == 0
+    assert (load.cut, load.others) == ([], [])
+    with instance.served() as service:
+        assert kept(service, service.log_in(), name) == set(load.created)
+
+
+def test_a_killed_server_starts_again_and_keeps_what_it_acknowledged(instance, server):
+    acknowledged: set[str] = set()
+    for kill in range(KILLS):
+        with instance.served(*SERVERS[server]) as service:
+            assert service.call("GET", "/api/health")[0] == 200
+            token, name = service.log_in(), f"kill-{server}"
+            if kill:
+                assert acknowledged <= kept(service, token, name)
+            with Load(service, token, name=f"{name}-{kill}") as load:
+                load.wait(WRITES)
+                service.process.kill()
+            acknowledged |= set(load.created)
+    with instance.served() as service:
+        assert acknowledged <= kept(service, service.log_in(), f"kill-{server}")
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory: pytest.TempPathFactory) -> Instance:
+    """One database is enough where it is the server that is tested."""
+    return Instance(tmp_path_factory.mktemp("made") / "instance", {"GATEPOST_RATE_LIMITS": "off"}).made()
+
+
+def test_a_hangup_makes_every_process_look_at_the_policy(local, server):
+    with local.served(*SERVERS[server]) as service:
+        before = service.call("GET", "/api/health")[1]["policy_version"]
+        file = local.folder / "policies" / "articles.csv"
+        text = file.read_text("utf-8")
+        file.write_text(text.replace("# end", f"# {server}\n# end"), "utf-8")
+        service.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: all(service.call("GET", "/api/health")[1]["policy_version"] != before for _ in range(8)))
+        assert service.process.poll() is None
+
+
+def test_a_worker_that_is_killed_is_replaced(local):
+    with local.served("--workers", "2") as service:
+        pid = service.process.pid
+        wait_until(lambda: len(children(pid)) == 2)
+        victim = children(pid)[0]
+        os.kill(victim, signal.SIGKILL)
+        wait_until(lambda: len(children(pid)) == 2 and victim not in children(pid))
+        assert {service.call("GET", "/api/health/live")[0] for _ in range(10)} == {200}
+
+
+def drip(service: Served) -> socket.socket:
+    """A connection that has begun a request and does not go on."""
+    where = urlsplit(service.url)
+    connection = socket.create_connection((where.hostname, where.port), timeout=10)
+    connection.sendall(b"POST /api/login HTTP/1.1\r\nHost: x\r\nContent-")
+    return connection
+
+
+def test_two_hundred_dripping_connections_do_not_shut_out_an_honest_client(local, server):
+    with local.served(*SERVERS[server]) as service, ExitStack() as dripping:
+        for _ in range(200):
+            dripping.enter_context(drip(service))
+        for _ in range(20):
+            assert service.call("GET", "/api/health/live")[0] == 200
+
+
+def test_a_path_that_makes_no_sense_is_the_clients_error(local, server):
+    with local.served(*SERVERS[server]) as service:
+        for path in ("/api/articles/%ff", "/api/%ff", "/api/articles?title=%ff", "/%00", "/api//articles"):
+            status, problem = service.call("GET", path)
+            assert (status, problem["status"]) in ((400, 400), (404, 404)), path
+
+
+def test_a_stop_while_the_workers_still_start_does_not_wait_for_a_timeout(local):
+    with local.served("--workers", "4") as service:
+        service.process.send_signal(signal.SIGTERM)
+        assert service.process.wait(timeout=10) == 0
+
+
+def test_without_the_extra_several_workers_are_refused_in_a_sentence(local, monkeypatch):
+    for module in ("granian", "blueprints.http.workers"):
+        monkeypatch.setitem(sys.modules, module, None)
+    done = local.run("serve", "--workers", "2")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "pip install 'gatepost[fast]'" in done.stderr
+
+
+def test_a_port_in_use_is_said_in_a_sentence(local):
+    with local.served("--workers", "2") as service:
+        done = local.run("serve", "--workers", "2", "--port", str(urlsplit(service.url).port))
+        assert done.returncode == 1
+        assert "Cannot listen on 127.0.0.1:" in done.stderr
