@@ -18,8 +18,8 @@ from models.base import Owned, Record
 from models.prepared import Bind
 from models.share import has_right, shared_ids
 from policies import NEVER, Plan, Policy, Principal
-from policies.sharing import rights_for
 from policies.expression import All, Shared
+from policies.sharing import rights_for
 from policies.sql import where
 
 from .environment import Environment

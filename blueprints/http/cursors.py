@@ -92,7 +92,8 @@ class Cursors:
 
     def write(self, collection: str, cursor: Cursor, question: str) -> str:
         """The text of a cursor, URL-safe; `question` is the `fingerprint` of the list."""
-        payload = orjson.dumps([collection, cursor.position, question, cursor.snapshot, int(self._clock()) // _GRAIN * _GRAIN])
+        written = int(self._clock()) // _GRAIN * _GRAIN
+        payload = orjson.dumps([collection, cursor.position, question, cursor.snapshot, written])
         return self._signers[0].sign(base64_encode(payload)).decode("ascii")
 
     def read(self, text: str, collection: str, question: str) -> Cursor:
