@@ -18,3 +18,6 @@ from tests.databases import (  # noqa: F401
     sqlite_template,
 )
 from tests.rules import under  # noqa: F401
+
+# A project of its own; test_plugins.py installs it and runs its tests.
+collect_ignore = ["sample_plugin"]
