@@ -1,0 +1,78 @@
+"""`allowed_actions` tells exactly what this caller may do to this row now: what it names works, what it leaves out
+does not.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.apps import ROLES
+from tests.collections.test_access_matrix import CHANGES, undone
+
+STATES = {
+    "articles": ("draft", "in_review", "approved", "published", "archived"),
+    "products": ("draft", "active", "archived"),
+    "orders": ("pending", "approved", "rejected", "cancelled", "shipped", "completed", "refunded"),
+    "comments": ("pending", "approved", "rejected"),
+    "categories": ("-",),
+    "pages": ("draft", "published", "archived"),
+    "users": ("active", "disabled"),
+}
+ACTIONS = {
+    "articles": ("submit", "approve", "reject", "publish", "archive"),
+    "products": ("publish", "archive"),
+    "orders": ("approve", "reject", "cancel", "ship", "complete", "refund"),
+    "comments": ("approve", "reject"),
+    "categories": (),
+    "pages": ("publish", "archive"),
+    "users": ("disable", "enable"),
+}
+
+
+def make(given, name, state, owner_id):
+    match name:
+        case "articles":
+            return given.article(state, owner_id=owner_id)
+        case "products":
+            return given.product(state, owner_id=owner_id)
+        case "orders":
+            return given.order(state, owner_id=owner_id)
+        case "comments":
+            return given.comment(state, owner_id=owner_id)
+        case "categories":
+            return given.category(owner_id=owner_id)
+        case "pages":
+            return given.page(state, owner_id=owner_id)
+    return given.user(active=state == "active")
+
+
+@pytest.mark.parametrize("whose", ["own", "another's"])
+@pytest.mark.parametrize(("name", "state"), [(name, state) for name, states in STATES.items() for state in states])
+def test_what_is_told_works_and_what_is_not_told_does_not(name, state, whose, given, as_role):
+    wrong = {}
+    for role in ROLES:
+        caller = as_role(role)
+        row = make(given, name, state, caller.id if whose == "own" and caller.user else None)
+        path = f"/api/{name}/{row.id}"
+        shown = caller.get(f"{path}?fields=allowed_actions")
+        if shown.status_code != 200:
+            continue
+        attempts = {"update": ("PATCH", "", CHANGES[name]), "delete": ("DELETE", ""), "share": ("GET", "/shares")}
+        attempts |= {action: ("POST", f"/{action}") for action in ACTIONS[name]}
+        works = []
+        for verb, (method, suffix, *body) in attempts.items():
+            with undone(given.database):
+                answer = caller.call(method, path + suffix, *body)
+            if answer.status_code in (200, 204):
+                works.append(verb)
+        if sorted(works) != sorted(shown.json["allowed_actions"]):
+            wrong[role] = (sorted(works), sorted(shown.json["allowed_actions"]))
+    assert wrong == {}
+
+
+def test_it_is_told_only_to_who_asks(given, as_role):
+    path = f"/api/articles/{given.article().id}"
+    assert "allowed_actions" not in as_role("admin").get(path).json
+    assert "allowed_actions" not in as_role("admin").get("/api/articles").json["items"][0]
+    rows = as_role("editor").get("/api/articles?fields=id,allowed_actions").json["items"]
+    assert all(set(row) == {"id", "allowed_actions"} for row in rows)
