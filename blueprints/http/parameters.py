@@ -63,6 +63,8 @@ def names(allowed: Sequence[str], about: str) -> fields.Field[Any]:
     known = frozenset(allowed)
 
     def check(found: list[str]) -> None:
+        if not found:
+            raise ValidationError(f"Name at least one of {', '.join(allowed)}.")
         if wrong := [name for name in found if name not in known]:
             raise ValidationError(f"{wrong[0][:80]!r} is not one of {', '.join(allowed)}.")
 
