@@ -1,0 +1,154 @@
+"""`If-Match` and `If-None-Match` (RFC 9110 section 13; API, section 7): nobody overwrites what they have not read."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from tests.apps import close, make_app, new_instance
+
+WRITES = ("PUT", "PATCH", "DELETE", "publish")
+
+
+@pytest.fixture
+def editor(as_role):
+    return as_role("editor")
+
+
+@pytest.fixture
+def article(given, editor):
+    """A draft that has been changed twice: it is at version 3."""
+    id = given.article("draft").id
+    for title in ("Second", "Third"):
+        assert editor.patch(f"/api/articles/{id}", {"title": title}).status_code == 200
+    return editor.get(f"/api/articles/{id}").get_json()
+
+
+def write(caller, method, article, **headers):
+    """PUT, PATCH, DELETE or an action, each with a body that changes something."""
+    path = f"/api/articles/{article['id']}"
+    headers = {name.replace("_", "-"): value for name, value in headers.items()}
+    if method == "DELETE":
+        return caller.delete(path, headers=headers)
+    if method == "publish":
+        return caller.post(f"{path}/publish", headers=headers)
+    body = {**article, "title": "Fourth"} if method == "PUT" else {"title": "Fourth"}
+    return caller.call(method, path, body, headers)
+
+
+MATCHING = ('"3"', '"1", "3"', '"1","3"', "*", '"3-0123456789abcdef"', '"a", "3"')
+STALE = ('"2"', '"4"', '"1", "2"', 'W/"3"', '"03"', '"3-x"', '"33"', '""', '"abc"')
+BROKEN = ("3", '"3', "'3'", '"3",', "**", '"3" "4"', 'w/"3"')
+
+
+@pytest.mark.parametrize("method", WRITES)
+@pytest.mark.parametrize("tag", MATCHING)
+def test_a_write_happens_when_if_match_names_the_version(editor, article, method, tag):
+    assert write(editor, method, article, If_Match=tag).status_code in (200, 204)
+
+
+@pytest.mark.parametrize("method", WRITES)
+@pytest.mark.parametrize("tag", STALE)
+def test_a_write_is_refused_when_if_match_names_another_version(editor, article, method, tag):
+    answer = write(editor, method, article, If_Match=tag)
+    assert (answer.status_code, answer.get_json()["code"]) == (412, "version_conflict")
+    assert answer.headers["ETag"] == '"3"'
+    assert editor.get(f"/api/articles/{article['id']}").get_json() == article
+
+
+@pytest.mark.parametrize("header", ["If_Match", "If_None_Match"])
+@pytest.mark.parametrize("tag", BROKEN)
+def test_what_is_no_list_of_entity_tags_is_an_invalid_header(editor, article, header, tag):
+    answer = write(editor, "PATCH", article, **{header: tag})
+    assert (answer.status_code, answer.get_json()["code"]) == (400, "invalid_header")
+
+
+@pytest.mark.parametrize("method", WRITES)
+@pytest.mark.parametrize(("tag", "done"), [("*", False), ('"3"', False), ('W/"3"', False), ('"2"', True)])
+def test_a_write_is_refused_when_if_none_match_names_the_version(editor, article, method, tag, done):
+    answer = write(editor, method, article, If_None_Match=tag)
+    assert answer.status_code in ((200, 204) if done else (412,))
+
+
+def test_a_read_is_refused_when_if_match_names_another_version(editor, article):
+    path = f"/api/articles/{article['id']}"
+    assert editor.get(path, headers={"If-Match": '"3"'}).status_code == 200
+    assert editor.get(path, headers={"If-Match": '"2"'}).status_code == 412
+    assert editor.get(f"{path}?fields=id", headers={"If-Match": '"3"'}).status_code == 200
+
+
+@pytest.mark.parametrize(("tag", "status"), [('"3"', 304), ('W/"3"', 304), ('"1", W/"3"', 304), ("*", 304), ('"2"', 200)])
+def test_a_read_is_saved_when_if_none_match_names_the_representation(editor, article, tag, status):
+    answer = editor.get(f"/api/articles/{article['id']}", headers={"If-None-Match": tag})
+    assert (answer.status_code, answer.headers["ETag"]) == (status, '"3"')
+    assert bool(answer.get_data()) == (status == 200)
+
+
+def test_a_partial_view_has_an_etag_of_its_own_that_still_guards_a_write(editor, article):
+    path = f"/api/articles/{article['id']}"
+    partial = editor.get(f"{path}?fields=id,title").headers["ETag"]
+    assert partial.startswith('"3-')
+    assert editor.get(path, headers={"If-None-Match": partial}).status_code == 200
+    assert write(editor, "PATCH", article, If_Match=partial).status_code == 200
+
+
+def test_an_absent_row_is_404_whatever_the_precondition(editor, article):
+    assert editor.delete(f"/api/articles/{article['id']}").status_code == 204
+    assert write(editor, "PATCH", article, If_Match="*").status_code == 404
+
+
+def test_of_two_writers_who_read_the_same_version_one_is_told(editor, article):
+    answers = at_once(8, lambda number: editor_patch(editor, article, f"Mine {number}", {"If-Match": '"3"'}))
+    assert sorted(answers) == [200] + 7 * [412]
+    assert editor.get(f"/api/articles/{article['id']}").get_json()["version"] == 4
+
+
+def test_without_if_match_the_last_wins_and_every_write_counts(editor, article):
+    assert at_once(8, lambda number: editor_patch(editor, article, f"Mine {number}", {})) == 8 * [200]
+    found = editor.get(f"/api/articles/{article['id']}").get_json()
+    assert found["version"] == 11
+    assert found["title"].startswith("Mine ")
+
+
+def editor_patch(editor, article, title, headers):
+    client = editor.client.application.test_client()
+    return client.patch(f"/api/articles/{article['id']}", json={"title": title},
+                        headers={**editor.headers, **headers}).status_code
+
+
+def at_once(count, work):
+    """What `work(0)` … `work(count - 1)` return, in threads that start together."""
+    barrier, found = threading.Barrier(count), []
+
+    def run(number):
+        barrier.wait()
+        found.append(work(number))
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return found
+
+
+def test_a_setting_demands_if_match_on_every_change(tmp_path, database_url):
+    from tests.apps import Caller, Given
+
+    app = make_app(new_instance(tmp_path / "i", database_url, "default"), database_url, require_if_match="on")
+    try:
+        there = Given(app, "default")
+        user = there.user("editor")
+        with app.app_context():
+            token = app.extensions["gatepost"].tokens.issue(user, there.session(user).id, [], "*")
+        editor = Caller(app.test_client(), user, token)
+        article = editor.get(f"/api/articles/{there.article('draft').id}").get_json()
+        for method in WRITES:
+            answer = write(editor, method, article)
+            assert (answer.status_code, answer.get_json()["code"]) == (428, "precondition_required")
+            assert write(editor, method, article, If_None_Match='"7"').status_code == 428
+        assert write(editor, "PATCH", article, If_Match='"1"').status_code == 200
+        assert editor.post("/api/articles", {"title": "t", "slug": "needs-none", "body": "b"}).status_code == 201
+    finally:
+        close(app)

@@ -1,0 +1,147 @@
+"""PUT and PATCH (API, sections 1, 3 and 7; RFC 7396): what changes, what must not, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.apps import NOBODY, ROLES
+
+
+@pytest.fixture(scope="module")
+def rows(given, as_role):
+    """Rows of every collection, some owned by the caller of each role."""
+    made = {"articles": [], "products": [], "orders": [], "comments": [], "categories": [], "pages": [], "users": []}
+    for role in ROLES[1:]:
+        own = {"owner_id": as_role(role).id}
+        made["articles"] += [given.article(status, **own) for status in ("draft", "published")]
+        made["comments"] += [given.comment("pending", **own), given.comment("approved", **own)]
+        made["orders"].append(given.order("pending", note="Ring twice.", **own))
+        made["users"].append(as_role(role).user)
+    made["products"] = [given.product(), given.product("draft", description="Words.", stock=0)]
+    made["categories"] = [top := given.category(), given.category(parent_id=top.id)]
+    made["pages"] = [given.page(), given.page("draft", language="pt-BR")]
+    return made
+
+
+COLLECTIONS = ("articles", "products", "orders", "comments", "categories", "pages", "users")
+# Whoever may change at least one of the rows above.
+CHANGERS = {
+    "articles": {"user", "support", "editor", "moderator", "manager", "developer", "owner", "admin"},
+    "products": {"manager", "owner", "admin"},
+    "orders": set(ROLES[1:]),
+    "comments": {"user", "support", "editor", "moderator", "manager", "developer", "owner", "admin"},
+    "categories": {"editor", "manager", "owner", "admin"},
+    "pages": {"editor", "owner", "admin"},
+    "users": set(ROLES[1:]),
+}
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("collection", COLLECTIONS)
+def test_a_put_of_an_untouched_get_changes_nothing_but_version_and_updated_at(rows, as_role, collection, role):
+    caller, changed = as_role(role), 0
+    for row in rows[collection]:
+        path = f"/api/{collection}/{row.id}"
+        before = caller.get(path)
+        if before.status_code != 200:
+            assert before.status_code in (401, 403, 404)
+            continue
+        answer = caller.put(path, before.get_json())
+        if answer.status_code != 200:
+            # A stranger sees a part of a user, which is not enough to replace them.
+            assert answer.status_code in ((400, 403) if collection == "users" else (401, 403))
+            continue
+        changed += 1
+        after = caller.get(path).get_json()
+        expected = {**before.get_json(), "version": after["version"], "updated_at": after["updated_at"]}
+        assert after == expected == {**answer.get_json()}
+        assert after["version"] > before.get_json()["version"]
+        assert after["updated_at"] > before.get_json()["updated_at"]
+    assert bool(changed) == (role in CHANGERS[collection])
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("collection", COLLECTIONS)
+def test_a_patch_of_nothing_changes_nothing(rows, as_role, collection, role):
+    caller = as_role(role)
+    for row in rows[collection]:
+        path = f"/api/{collection}/{row.id}"
+        before = caller.get(path)
+        answer = caller.patch(path, {})
+        if answer.status_code == 200:
+            assert answer.get_json() == before.get_json() == caller.get(path).get_json()
+            assert answer.headers["ETag"] == before.headers["ETag"]
+
+
+@pytest.fixture
+def article(given, as_role):
+    category = given.category()
+    id = given.article("draft", language="de", category_id=category.id, owner_id=as_role("user").id).id
+    return as_role("user").get(f"/api/articles/{id}").get_json()
+
+
+def test_put_replaces_in_full_so_what_is_left_out_goes_back_to_its_default(as_role, article):
+    body = {name: article[name] for name in ("title", "slug", "body")}
+    found = as_role("user").put(f"/api/articles/{article['id']}", body).get_json()
+    assert (found["language"], found["category_id"]) == ("en", None)
+    assert (found["owner_id"], found["status"], found["created_at"]) == tuple(
+        article[name] for name in ("owner_id", "status", "created_at"))
+
+
+def test_put_makes_nothing_and_needs_every_required_field(as_role, article):
+    user = as_role("user")
+    body = {"title": "t", "slug": "nowhere", "body": "b"}
+    assert user.put(f"/api/articles/{NOBODY}", body).status_code == 404
+    answer = user.put(f"/api/articles/{article['id']}", {"title": "t"})
+    assert answer.status_code == 400
+    assert {(fault["code"], fault["pointer"]) for fault in answer.get_json()["errors"]} == {
+        ("missing_field", "/slug"), ("missing_field", "/body")}
+
+
+@pytest.mark.parametrize("type", ["application/merge-patch+json", "application/json"])
+def test_a_merge_patch_changes_what_it_names_and_null_takes_away(as_role, article, type):
+    path = f"/api/articles/{article['id']}"
+    answer = as_role("user").patch(path, data='{"title": "New", "category_id": null}', headers={"Content-Type": type})
+    found = answer.get_json()
+    assert (answer.status_code, found["title"], found["category_id"], found["language"]) == (200, "New", None, "de")
+
+
+@pytest.mark.parametrize(("body", "code", "pointer"), [
+    ({"title": None}, "invalid_field", "/title"),
+    ({"nope": 1}, "unknown_field", "/nope"),
+    ({"a/b~c": 1}, "unknown_field", "/a~1b~0c"),
+    ({"status": "published"}, "read_only_field", "/status"),
+    ({"version": 99}, "read_only_field", "/version"),
+    ({"id": NOBODY}, "read_only_field", "/id"),
+    ({"tenant_id": NOBODY}, "read_only_field", "/tenant_id"),
+    ({"owner_id": NOBODY}, "read_only_field", "/owner_id"),
+    ({"department": "sales"}, "read_only_field", "/department"),
+    ({"category_id": NOBODY}, "invalid_reference", "/category_id"),
+])
+def test_a_patch_that_cannot_be_is_refused_and_says_where(as_role, article, body, code, pointer):
+    path = f"/api/articles/{article['id']}"
+    answer = as_role("user").patch(path, body)
+    assert (answer.status_code, answer.get_json()["code"]) == (400, code)
+    assert [fault["pointer"] for fault in answer.get_json()["errors"]] == [pointer]
+    assert as_role("user").get(path).get_json() == article
+
+
+def test_read_only_fields_are_accepted_when_they_are_what_is_stored(as_role, article):
+    body = {name: article[name] for name in ("id", "tenant_id", "status", "version", "created_at", "owner_id")}
+    answer = as_role("user").patch(f"/api/articles/{article['id']}", {**body, "title": "Mine"})
+    assert (answer.status_code, answer.get_json()["title"]) == (200, "Mine")
+
+
+def test_another_media_type_is_refused_and_told_what_to_send(as_role, article):
+    answer = as_role("user").patch(f"/api/articles/{article['id']}", data="[]",
+                                   headers={"Content-Type": "application/json-patch+json"})
+    assert (answer.status_code, answer.get_json()["code"]) == (415, "unsupported_media_type")
+    assert "application/merge-patch+json" in answer.headers["Accept-Patch"]
+
+
+def test_nobody_moves_a_row_out_of_their_own_reach(as_role, article, given):
+    path = f"/api/articles/{article['id']}"
+    assert as_role("user").patch(path, {"owner_id": article["owner_id"]}).status_code == 200
+    assert as_role("user").patch(path, {"owner_id": given.user().id}).status_code == 400
+    assert as_role("editor").patch(path, {"owner_id": as_role("editor").id}).status_code == 200
+    assert as_role("user").get(path).status_code == 404
