@@ -11,8 +11,9 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from blueprints import Collection
 from blueprints.commands import commands
-from blueprints.http import errors, limits, trace, uri, versions
+from blueprints.http import errors, limits, logs, metrics, trace, uri, versions
 from blueprints.http.cursors import Cursors
+from blueprints.http.deprecation import DeprecatedUses
 from blueprints.http.housekeeping import beside_the_requests
 from blueprints.http.keys import Keys
 from blueprints.http.limits import Limits
@@ -58,11 +59,12 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[ty
             raise NotReady(f"There is no tenant {settings.default_tenant}. Run: gatepost init")
     cursors = Cursors(keys.secrets("cursor"), refresh=keys.refresh)
     keys.followers.append(lambda: cursors.renew(keys.secrets("cursor")))
-    trail = Trail(database, keys)
-    app.extensions["gatepost"] = Services(
+    trail, uses = Trail(database, keys), DeprecatedUses(database)
+    services = app.extensions["gatepost"] = Services(
         settings=settings, database=database, policy=policy, keys=keys, registry=registry,
         tokens=Tokens(app, settings, keys), limits=Limits(settings), guest_tenant=tenant.id,
-        cursors=cursors, trail=trail, background=beside_the_requests(settings, database, keys, trail))
+        cursors=cursors, trail=trail, deprecated_uses=uses,
+        background=beside_the_requests(settings, database, keys, trail, uses))
     for blueprint in registry.blueprints():
         app.register_blueprint(blueprint)
     refuse_strays(app)
@@ -70,6 +72,11 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[ty
     errors.install(app)
     trace.install(app)
     limits.install(app)
+    if settings.metrics_token:
+        services.metrics = metrics.Metrics(services)
+        metrics.install(app, services.metrics)
+    if settings.log_requests:
+        logs.install(app)
     uri.install(app)
     versions.install(app)
     app.wsgi_app = versions.VersionPrefix(app.wsgi_app)  # type: ignore[method-assign]

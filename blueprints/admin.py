@@ -53,7 +53,7 @@ class StatsSchema(StrictSchema):
 def stats(call: Call) -> dict[str, Any]:
     """How many rows there are, and what happened in the last 30 days."""
     tenant, since = call.tenant_id, later(-_DAYS * 24 * 60 * 60)[:10] + "T00:00:00.000000Z"
-    call.services.deprecated_uses.store(call.services.database)
+    call.services.deprecated_uses.store()
     return {
         "collections": {name: _counts(collection.model, tenant)
                         for name, collection in sorted(call.services.collections.items())},

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from models.database import Database
     from settings import Settings
 
+    from .deprecation import DeprecatedUses
     from .keys import Keys
     from .trail import Trail
 
@@ -22,11 +23,13 @@ _MINUTE, _HOUR, _DAY = 60, 60 * 60, 24 * 60 * 60
 _BATCH, _BATCHES = 200, 100  # rows in one transaction, transactions in a row
 
 
-def beside_the_requests(settings: Settings, database: Database, keys: Keys, trail: Trail) -> Background:
+def beside_the_requests(settings: Settings, database: Database, keys: Keys, trail: Trail,
+                        uses: DeprecatedUses) -> Background:
     """Every job of a serving process, in the order in which those that are due are done."""
     return Background(
         Job("storing refusals", 1, trail.flush, final=True),
         Job("sealing the audit trail", 2, trail.seal, final=True),
+        Job("storing uses of what is deprecated", 1, uses.store, final=True),
         Job("following the key file", 1, keys.refresh),
         Job("throwing away what has expired", _MINUTE, lambda: throw_away(database)),
         Job("telling the planner how tables have grown", _MINUTE, database.refresh_statistics),

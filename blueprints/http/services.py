@@ -5,12 +5,10 @@ from __future__ import annotations
 import atexit
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from flask import current_app
-
-from .deprecation import DeprecatedUses
 
 if TYPE_CHECKING:
     from models.database import Database
@@ -20,8 +18,10 @@ if TYPE_CHECKING:
     from .background import Background
     from .collection import Collection
     from .cursors import Cursors
+    from .deprecation import DeprecatedUses
     from .keys import Keys
     from .limits import Limits
+    from .metrics import Metrics
     from .registry import Registry
     from .tokens import Tokens
     from .trail import Trail
@@ -45,7 +45,8 @@ class Services:
     guest_tenant: str
     trail: Trail
     background: Background
-    deprecated_uses: DeprecatedUses = field(default_factory=DeprecatedUses)
+    deprecated_uses: DeprecatedUses
+    metrics: Metrics | None = None
     _process: int = 0
 
     @property
@@ -68,7 +69,6 @@ class Services:
         self._process = 0
         self.policy.stop()
         self.background.stop()
-        self.deprecated_uses.store(self.database)
         self.database.close_all()
 
 

@@ -7,7 +7,9 @@ from datetime import UTC, datetime
 import pytest
 
 from blueprints.http import deprecation
+from models import deprecated_use
 from models.contact import ContactMessage
+from models.errors import Unavailable
 
 MESSAGE = {"name": "Ruth", "email": "Ruth@Example.org", "subject": "A question", "body": "Do you ship\nabroad?"}
 
@@ -154,14 +156,24 @@ def test_after_its_last_day_ping_is_gone(as_role, monkeypatch):
     assert answer.headers["Link"] == '</api/health>; rel="successor-version"'
 
 
-def test_counting_survives_a_database_that_is_busy_and_two_processes_that_meet_a_client_first(app, given):
-    database = given.database
-    one, two = deprecation.DeprecatedUses(), deprecation.DeprecatedUses()
-    for uses in (one, two):
-        assert uses.add(given.tenant_id, "GET /api/old", "guest")
-    with database.connected():
-        one.store(database)
-        two.store(database)
-        from models.deprecated_use import uses as stored
+def test_two_processes_add_up_what_they_counted(given):
+    for uses in (deprecation.DeprecatedUses(given.database), deprecation.DeprecatedUses(given.database)):
+        uses.add(given.tenant_id, "GET /api/old", "guest")
+        uses.store()
+        uses.store()
+    with given.database.connected():
+        counts = [use.count for use in deprecated_use.uses(given.tenant_id) if use.endpoint == "GET /api/old"]
+    assert counts == [2]
 
-        assert [use.count for use in stored(given.tenant_id) if use.endpoint == "GET /api/old"] == [2]
+
+def test_what_a_busy_database_cannot_take_is_stored_the_next_time(given, monkeypatch):
+    uses = deprecation.DeprecatedUses(given.database)
+    uses.add(given.tenant_id, "GET /api/older", "guest")
+    with monkeypatch.context() as busy:
+        busy.setattr(given.database, "transact", lambda work: (_ for _ in ()).throw(Unavailable("busy")))
+        with pytest.raises(Unavailable):
+            uses.store()
+    uses.store()
+    with given.database.connected():
+        found = [use.count for use in deprecated_use.uses(given.tenant_id) if use.endpoint == "GET /api/older"]
+    assert found == [1]
