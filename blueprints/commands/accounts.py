@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections.abc import Callable
 from typing import TextIO
 
 import click
 
-from blueprints.commands.context import Instance, open_instance, read_password
+from blueprints.commands.context import Instance, open_instance, read_password, record
 from blueprints.http.passwords import hash_password
 from blueprints.http.registry import ROLES
 from models.base import Rows
@@ -67,8 +68,13 @@ def add(
             password_hash=hash_password(password),
         )
         users = Rows(User, instance.tenant(tenant).id)
+
+        def work() -> None:
+            users.insert(row)
+            record(row.tenant_id, "user", "create", row.id)
+
         try:
-            instance.database.transact(lambda: users.insert(row))
+            instance.database.transact(work)
         except AlreadyExists:
             raise click.ClickException(f"There is a user {email} already.") from None
         click.echo(f"Added {row.email}, {role}, id {row.id}.")
@@ -91,7 +97,7 @@ def password(email: str, password_file: TextIO | None) -> None:
         row.password_hash = hashed
 
     with open_instance() as instance:
-        _change(instance, email, change)
+        _change(instance, email, "password", change)
         click.echo(f"{email} has a new password; their sessions have ended.")
     _show(made_up)
 
@@ -164,7 +170,7 @@ def list_tenants() -> None:
     Example: gatepost tenant list
     """
     with open_instance():
-        for row in Tenant.select().order_by(Tenant.name):
+        for row in Tenant.all():
             click.echo(f"{row.id}  {row.name}")
 
 
@@ -186,10 +192,10 @@ def _set_active(email: str, active: bool) -> None:
         row.active = active
 
     with open_instance() as instance:
-        _change(instance, email, change)
+        _change(instance, email, "enable" if active else "disable", change)
 
 
-def _change(instance: Instance, email: str, change) -> None:
+def _change(instance: Instance, email: str, action: str, change: Callable[[User], None]) -> None:
     """Change a user's row and end every session that began before."""
 
     def work() -> None:
@@ -200,5 +206,6 @@ def _change(instance: Instance, email: str, change) -> None:
         row.token_version += 1
         Rows(User, row.tenant_id).save(row)
         revoke(row.tenant_id, Session.user_id == row.id)
+        record(row.tenant_id, "user", action, row.id)
 
     instance.database.transact(work)

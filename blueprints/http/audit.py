@@ -28,13 +28,12 @@ def note_rule(call: Call) -> None:
 def record(call: Call, *, result: str = "allowed", reason: str | None = None) -> None:
     """Add the row of a write, inside its transaction."""
     resource, action = _what(call)
-    if call.principal.kind == "service":
-        reason = f"service token {call.session_id}" if reason is None else reason
+    program = f"service token {call.session_id}" if call.principal.kind == "service" else None
     add(Audit(
         tenant_id=call.tenant_id, principal=call.principal.key, role=call.principal.role, action=action,
         resource=resource, resource_id=None if call.row is None else call.facts.get("id"),
         address=call.request.remote_addr, result=result, rule=call.rule,
-        reason=", ".join(filter(None, (call.rule, reason))) or None,
+        reason=", ".join(filter(None, (call.rule, reason, program, call.note))) or None,
         policy_version=call.access.policy.version, request_id=trace.request_id()))
 
 

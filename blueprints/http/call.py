@@ -46,6 +46,8 @@ class Endpoint:
     by_slug     the `id` of the path may also be a slug, which `load` looks up
     deprecated  since when clients should use something else, and until when they need not
     recorded    what the audit trail calls it, where that is not its permission: `session.logout`
+    offline     works without the database: health, documentation
+    own_credentials  checks `Authorization` itself: it does not hold what a user or service token holds
     tight       counted per address as tightly as wrong passwords are
     cost        units that a call takes from the caller's limit
     """
@@ -76,6 +78,8 @@ class Endpoint:
     by_slug: bool = False
     deprecated: Deprecation | None = None
     recorded: str = ""
+    offline: bool = False
+    own_credentials: bool = False
     tight: bool = False
     cost: int = 1
     summary: str = ""
@@ -102,6 +106,7 @@ class Call:
     headers    what the answer carries besides
     status     of the answer, when it is not an error
     rule       file and line of the rule that allows a write
+    note       what the audit trail should say besides
     claim      the `Idempotency-Key` of this request, not yet stored
     response   set early by a stage that answers instead of the handler
     timings    seconds per stage
@@ -125,6 +130,7 @@ class Call:
     headers: dict[str, str] = field(default_factory=dict)
     status: int = field(init=False)
     rule: str | None = None
+    note: str | None = None
     claim: IdempotencyKey | None = None
     response: Response | None = None
     timings: dict[str, float] = field(default_factory=dict)

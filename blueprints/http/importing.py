@@ -71,6 +71,7 @@ def _check(collection: Collection, call: Call) -> None:
 def _store(call: Call) -> dict[str, Any]:
     _finish(call.prepared.store())
     outcome: dict[str, Any] = call.prepared.outcome
+    call.note = f"{outcome['imported']} imported, {outcome['updated']} updated"
     return outcome
 
 

@@ -59,3 +59,12 @@ def test_heads_are_exported_and_must_be_there_later(instance, tmp_path):
     assert found.returncode == 1 and "seal 9999, which was exported, is gone" in found.stdout
     heads.write_text("rubbish")
     assert "not a list of heads" in instance.run("audit", "verify", "--heads", str(heads)).stderr
+
+
+@pytest.mark.parametrize(("command", "action"), [
+    (("add", "ada@example.org"), "create"), (("password", "ada@example.org"), "password"),
+    (("disable", "ada@example.org"), "disable"), (("enable", "ada@example.org"), "enable")])
+def test_what_an_operator_does_is_recorded_too(command, action, instance):
+    done = instance.run("user", *command)
+    assert done.returncode == 0, done.stderr
+    assert f"operator (operator) from -: user.{action} " in instance.run("audit", "tail", "-n", "1").stdout

@@ -105,6 +105,14 @@ def test_what_had_no_effect_leaves_no_row(method, path, body, status, taken, as_
     assert (answer.status_code, len(rows(given))) == (status, before)
 
 
+def test_an_import_says_how_much_it_was(as_role, given):
+    lines = "".join(f'{{"title":"T","slug":"imported-{number}","body":"b"}}\n' for number in range(3))
+    answer = as_role("editor").call("POST", "/api/articles/import", data=lines,
+                                    headers={"Content-Type": "application/x-ndjson"})
+    assert answer.status_code == 200
+    assert rows(given, Audit.action == "import")[-1]["reason"].endswith(", 3 imported, 0 updated")
+
+
 # Refusals
 
 
