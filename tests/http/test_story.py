@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import pytest
 
-from tests.apps import PASSWORD
+from tests.apps import PASSWORD, Caller, Scenario, scenarios
+from tests.http.described import check_problem
 
 
-@pytest.fixture
-def author(given, client):
+@pytest.fixture(scope="module")
+def author(app, given):
     """Somebody who logged in with e-mail and password, as a client of the service does."""
-    from tests.apps import Caller
-
     user = given.user("editor", password=PASSWORD)
-    answer = client.post("/api/login", json={"email": user.email, "password": PASSWORD})
+    answer = app.test_client().post("/api/login", json={"email": user.email, "password": PASSWORD})
     assert answer.status_code == 200
-    return Caller(client, user, answer.get_json()["access_token"])
+    return Caller(app.test_client(), user, answer.get_json()["access_token"])
+
+
+@pytest.fixture(scope="module")
+def names(author):
+    """The ids of the author's two articles: one published, one not."""
+    made = {}
+    for slug in ("published", "draft"):
+        answer = author.post("/api/articles", {"title": slug.title(), "slug": f"story-{slug}", "body": "Words."})
+        assert answer.status_code == 201
+        made[slug] = answer.get_json()["id"]
+    assert author.post(f"/api/articles/{made['published']}/publish").status_code == 200
+    return made
 
 
 def test_an_article_is_written_found_published_and_read_by_a_guest(author, as_role):
@@ -26,10 +37,73 @@ def test_an_article_is_written_found_published_and_read_by_a_guest(author, as_ro
     assert made.headers["Location"] == f"/api/articles/{article['id']}"
 
     listed = author.get(f"/api/articles?owner_id={author.id}").get_json()["items"]
-    assert listed == [article]
+    assert article in listed
     assert as_role("guest").get(f"/api/articles/{article['id']}").status_code == 404
 
     published = author.post(f"/api/articles/{article['id']}/publish")
     assert (published.status_code, published.get_json()["status"]) == (200, "published")
     read = as_role("guest").get(f"/api/articles/{article['id']}")
     assert (read.status_code, read.get_json()) == (200, published.get_json())
+
+
+@scenarios(
+    Scenario("a guest reads what is published", "guest", "GET", "/api/articles/{published}"),
+    Scenario("a guest does not find a draft", "guest", "GET", "/api/articles/{draft}", status=404, code="not_found"),
+    Scenario("a guest changes nothing", "guest", "PATCH", "/api/articles/{published}", {"title": "X"}, status=401,
+             code="unauthenticated"),
+    Scenario("another user reads what is published", "user", "GET", "/api/articles/{published}"),
+    Scenario("another user changes nothing", "user", "PATCH", "/api/articles/{published}", {"title": "X"},
+             status=403, code="forbidden"),
+    Scenario("another user deletes nothing", "user", "DELETE", "/api/articles/{published}", status=403,
+             code="forbidden"),
+    Scenario("another user publishes nothing", "user", "POST", "/api/articles/{published}/publish", status=403,
+             code="forbidden"),
+    Scenario("another user does not find a draft", "user", "GET", "/api/articles/{draft}", status=404,
+             code="not_found"),
+    Scenario("another user cannot change a draft that is not found", "user", "PATCH", "/api/articles/{draft}",
+             {"title": "X"}, status=404, code="not_found"),
+    Scenario("a manager is another user here", "manager", "PATCH", "/api/articles/{published}", {"title": "X"},
+             status=403, code="forbidden"),
+    Scenario("an editor reads a draft", "editor", "GET", "/api/articles/{draft}"),
+    Scenario("an admin reads a draft", "admin", "GET", "/api/articles/{draft}"),
+)
+def test_who_may_do_what_to_the_articles_of_another(as_role, names, scenario):
+    scenario.play(as_role(scenario.who), **names)
+
+
+@pytest.mark.parametrize("role", ["user", "editor", "owner", "admin"])
+@pytest.mark.parametrize("which", ["published", "draft"])
+@pytest.mark.parametrize(("method", "path"), [
+    ("GET", ""), ("PUT", ""), ("PATCH", ""), ("DELETE", ""), ("POST", "/publish"), ("GET", "/shares"),
+    ("PUT", "/shares"),
+])  # fmt: skip
+def test_another_tenant_finds_nothing_whoever_asks(as_role, names, role, which, method, path):
+    bodies = {"PUT": {"title": "X", "slug": "x", "body": "X"}, "PATCH": {"title": "X"}}
+    if path == "/shares":
+        bodies = {"PUT": {"grantee": "role:user", "right": "manage"}}
+    body = [bodies[method]] if method in bodies else []
+    answer = as_role(role, tenant="other").call(method, f"/api/articles/{names[which]}{path}", *body)
+    # Whom the policy lets do such a thing nowhere, it refuses before it looks.
+    if answer.status_code != 403:
+        check_problem(answer, 404, "not_found")
+    else:
+        assert role == "user"
+
+
+@pytest.mark.parametrize("role", ["user", "editor", "owner", "admin"])
+def test_another_tenant_lists_and_counts_nothing(as_role, names, role):
+    caller = as_role(role, tenant="other")
+    page = caller.get("/api/articles?page=1").get_json()
+    assert (page["items"], page["total"]) == ([], 0)
+    assert caller.get("/api/articles?limit=100").get_json()["items"] == []
+    assert caller.get("/api/articles?slug=story-published").get_json()["items"] == []
+
+
+def test_another_tenant_may_use_the_same_slug_and_cannot_refer_across(as_role, given, names):
+    foreign = as_role("editor", tenant="other")
+    made = foreign.post("/api/articles", {"title": "T", "slug": "story-published", "body": "B"})
+    assert made.status_code == 201
+    category = given.category()
+    answer = foreign.post("/api/articles", {"title": "T", "slug": "t", "body": "B", "category_id": category.id})
+    check_problem(answer, 400, "invalid_reference")
+    assert foreign.delete(f"/api/articles/{made.get_json()['id']}").status_code == 204

@@ -1,0 +1,169 @@
+"""Messages as bytes on a connection to the real server: where a test client cannot reach."""
+
+from __future__ import annotations
+
+import json
+import socket
+
+import pytest
+
+from tests.running import Instance
+
+LIMIT = 2**20  # bytes of a body
+
+
+@pytest.fixture(scope="module")
+def instance(tmp_path_factory):
+    return Instance(tmp_path_factory.mktemp("framing") / "instance", {"GATEPOST_RATE_LIMITS": "off"}).made()
+
+
+@pytest.fixture(scope="module")
+def address(instance):
+    with instance.served() as server:
+        host, _, port = server.url.removeprefix("http://").partition(":")
+        yield host, int(port)
+
+
+def send(address, *parts: bytes) -> tuple[int, dict[str, str], bytes]:
+    """Status, headers (lower case) and body of the answer to these bytes; the connection is closed after it."""
+    with socket.create_connection(address, timeout=20) as connection:
+        try:
+            for part in parts:
+                connection.sendall(part)
+            connection.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass  # the server may answer, and close, before it has read everything
+        received = b""
+        try:
+            while chunk := connection.recv(65536):
+                received += chunk
+        except ConnectionResetError:
+            pass
+    head, _, body = received.partition(b"\r\n\r\n")
+    line, *lines = head.decode("latin-1").split("\r\n")
+    headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    return int(line.split(" ")[1]), headers, body
+
+
+def request(line: str, *headers: str, body: bytes = b"") -> bytes:
+    return "\r\n".join([f"{line} HTTP/1.1", "Host: x", "Connection: close", *headers, "", ""]).encode("latin-1") + body
+
+
+def problem(answer, status: int, code: str) -> None:
+    assert (answer[0], answer[1]["content-type"]) == (status, "application/problem+json"), answer
+    assert json.loads(answer[2])["code"] == code
+    assert answer[1]["x-request-id"] == json.loads(answer[2])["request_id"]
+
+
+def login(*headers: str, body: bytes = b"") -> bytes:
+    return request("POST /api/login", "Content-Type: application/json", *headers, body=body)
+
+
+def chunked(*chunks: bytes) -> bytes:
+    return b"".join(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in chunks) + b"0\r\n\r\n"
+
+
+BODY = b'{"email": "x@example.org", "password": "y"}'
+
+
+def test_a_body_may_come_in_chunks(address):
+    answer = send(address, login("Transfer-Encoding: chunked", body=chunked(BODY[:5], BODY[5:])))
+    problem(answer, 401, "invalid_credentials")
+
+
+def test_a_body_over_the_limit_is_a_problem_document_by_length(address):
+    answer = send(address, login(f"Content-Length: {LIMIT + 1}", body=b" " * (LIMIT + 1)))
+    problem(answer, 413, "body_too_large")
+
+
+def test_a_body_over_the_limit_is_a_problem_document_in_chunks(address):
+    answer = send(address, login("Transfer-Encoding: chunked", body=chunked(*[b" " * 65536] * 17)))
+    problem(answer, 413, "body_too_large")
+
+
+@pytest.mark.parametrize("headers", [
+    ("Content-Length: 99999999999999999999999",), ("Content-Length: -1",), ("Content-Length: x",),
+    ("Content-Length: 1e3",), ("Content-Length: 5, 6",), ("Content-Length: +5",),
+    ("Content-Length: 43", "Transfer-Encoding: chunked"), ("Transfer-Encoding: chunked, chunked",),
+    ("Transfer-Encoding: gzip, chunked",), ("Transfer-Encoding: xchunked",),
+    ("Transfer-Encoding: chunked", "Transfer-Encoding: identity"), ("Transfer-Encoding : chunked",),
+], ids="; ".join)  # fmt: skip
+def test_a_length_that_is_not_one_is_refused(address, headers):
+    status, found, body = send(address, login(*headers, body=BODY))
+    assert status in (400, 413, 501)
+    assert "html" not in found.get("content-type", "")
+    assert b"Traceback" not in body
+
+
+@pytest.mark.parametrize("chunks", [b"zz\r\nx\r\n0\r\n\r\n", b"-1\r\nx\r\n0\r\n\r\n", b"5\r\nabc\r\n0\r\n\r\n",
+                                    b"0x5\r\nhello\r\n0\r\n\r\n"])
+def test_chunks_that_are_not_chunks_are_refused(address, chunks):
+    status, headers, _ = send(address, login("Transfer-Encoding: chunked", body=chunks))
+    assert status in (400, 413)
+    assert "html" not in headers.get("content-type", "")
+
+
+@pytest.mark.parametrize("raw", [
+    b"NONSENSE\r\n\r\n", b"GET\r\n\r\n", b"GET /api/health HTTP/9.9\r\n\r\n", b"GET  /api/health HTTP/1.1\r\n\r\n",
+    b"get /api/health HTTP/1.1\r\n\r\n", b"GET /api/health HTTP/1.1\r\nBroken\r\n\r\n",
+    b"GET /api/health HTTP/1.1\r\nA: b\r\n c\r\n\r\n", b"GET /api/health HTTP/1.1\r\nA\x00: b\r\n\r\n",
+    b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n",
+], ids=repr)  # fmt: skip
+def test_what_is_hardly_http_gets_a_client_error_or_none(address, raw):
+    try:
+        status, headers, body = send(address, raw)
+    except IndexError:
+        return  # closed without a word
+    assert status < 500
+    assert "html" not in headers.get("content-type", "")
+    assert b"Traceback" not in body
+
+
+@pytest.mark.parametrize("target", ["/api/articles?\xff=1", "/api/articles/\xff"])
+def test_a_target_that_is_not_ascii_is_refused_by_the_server(address, target):
+    status, headers, _ = send(address, request(f"GET {target}"))
+    assert (status, headers["content-type"]) == (400, "text/plain; charset=utf-8")
+
+
+def test_two_credentials_are_none(address):
+    answer = send(address, request("GET /api/articles", "Authorization: Bearer a", "Authorization: Bearer b"))
+    problem(answer, 401, "invalid_token")
+    assert answer[1]["www-authenticate"] == 'Bearer error="invalid_token"'
+
+
+def test_headers_that_are_too_large_are_refused_by_the_server(address):
+    assert send(address, request("GET /api/articles", "X-Large: " + "x" * 70_000))[0] == 431
+
+
+@pytest.mark.parametrize(("target", "status"), [
+    ("/api/articles/%00", 400), ("/api/articles/%ff", 400), ("/api/articles/%zz", 400), ("/api/articles/%", 400),
+    ("/api/articles?status=%ff", 400), ("/api/articles?status=%zz", 400),
+    ("/%c3%28", 404), ("//api//articles", 404), ("/api/./articles", 404),
+    ("/api/v1/articles", 200), ("/api/articles?title=" + "x" * 20_000, 414), ("/" + "%41" * 10_000, 404),
+    ("*", 404), ("http://evil.example/api/articles", 200), ("/api/articles#fragment", 200), ("/api/articles;a=b", 404),
+], ids=lambda value: str(value)[:40])  # fmt: skip
+def test_targets_as_they_are_written(address, target, status):
+    answer = send(address, request(f"GET {target}"))
+    assert answer[0] == status, answer
+    assert "html" not in answer[1]["content-type"]
+    if status >= 400:
+        assert answer[1]["content-type"] == "application/problem+json"
+
+
+def test_head_has_the_headers_of_get_and_no_body(address):
+    get, head = (send(address, request(f"{method} /api/articles")) for method in ("GET", "HEAD"))
+    assert head[2] == b""
+    assert {name: value for name, value in head[1].items() if name not in ("x-request-id", "date")} == {
+        name: value for name, value in get[1].items() if name not in ("x-request-id", "date")}
+
+
+def test_a_second_request_on_the_connection_is_answered_after_a_refused_one(address):
+    both = request("GET /api/nope").replace(b"Connection: close\r\n", b"") + request("GET /api/health/live")
+    with socket.create_connection(address, timeout=20) as connection:
+        connection.sendall(both)
+        received = b""
+        while chunk := connection.recv(65536):
+            received += chunk
+    assert received.count(b"HTTP/1.1 ") == 2
+    assert b"HTTP/1.1 404" in received
+    assert b"HTTP/1.1 200" in received
