@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -123,3 +124,12 @@ def test_moves_at_the_same_time_never_close_a_circle(as_role, given, size):
             parents = {row.id: row.parent_id for row in Rows(Category, given.tenant_id).find_all({
                 category.id for category in ring})}
         assert list(parents.values()).count(None) == 1
+
+
+def test_an_import_cannot_close_a_circle_either(as_role, given):
+    top = given.category()
+    below = given.category(parent_id=top.id)
+    line = json.dumps({"id": top.id, "name": "N", "slug": top.slug, "parent_id": below.id})
+    answer = as_role("manager").post("/api/categories/import", data=line, content_type="application/x-ndjson")
+    assert (answer.status_code, answer.json["errors"][0]["code"]) == (400, "conflict")
+    assert given.found(Category, top.id).parent_id is None

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import json
 
 import pytest
 
+from models.base import new_id
 from models.session import Session
 from models.user import User
 
@@ -109,3 +111,22 @@ def test_an_address_belongs_to_one_user_of_the_whole_instance_whatever_its_case(
     answer = as_role("admin").post("/api/users", new("user") | {"email": taken.email.upper()})
     assert (answer.status_code, answer.json["code"]) == (409, "already_exists")
     assert answer.json["errors"][0]["pointer"] == "/email"
+
+
+@pytest.mark.parametrize("line", [
+    {"role": "admin"}, {"role": "developer"}, {"role": "wizard"}, {"password_hash": "x"}, {"tenant_id": new_id()},
+], ids=str)
+def test_an_import_makes_nobody_more_than_its_importer_may(line, as_role, given):
+    person = new("user") | line
+    answer = as_role("owner").post("/api/users/import", data=json.dumps(person), content_type="application/x-ndjson")
+    assert answer.status_code in (400, 403)
+    with given.database.connected():
+        assert User.by_email(person["email"]) is None
+
+
+def test_an_import_changes_nobody_above_its_importer(as_role, given):
+    above = given.user("admin")
+    line = json.dumps({"id": above.id, "name": "Renamed", "email": above.email})
+    answer = as_role("owner").post("/api/users/import", data=line, content_type="application/x-ndjson")
+    assert answer.status_code in (400, 403)
+    assert given.found(User, above.id).name == above.name
