@@ -1,16 +1,15 @@
 """Service tokens: long-lived credentials of a program that acts for a user, narrowed by scopes."""
 
-import secrets
 from collections.abc import Iterator
 from dataclasses import replace
 
 from marshmallow import fields, validate
 
 from blueprints import Call, Collection, Endpoint, Fault, Id, Int, Line, Problem, StrictSchema, Time
-from models.base import later, new_id
+from models.base import later
 from models.service_token import ServiceToken
 
-from .http.identity import SERVICE, hashed
+from .http.identity import service_token
 
 _TEN_YEARS = 10 * 365 * 24 * 60 * 60
 
@@ -49,7 +48,6 @@ class Tokens(Collection):
         return row
 
     def create(self, call: Call, row: ServiceToken) -> None:
-        secret, row.id = secrets.token_urlsafe(32), new_id()
-        row.token_hash = hashed(secret)
+        row.id, row.token_hash, text = service_token()
         super().create(call, row)
-        row.__data__["token"] = f"{SERVICE}{row.id}_{secret}"
+        row.__data__["token"] = text

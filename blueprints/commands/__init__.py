@@ -15,8 +15,9 @@ from blueprints.commands.doctor import doctor
 from blueprints.commands.keys import keys
 from blueprints.commands.policy import policy
 from blueprints.commands.server import init, migrate, openapi, serve, settings
+from blueprints.commands.tokens import token
 from blueprints.commands.transfer import export, import_
 
 commands: list[click.Command] = [
-    init, serve, demo, import_, export, user, tenant, policy, keys, audit, migrate, doctor, openapi, settings,
+    init, serve, demo, import_, export, user, tenant, token, policy, keys, audit, migrate, doctor, openapi, settings,
 ]  # fmt: skip

@@ -6,13 +6,14 @@ Whoever sends credentials that are not valid is told so, even where a guest woul
 
 from __future__ import annotations
 
+import secrets
 from hashlib import sha256
 from hmac import compare_digest
 from typing import TYPE_CHECKING
 
 from flask import Request
 
-from models.base import is_id, now
+from models.base import is_id, new_id, now
 from models.service_token import Bearer, ServiceToken
 from models.session import Caller, Session
 from models.user import User
@@ -50,6 +51,12 @@ def guest(tenant_id: str) -> Principal:
 def principal_of(user: User) -> Principal:
     """A user as the principal of an ordinary, unscoped login."""
     return _principal(user.id, user, "user", None)
+
+
+def service_token() -> tuple[str, str, str]:
+    """A new service token: its id, the hash to keep, and the text to show once."""
+    id, secret = new_id(), secrets.token_urlsafe(32)
+    return id, hashed(secret), f"{SERVICE}{id}_{secret}"
 
 
 def hashed(token: str) -> str:

@@ -7,6 +7,7 @@ import pytest
 from models.base import later
 from models.service_token import ServiceToken
 from tests.apps import Caller
+from tests.running import Instance
 
 
 def issue(caller, *scopes, **more):
@@ -139,3 +140,21 @@ def test_its_secret_is_never_kept_for_a_repeated_request(as_role):
 def test_a_program_gets_the_long_pages_of_services(as_user):
     assert program(as_user("user"), "read:articles").get("/api/articles?limit=200").status_code == 200
     assert as_user("user").get("/api/articles?limit=200").status_code == 400
+
+
+def test_an_operator_makes_lists_and_revokes_them(tmp_path):
+    instance = Instance(tmp_path / "instance").made()
+    made = instance.run("token", "add", "admin@example.org", "--name", "ci", "--scope", "read:articles", "--days", "9")
+    text = made.stdout.split()[1]
+    with instance.served() as served:
+        assert served.call("GET", "/api/articles", token=text)[0] == 200
+        assert served.call("GET", "/api/profile", token=text)[1]["code"] == "insufficient_scope"
+        listed = instance.run("token", "list", "admin@example.org").stdout
+        id = text.split("_")[1]
+        assert listed.startswith(f"{id}  ci: read:articles, until ") and text not in listed
+        assert instance.run("token", "revoke", id).returncode == 0
+        assert served.call("GET", "/api/articles", token=text)[0] == 401
+    for wrong in (("add", "admin@example.org", "--scope", "read:nothing"), ("add", "nobody@example.org", "--scope",
+                  "read:articles"), ("list", "nobody@example.org"), ("revoke", id), ("revoke", "x")):
+        done = instance.run("token", *wrong)
+        assert done.returncode == 1 and "There is no" in done.stderr

@@ -72,9 +72,10 @@ def test_a_login_and_everything_that_a_session_goes_through_is_recorded(app, giv
     caller.post("/api/profile/password", {"current_password": PASSWORD, "new_password": "another long walk"})
     caller.post("/api/logout")
     recorded = rows(given, Audit.principal == f"user:{user.id}")
-    assert [(row["resource"], row["action"], row["result"]) for row in recorded] == [("session", "create", "allowed"), ("session", "refresh", "allowed"),
-                     ("profile", "update", "allowed"), ("profile", "password", "allowed"),
-                     ("session", "logout", "allowed")], "the repeated exchange had no effect"
+    assert [(row["resource"], row["action"], row["result"]) for row in recorded] == [
+        ("session", "create", "allowed"), ("session", "refresh", "allowed"), ("profile", "update", "allowed"),
+        ("profile", "password", "allowed"), ("session", "logout", "allowed"),
+    ], "the repeated exchange had no effect"
 
 
 def test_what_a_program_did_names_its_token(as_user, given):

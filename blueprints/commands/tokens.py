@@ -1,0 +1,94 @@
+"""Service tokens, for programs that an operator looks after: `gatepost token …`."""
+
+from __future__ import annotations
+
+import click
+
+from blueprints.commands.context import open_instance, record
+from blueprints.commands.server import AppFactory, app_for
+from blueprints.http.identity import service_token
+from models.base import Rows, is_id, later
+from models.service_token import ServiceToken
+from models.user import User
+
+_DAY = 24 * 60 * 60
+
+
+@click.group()
+def token() -> None:
+    """Give programs tokens that act for a user, list them, and take them back."""
+
+
+@token.command()
+@click.argument("email")
+@click.option("--name", default="command line", show_default=True, help="What the token is for.")
+@click.option("--scope", "scopes", multiple=True, required=True, help="May be repeated, such as read:articles.")
+@click.option("--days", type=click.IntRange(1, 3650), help="How long it is valid; for good unless given.")
+@click.pass_obj
+def add(create_app: AppFactory, email: str, name: str, scopes: tuple[str, ...], days: int | None) -> None:
+    """Make a token that acts for a user, narrowed by scopes. It is shown once.
+
+    \b
+    Example: gatepost token add ada@example.org --scope read:articles --days 90
+    """
+    services = app_for(create_app).extensions["gatepost"]
+    try:
+        known = services.policy.current.scope_names
+    finally:
+        services.stop()
+    if unknown := [scope for scope in scopes if scope not in known]:
+        raise click.ClickException(f"There is no scope {unknown[0]}; there are {', '.join(sorted(known))}.")
+    with open_instance() as instance:
+        owner = User.by_email(email)
+        if owner is None:
+            raise click.ClickException(f"There is no user {email}.")
+        row = ServiceToken(owner_id=owner.id, department=owner.department, name=name, scopes=list(scopes),
+                           expires_at=None if days is None else later(days * _DAY))  # fmt: skip
+        row.id, row.token_hash, text = service_token()
+
+        def work() -> None:
+            Rows(ServiceToken, owner.tenant_id).insert(row)
+            record(owner.tenant_id, "token", "create", row.id)
+
+        instance.database.transact(work)
+    click.echo(f"Token: {text}   (shown only now)")
+
+
+@token.command("list")
+@click.argument("email")
+def list_tokens(email: str) -> None:
+    """List a user's tokens. Their secrets are not kept.
+
+    \b
+    Example: gatepost token list ada@example.org
+    """
+    with open_instance():
+        owner = User.by_email(email)
+        if owner is None:
+            raise click.ClickException(f"There is no user {email}.")
+        mine = Rows(ServiceToken, owner.tenant_id).select().where(ServiceToken.owner_id == owner.id)
+        for row in mine.order_by(ServiceToken.created_at):
+            click.echo(f"{row.id}  {row.name}: {' '.join(row.scopes) or 'no scopes'}, "
+                       f"{f'until {row.expires_at}' if row.expires_at else 'for good'}, "
+                       f"{f'last used {row.last_used_at}' if row.last_used_at else 'never used'}")  # fmt: skip
+
+
+@token.command()
+@click.argument("id")
+def revoke(id: str) -> None:
+    """Take a token back: it is refused from the next request on.
+
+    \b
+    Example: gatepost token revoke 01930f2e-8a4b-7c3d-9e1f-2a3b4c5d6e7f
+    """
+    with open_instance() as instance:
+        row = ServiceToken.by_id(id) if is_id(id) else None
+        if row is None:
+            raise click.ClickException(f"There is no token {id}.")
+
+        def work() -> None:
+            Rows(ServiceToken, row.tenant_id).delete(row)
+            record(row.tenant_id, "token", "delete", row.id)
+
+        instance.database.transact(work)
+    click.echo(f"{id} is revoked.")
