@@ -8,6 +8,7 @@ from marshmallow import fields, validate
 from blueprints import Call, Collection, Email, Line, NewPassword, Problem, RecordSchema, action
 from models.base import new_id
 from models.session import Session, revoke
+from models.share import forget
 from models.user import User
 
 from .http.access import MOST_GROUPS
@@ -55,6 +56,10 @@ class Users(Collection):
         if call.row.role not in call.access.roles:
             raise Problem("forbidden", f"A {call.principal.role} cannot decide about a user with the role "
                                        f"{call.row.role}.")
+
+    def delete(self, call: Call, row: User) -> None:
+        forget(row.tenant_id, f"user:{row.id}")
+        super().delete(call, row)
 
     def allowed_actions(self, call: Call, row: Mapping[str, Any]) -> list[str]:
         return super().allowed_actions(call, row) if row["role"] in call.access.roles else []

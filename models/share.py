@@ -45,6 +45,11 @@ def withdraw(tenant_id: str, resource: str, object_id: str, grantee: str | None 
     return Rows(Share, tenant_id).remove(*_object(resource, object_id), *whose)
 
 
+def forget(tenant_id: str, grantee: str) -> int:
+    """Take every right away from a grantee who goes; how many there were."""
+    return Rows(Share, tenant_id).remove(Share.grantee == grantee)
+
+
 def shared_ids(tenant_id: str, resource: str, grantees: Collection[str],
                rights: Collection[str]) -> pw.ModelSelect[Share]:
     """A sub-query for `id IN (…)`: the objects on which one of `grantees` has one of `rights`."""

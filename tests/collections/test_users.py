@@ -8,7 +8,6 @@ import json
 import pytest
 
 from models.base import new_id
-from models.session import Session
 from models.user import User
 
 PASSWORD = "a long walk along the shore"
@@ -97,13 +96,13 @@ def test_a_user_with_rows_stays_until_the_rows_are_gone(thing, as_role, given):
     assert given.found(type(row), row.id).owner_id == user.id
 
 
-def test_sessions_and_tokens_go_with_their_user(as_role, given):
-    user = given.user()
-    session = given.session(user)
-    given.service_token(user)
+def test_sessions_tokens_and_shares_go_with_their_user(as_role, given):
+    user, article = given.user(), given.article()
+    session, token = given.session(user), given.service_token(user)
+    share = given.share("article", article, f"user:{user.id}")
     assert as_role("admin").delete(f"/api/users/{user.id}").status_code == 204
-    assert given.found(User, user.id) is None
-    assert given.found(Session, session.id) is None
+    for row in (user, session, token, share):
+        assert given.found(type(row), row.id) is None
 
 
 def test_an_address_belongs_to_one_user_of_the_whole_instance_whatever_its_case(as_role, elsewhere):
