@@ -146,7 +146,8 @@ def crowd(port: int, process: int) -> None:
     print("a hundred logins at once:")
     print(f"  logged in {statuses[200]}, turned away with 429 {statuses[429]}")
     print(f"  memory {before:.0f} MiB before, {memory(process):.0f} MiB at most")
-    print(f"  {len(waits)} pages read meanwhile, median {statistics.median(waits):.1f} ms, longest {max(waits):.0f} ms\n")
+    print(f"  {len(waits)} pages read meanwhile, median {statistics.median(waits):.1f} ms, "
+          f"longest {max(waits):.0f} ms\n")
 
 
 def memory(process: int) -> float:
