@@ -88,7 +88,7 @@ def table(contenders: Sequence[Contender], requests: Mapping[str, Mapping[str, R
 def _cell(medians: Mapping[str, float], name: str, reference: str) -> str:
     if name not in medians:
         return f"{'–':>20}"
-    ratio = f" ({medians[name] / medians[reference]:.2f}×)" if name != reference and reference in medians else ""
+    ratio = f" ({medians[name] / medians[reference]:.2f}×)" if name != reference and medians.get(reference) else ""
     return f"{medians[name]:,.0f}{ratio}".rjust(20)
 
 
