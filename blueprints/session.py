@@ -71,8 +71,7 @@ def _check_password(call: Call) -> None:
     """Find out whose password this is, and note a hash of it where the kept one is outdated."""
     # Before the transaction: a password takes milliseconds to check, and a writer would keep all others waiting.
     email, password = call.body["email"], call.body["password"]
-    account = f"account {email.strip().lower()}"
-    with call.services.limits.guessing(f"address {call.request.remote_addr}", account):
+    with call.services.limits.guessing(email.strip().lower(), call.request.remote_addr or "-"):
         user = User.by_email(email)
         right = passwords.verify(password, None if user is None else user.password_hash)
         if user is None or not right or not user.active:
@@ -155,7 +154,7 @@ def _check_own_password(call: Call) -> None:
         raise Problem.of([Fault("invalid_field", reason, pointer="/new_password")], "invalid_body")
     user = _own_account(call)
     kept = None if user is None else user.password_hash
-    with call.services.limits.guessing(f"account {'' if user is None else user.email}"):
+    with call.services.limits.guessing("" if user is None else user.email):
         if not passwords.verify(call.body["current_password"], kept):
             raise _wrong(call, user)
     call.prepared = kept, passwords.hash_password(call.body["new_password"])

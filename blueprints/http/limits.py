@@ -65,11 +65,13 @@ class Limits:
         self._spend(Quota(name, self._guesses.units), _network(address), 1)
 
     @contextmanager
-    def guessing(self, *whose: str) -> Iterator[None]:
-        """Count one guess of a secret for each of `whose`; given back unless it turns out wrong (a `Problem`).
+    def guessing(self, account: str, address: str | None = None) -> Iterator[None]:
+        """Count one guess of an account's secret, and one of its address; given back unless it turns out wrong (a
+        `Problem`).
 
         Raises `Problem` (`rate_limited`) without running the body when there were too many.
         """
+        whose = (f"account {account}", *(() if address is None else (f"address {_network(address)}",)))
         for key in whose:
             self._spend(self._guesses, key, 1)
         try:
