@@ -9,6 +9,7 @@ from models.article import Article
 from models.audit import Audit, append
 from models.base import later, now
 from models.user import User
+from tests.apps import PASSWORD
 
 DAY = 24 * 60 * 60
 
@@ -106,3 +107,16 @@ def test_every_number_is_counted_by_an_index(app, given, name):
     assert "tenant_id=" in found or "tenant_id =" in found, found
 
 
+
+
+def test_real_logins_and_refusals_are_among_them(app, as_role, given):
+    def today(what):
+        numbers = as_role("owner").get("/api/admin/stats").json[what]
+        return sum(day["count"] for day in numbers if day["date"] == now()[:10])
+
+    before = today("logins_per_day"), today("refusals_per_day")
+    user = given.user(password=PASSWORD)
+    assert as_role("guest").post("/api/login", {"email": user.email, "password": PASSWORD}).status_code == 200
+    assert as_role("user").get("/api/admin/stats").status_code == 403
+    app.extensions["gatepost"].trail.flush()
+    assert (today("logins_per_day"), today("refusals_per_day")) == (before[0] + 1, before[1] + 1)
