@@ -116,7 +116,13 @@ class Intake:
                 raise line
             addresses = self._addresses(line)
             new = self._row(addresses) is None
-            return _Entry(number, line if addresses else None, new, *self._lines.load(line, new=new))
+            try:
+                return _Entry(number, line if addresses else None, new, *self._lines.load(line, new=new))
+            except Problem:
+                if not new or not addresses:
+                    raise
+                # An earlier line may be about to make the row, of which this one need not say everything.
+                return _Entry(number, line, False, *self._lines.load(line, new=False))
         except Problem as problem:
             self._unreadable.add(number, problem)
             return None
