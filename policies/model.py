@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeGuard
 
 from . import matcher
 from .expression import All, Any, Attribute, Comparison, Expression, atoms, conjunction, disjunction, text
@@ -25,6 +27,7 @@ DEFINITIONS: Mapping[str, Mapping[str, str | None]] = {
     "matchers": {"m": None, "m2": None},
 }
 WHEN = Attribute("rule", "when")
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,33 +131,34 @@ def _conditions(main: Expression, value: _Value) -> dict[str, Condition]:
         for atom in atoms(main)
         if isinstance(atom, Comparison) and _names_condition(atom) and isinstance(atom.right, str)
     )
-    lines = value.text.split("\n")
-    conditions = {}
-    for word in words:
-        offset = next((n for n, line in enumerate(lines) if f"'{word}'" in line or f'"{word}"' in line), 0)
-        conditions[word] = Condition(word, value.line + offset, _branch(main, word))
-    return conditions
+    branches: dict[object, list[Expression]] = {}
+    for word, branch in _branches(main):
+        branches.setdefault(word, []).append(branch)
+    first: dict[str, int] = {}
+    for offset, line in enumerate(value.text.split("\n")):
+        for found in _QUOTED.findall(line):
+            first.setdefault(found[1:-1], offset)
+    return {
+        word: Condition(word, value.line + first.get(word, 0), disjunction(branches.get(word, ()))) for word in words
+    }
 
 
-def _names_condition(atom: Expression, word: str | None = None) -> bool:
-    return (
-        isinstance(atom, Comparison)
-        and atom.operator == "=="
-        and atom.left == WHEN
-        and (word is None or atom.right == word)
-    )
+def _names_condition(atom: Expression) -> TypeGuard[Comparison]:
+    return isinstance(atom, Comparison) and atom.operator == "==" and atom.left == WHEN
 
 
-def _branch(expression: Expression, word: str) -> Expression:
-    """What stands beside `p.when == word`; True when nothing does, False when it is not in this part."""
+def _branches(expression: Expression) -> Iterator[tuple[object, Expression]]:
+    """Every word that p.when is compared with, and what stands beside it; True when nothing does."""
     match expression:
-        case Comparison():
-            return _names_condition(expression, word)
+        case Comparison() if _names_condition(expression):
+            yield expression.right, True
         case All(parts):
-            rest = [part for part in parts if not _names_condition(part, word)]
-            if len(rest) < len(parts):
-                return conjunction(rest)
-            return disjunction(_branch(part, word) for part in parts)
+            named = {part.right for part in parts if _names_condition(part)}
+            for word in named:
+                yield word, conjunction(part for part in parts if not (_names_condition(part) and part.right == word))
+            for part in parts:
+                if not _names_condition(part):
+                    yield from ((word, branch) for word, branch in _branches(part) if word not in named)
         case Any(parts):
-            return disjunction(_branch(part, word) for part in parts)
-    return False
+            for part in parts:
+                yield from _branches(part)
