@@ -1,6 +1,7 @@
 """What the service says about itself: health, its OpenAPI description and the documentation page."""
 
 from datetime import date
+from hmac import compare_digest
 from importlib.metadata import version
 from typing import Any
 
@@ -18,6 +19,7 @@ routes = Routes("public", "The service itself: health and documentation.")
 
 _DOCS = "it is the documentation, the same for everybody; the setting `docs` turns it off"
 _PING = Deprecation(since=date(2026, 11, 1), sunset=date(2027, 11, 1), successor="/api/health")
+_METRICS = "its own token is asked for; without one in the settings it is not there"
 _LIVE = "a supervisor asks it whether the process still answers"
 
 
@@ -35,7 +37,7 @@ class AliveSchema(StrictSchema):
     status = fields.String(required=True)
 
 
-@routes.get("/api/health", permission="health.view", answer=HealthSchema())
+@routes.get("/api/health", permission="health.view", answer=HealthSchema(), offline=True)
 def health(call: Call) -> Response | dict[str, Any]:
     """Whether the service can do its work; 503 when it cannot."""
     services = call.services
@@ -57,7 +59,7 @@ def health(call: Call) -> Response | dict[str, Any]:
     return answer
 
 
-@routes.get("/api/health/live", public=_LIVE, answer=AliveSchema())
+@routes.get("/api/health/live", public=_LIVE, answer=AliveSchema(), offline=True)
 def live(call: Call) -> dict[str, str]:
     """Always 200: the process answers."""
     return {"status": "ok"}
@@ -98,6 +100,19 @@ def errors(call: Call) -> Response:
 def asset(call: Call) -> Response:
     """A file of the documentation page."""
     return _asset(call, call.path["name"])
+
+
+@routes.get("/metrics", public=_METRICS, produces=("text/plain",), elusive=True, own_credentials=True)
+def metrics(call: Call) -> Response:
+    """Numbers for Prometheus, for whoever has the token that the setting `metrics_token` names."""
+    found, wanted = call.services.metrics, call.services.settings.metrics_token
+    if found is None:
+        raise Problem("not_found")
+    scheme, _, token = call.request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not compare_digest(token.strip().encode(), wanted.encode()):
+        raise Problem("invalid_token", "Send Authorization: Bearer <token>, as the setting metrics_token has it.")
+    text, media_type = found.text()
+    return Response(text, content_type=media_type)
 
 
 def _document(call: Call, version: str) -> Response:

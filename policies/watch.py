@@ -68,6 +68,7 @@ class Watcher:
         self._plugins, self._required = dict(plugins or {}), tuple(required)
         self._keep = None if keep is None else keep / LAST_GOOD
         self._cases, self._interval, self._sample = cases, interval, sample
+        self.failures = 0  # changes that were not taken over
         self._changing = threading.Lock()
         self._awake, self._asked = threading.Event(), False
         self._stop = threading.Event()
@@ -162,6 +163,7 @@ class Watcher:
         except PolicyError as broken:
             self._judged = judged
             if self.status.error != str(broken):
+                self.failures += 1
                 _log.error("version %s stays, because the new files are broken:\n%s", self.current.version, broken)
                 self.status = Status(self.current.version, _now(), str(broken), tuple(broken.findings))
             return

@@ -20,6 +20,7 @@ from blueprints.commands.context import (
     show_path,
 )
 from blueprints.commands.install import Outcome, install
+from blueprints.http import logs, metrics
 from blueprints.http.keys import KeyFileError
 from blueprints.http.registry import PluginError
 from blueprints.http.services import Services
@@ -105,6 +106,7 @@ def serve(create_app: AppFactory, **options: str | None) -> None:
     settings = load_settings(**options)
     with open_instance() as instance:
         instance.tenant()
+    logs.configure(settings.log_level)
     serve_with = _one_process if settings.workers == 1 else _several_processes
     try:
         serve_with(lambda: app_for(create_app, **options), settings)
@@ -132,6 +134,8 @@ def _several_processes(make_app: Callable[[], Flask], settings: Settings) -> Non
     except ImportError:
         raise click.ClickException(
             "Several workers need granian. Run: pip install 'gatepost[fast]'") from None
+    if settings.metrics_token:
+        metrics.share(settings.instance / "metrics")
     # What is wrong is said once, before anybody forks.
     make_app().extensions["gatepost"].stop()
     serve_granian(make_app, host=settings.host, port=settings.port, workers=settings.workers,

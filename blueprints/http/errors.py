@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
-from flask import Flask, Response, request
+from flask import Flask, Response, g, request
 from werkzeug.exceptions import HTTPException
 
 from models.errors import (
@@ -143,6 +143,7 @@ def read_only(name: str) -> Fault:
 def answer(problem: Problem) -> Response:
     """The problem document (RFC 9457 section 3) with its headers."""
     status, title = CATALOGUE[problem.code]
+    g.problem = problem.code
     document = {
         "type": f"/docs/errors#{problem.code}",
         "title": title,

@@ -7,9 +7,10 @@ stage is a function below, in the order in which it runs; it fills the `Call` or
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from time import perf_counter
 
-from flask import Response, request
+from flask import Response, g, request
 
 from models.base import is_id
 from models.errors import Busy
@@ -32,7 +33,10 @@ def limit_by_address(call: Call) -> None:
 
 def identify(call: Call) -> None:
     """401 when there are credentials and they are not valid, even where none are needed."""
-    call.principal, call.session_id = identity.identify(call.services, call.request)
+    if call.endpoint.own_credentials:
+        call.principal = identity.guest(call.services.guest_tenant)
+    else:
+        call.principal, call.session_id = identity.identify(call.services, call.request)
     environment = Environment(call.request, call.services.settings.zone)
     call.access = Access(call.services.policy.current, call.principal, environment)
 
@@ -143,7 +147,10 @@ EFFECT: tuple[Stage, ...] = (claim, load, judge, check_precondition, act, judge_
 def run(services: Services, endpoint: Endpoint, path: dict[str, str]) -> Response:
     """Answer one request of one endpoint. Whatever refuses it is raised as a `Problem`."""
     call = Call(services, endpoint, request._get_current_object(), path)  # type: ignore[attr-defined]
-    with services.database.connected():
+    g.call = call
+    # Who asks is looked up where there are credentials; besides that, some endpoints need no database.
+    offline = endpoint.own_credentials or (endpoint.offline and "Authorization" not in call.request.headers)
+    with nullcontext() if offline else services.database.connected():
         try:
             _answer(call)
         except Problem as problem:

@@ -7,6 +7,7 @@ carries it. `traceparent` (W3C Trace Context, section 3.2) is read, so that log 
 from __future__ import annotations
 
 import re
+from time import perf_counter
 
 from flask import Flask, Response, g, request
 
@@ -33,6 +34,10 @@ def trace_id() -> str | None:
 
 def install(app: Flask) -> None:
     """Put on every answer what every answer carries (API, section 1)."""
+
+    @app.before_request
+    def start() -> None:
+        g.started = perf_counter()
 
     @app.after_request
     def stamp(response: Response) -> Response:

@@ -1,0 +1,108 @@
+"""Logs: one JSON object a line, joined to requests and traces, with no secret in them."""
+
+from __future__ import annotations
+
+import json
+import logging
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from flask import Flask
+
+from blueprints.http.logs import JsonFormatter
+from tests.apps import PASSWORD, Given, close, make_app, new_instance
+from tests.databases import new_database
+from tests.running import Instance
+
+TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
+HEADERS = {"X-Request-ID": "r-1", "traceparent": f"00-{TRACE}-00f067aa0ba902b7-01"}
+
+
+@pytest.fixture(scope="module")
+def app(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
+    url = new_database("sqlite", request)
+    instance = new_instance(tmp_path_factory.mktemp("logged") / "instance", url, "default")
+    made = make_app(instance, url, log_requests="on")
+    yield made
+    close(made)
+
+
+class Lines(logging.Handler):
+    """Keeps what would be written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+        self.setFormatter(JsonFormatter())
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(self.format(record))
+
+
+@pytest.fixture
+def lines(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    handler, logger = Lines(), logging.getLogger("gatepost")
+    monkeypatch.setattr(logger, "level", logging.INFO)
+    logger.manager._clear_cache()
+    logger.addHandler(handler)
+    yield handler.lines
+    logger.removeHandler(handler)
+    logger.manager._clear_cache()
+
+
+def test_every_request_is_one_line_that_joins_request_and_trace(app, lines):
+    app.test_client().get("/api/articles?title=secret-title", headers=HEADERS)
+    (line,) = lines
+    entry = json.loads(line)
+    assert {"level": "info", "logger": "gatepost.request", "message": "GET /api/articles", "request_id": "r-1",
+            "trace_id": TRACE, "status": 200, "code": None, "principal": "guest",
+            "address": "127.0.0.1"}.items() <= entry.items()
+    assert entry["milliseconds"] > 0
+    assert "secret-title" not in line
+
+
+def test_an_error_has_its_code(app, lines):
+    app.test_client().get("/api/profile")
+    app.test_client().get("/nowhere")
+    assert [(entry["status"], entry["code"]) for entry in map(json.loads, lines)] == [
+        (401, "unauthenticated"), (404, "not_found")]
+
+
+def test_what_a_client_sends_cannot_begin_a_line(app, lines):
+    app.test_client().get("/api/%0a%7b%22level%22:%22error%22%7d%ff")
+    (line,) = lines
+    assert "\n" not in line
+    assert json.loads(line)["level"] == "info"
+
+
+def test_no_secret_is_logged(app, lines):
+    user = Given(app, "default").user(password=PASSWORD)
+    client = app.test_client()
+    token = client.post("/api/login", json={"email": user.email, "password": PASSWORD}).get_json()["access_token"]
+    client.get("/api/profile?access_token=leaked", headers={"Authorization": f"Bearer {token}"})
+    client.post("/api/login", json={"email": user.email, "password": "not the password"})
+    assert len(lines) == 3
+    for secret in (token, PASSWORD, "not the password", "leaked", user.email):
+        assert secret not in "".join(lines)
+
+
+def test_an_exception_is_part_of_its_line(app, lines):
+    try:
+        raise ValueError("broken")
+    except ValueError:
+        logging.getLogger("gatepost").exception("unhandled")
+    entry = json.loads(lines[0])
+    assert entry["exception"].startswith("Traceback") and "ValueError: broken" in entry["exception"]
+
+
+@pytest.mark.parametrize(("setting", "logged"), [("on", True), ("off", False)])
+def test_a_served_instance_logs_requests_where_it_is_asked_to(tmp_path: Path, setting, logged):
+    instance = Instance(tmp_path / "instance", {"GATEPOST_LOG_REQUESTS": setting}).made()
+    with instance.served() as service:
+        service.call("GET", "/api/health/live")
+        service.process.send_signal(signal.SIGTERM)
+        service.process.wait(timeout=30)
+        entries = [json.loads(line) for line in service.process.stderr.read().splitlines()]
+    assert ("GET /api/health/live" in [entry["message"] for entry in entries]) is logged
