@@ -25,6 +25,8 @@ from app import create_app
 from blueprints.http import passwords
 from blueprints.http.keys import create_key_file
 from blueprints.http.services import Services
+from blueprints.testing import Caller, log_in
+from blueprints.testing.serving import ABSENT
 from models.article import Article
 from models.base import Record, Rows, later, new_id, now
 from models.category import Category
@@ -47,7 +49,6 @@ NOBODY = "01930000-0000-7000-8000-000000000000"  # an id that no row has
 
 T = TypeVar("T", bound=Record)
 _numbers = itertools.count(1)
-_ABSENT = object()
 
 
 def new_instance(folder: Path, database_url: str, *tenants: str) -> Path:
@@ -75,47 +76,6 @@ def close(app: Flask) -> None:
     """Stop what the app runs beside its requests, and let its connections go."""
     services: Services = app.extensions["gatepost"]
     services.stop()
-
-
-@dataclass
-class Caller:
-    """Somebody who calls the app, with their credentials; `user` is None for a guest."""
-
-    client: FlaskClient
-    user: User | None = None
-    token: str | None = None
-
-    @property
-    def id(self) -> str:
-        """The user's id."""
-        assert self.user is not None, "a guest has no id"
-        return self.user.id
-
-    @property
-    def headers(self) -> dict[str, str]:
-        return {} if self.token is None else {"Authorization": f"Bearer {self.token}"}
-
-    def call(self, method: str, path: str, body: Any = _ABSENT, headers: Mapping[str, str] | None = None,
-             **more: Any) -> TestResponse:
-        """One request; `body` goes as JSON, `more` to werkzeug's test client."""
-        if body is not _ABSENT:
-            more["json"] = body
-        return self.client.open(path, method=method, headers={**self.headers, **(headers or {})}, **more)
-
-    def get(self, path: str, **more: Any) -> TestResponse:
-        return self.call("GET", path, **more)
-
-    def post(self, path: str, body: Any = _ABSENT, **more: Any) -> TestResponse:
-        return self.call("POST", path, body, **more)
-
-    def put(self, path: str, body: Any = _ABSENT, **more: Any) -> TestResponse:
-        return self.call("PUT", path, body, **more)
-
-    def patch(self, path: str, body: Any = _ABSENT, **more: Any) -> TestResponse:
-        return self.call("PATCH", path, body, **more)
-
-    def delete(self, path: str, **more: Any) -> TestResponse:
-        return self.call("DELETE", path, **more)
 
 
 class Given:
@@ -249,15 +209,11 @@ def as_user(app: Flask, given: Given, elsewhere: Given) -> AsUser:
     """
     tenants = {"default": given, "other": elsewhere}
 
-    def log_in(who: User | str = "user", *, tenant: str = "default", scope: str = "*", **values: Any) -> Caller:
+    def caller(who: User | str = "user", *, tenant: str = "default", scope: str = "*", **values: Any) -> Caller:
         user = tenants[tenant].user(who, **values) if isinstance(who, str) else who
-        home = next(home for home in tenants.values() if home.tenant_id == user.tenant_id)
-        session = home.session(user)
-        with app.app_context():
-            token = app.extensions["gatepost"].tokens.issue(user, session.id, [], scope)
-        return Caller(app.test_client(), user, token)
+        return log_in(app, user, scope=scope)
 
-    return log_in
+    return caller
 
 
 @pytest.fixture(scope="module")
@@ -283,7 +239,7 @@ class Scenario:
     who: str
     method: str
     path: str
-    body: Any = _ABSENT
+    body: Any = ABSENT
     headers: Mapping[str, str] = field(default_factory=dict)
     status: int = 200
     code: str | None = None
