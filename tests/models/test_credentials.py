@@ -13,7 +13,6 @@ from models.deprecated_use import DeprecatedUse, note_use
 from models.errors import AlreadyExists
 from models.idempotency import IdempotencyKey, claim, stored
 from models.order import Order, OrderItem, items_of, quantities
-from models.page import Page, in_best_language
 from models.product import Product
 from models.service_token import ServiceToken
 from models.session import Session, revoke
@@ -152,15 +151,6 @@ def test_of_two_claims_at_once_the_second_waits_and_finds_the_first(tenant: str,
     for thread in threads:
         thread.join()
     assert len(effects) == 1 and sorted(outcomes) == ["did it", "f", "f", "f"]
-
-
-def test_a_page_comes_in_the_best_language_it_has(tenant: str) -> None:
-    for language, status in (("de", "published"), ("en", "published"), ("fr", "draft")):
-        Rows(Page, tenant).insert(Page(slug="imprint", language=language, title="T", body="B", status=status))
-    published = Page.status == "published"
-    for languages, expected in ((["en", "de"], "en"), (["fr", "en"], "en"), ([], "de"), (["pt"], "de")):
-        assert in_best_language(tenant, "imprint", languages, published).language == expected
-    assert in_best_language(tenant, "absent", ["en"]) is None
 
 
 def test_items_come_with_their_orders_and_go_with_them(tenant: str, user: User) -> None:
