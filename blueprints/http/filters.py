@@ -55,6 +55,7 @@ def operand(collection: Readable, name: str, operator: str) -> fields.Field[Any]
     about = {"description": f"Only rows whose {name} is {operator} this."}
     if operator == "isnull":
         return Switch(metadata=about)
+    least = 1 if operator in ("contains", "startswith") else 0
     value: fields.Field[Any]
     match collection.body_schema.fields[name]:
         case Id():
@@ -66,9 +67,9 @@ def operand(collection: Readable, name: str, operator: str) -> fields.Field[Any]
         case Bool() | fields.Boolean():
             value = Switch(metadata=about)
         case Email():
-            value = LowerText(maximum=_LONGEST, metadata=about)
+            value = LowerText(maximum=_LONGEST, minimum=least, metadata=about)
         case _:
-            value = Text(maximum=_LONGEST, minimum=1 if operator in ("contains", "startswith") else 0, metadata=about)
+            value = Text(maximum=_LONGEST, minimum=least, metadata=about)
     if operator == "in":
         return DelimitedList(value, validate=validate.Length(min=1, max=_IN_LIMIT), metadata=about)
     return value

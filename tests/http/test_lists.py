@@ -152,7 +152,8 @@ def test_the_same_query_has_the_range_of_whoever_asks(as_role):
         assert as_role("guest").get("/api/articles?limit=150").status_code == 400
 
 
-@pytest.mark.parametrize("query", ["limit=2&limit=2", "status=published&status=draft", "sort=title&sort=title", "q=a&q=b"])
+@pytest.mark.parametrize("query", ["limit=2&limit=2", "status=published&status=draft", "sort=title&sort=title",
+                                   "q=a&q=b"])
 def test_a_parameter_is_sent_once(client, query):
     refused(client.get(f"/api/articles?{query}"), "invalid_parameter", query.partition("=")[0])
 

@@ -1,0 +1,160 @@
+"""Filters: every operator, typed; whatever else stands in a value is a literal or an error, never a query."""
+
+import pytest
+
+from tests.apps import NOBODY
+
+NAMES = ["Lamp", "lamp shade", "Oak table", "100% wool_rug", "100 wool rug", "back\\slash", "O'Brien \"chair\"",
+         "Äpfel"]
+
+
+@pytest.fixture(scope="module")
+def shop(given):
+    """Products 0 … 7, priced 0, 100, …; every other one in the category `rooms`, all but the last active."""
+    category = given.category(slug="rooms", name="Rooms")
+    found = [given.product("active", name=name, price=number * 100, stock=number,
+                           category_id=category.id if number % 2 else None) for number, name in enumerate(NAMES)]
+    draft = given.product("draft", name="Secret", price=5, category_id=category.id)
+    return {"category": category, "products": found, "draft": draft}
+
+
+@pytest.fixture
+def names(client, shop):
+    """The names of the products that a filter leaves, sorted by price."""
+    def ask(caller=client, **query):
+        answer = caller.get("/api/products", query_string={"sort": "price", "limit": 50, **query})
+        assert answer.status_code == 200, answer.get_data(as_text=True)
+        rows = answer.get_json()["items"]
+        counted = caller.get("/api/products", query_string={"page": 1, "limit": 50, **query})
+        assert counted.get_json()["total"] == len(rows)
+        return [row["name"] for row in rows]
+
+    return ask
+
+
+@pytest.mark.parametrize(("query", "found"), [
+    ({"price": "100"}, [1]),
+    ({"price__lt": "200"}, [0, 1]),
+    ({"price__lte": "200"}, [0, 1, 2]),
+    ({"price__gt": "500"}, [6, 7]),
+    ({"price__gte": "500"}, [5, 6, 7]),
+    ({"price__gte": "200", "price__lt": "400"}, [2, 3]),
+    ({"price__gt": "-9223372036854775807", "price__lt": "9223372036854775807"}, range(8)),
+    ({"stock__lt": "1"}, [0]),
+    ({"name": "Lamp"}, [0]),
+    ({"name": "lamp"}, []),
+    ({"name__contains": "LAMP"}, [0, 1]),
+    ({"name__contains": "p"}, [0, 1, 7]),
+    ({"name__startswith": "lamp"}, [1]),
+    ({"name__startswith": "100"}, [3, 4]),
+    ({"currency": "EUR"}, range(8)),
+    ({"currency": "eur"}, []),
+    ({"status": "active"}, range(8)),
+    ({"status": "draft"}, []),
+    ({"status__ne": "draft"}, range(8)),
+    ({"status__in": "draft,active"}, range(8)),
+    ({"status__in": "draft"}, []),
+    ({"status": "no such status"}, []),
+    ({"category_id__isnull": "true"}, [0, 2, 4, 6]),
+    ({"category_id__isnull": "false"}, [1, 3, 5, 7]),
+    ({"created_at__gte": "2020-01-01T00:00:00Z"}, range(8)),
+    ({"created_at__lt": "2020-01-01T00:00:00+02:00"}, []),
+])
+def test_each_operator_means_what_it_says(names, query, found):
+    assert names(**query) == [NAMES[number] for number in found]
+
+
+def test_ids_and_slugs_lead_to_a_category_alike(names, shop):
+    inside = [NAMES[number] for number in (1, 3, 5, 7)]
+    category = shop["category"]
+    assert names(category="rooms") == names(category=category.id) == names(category_id=category.id) == inside
+    assert names(category_id__in=f"{category.id},{NOBODY}") == inside
+
+
+@pytest.mark.parametrize("category", ["", "no-such-slug", "ROOMS", NOBODY, "rooms'", "%", "*", "rooms,rooms",
+                                      "r" * 1000])
+def test_in_a_category_that_is_not_there_there_is_nothing(names, category):
+    assert names(category=category) == []
+
+
+def test_a_category_of_another_tenant_is_none(names, elsewhere):
+    category = elsewhere.category(slug="abroad")
+    assert names(category="abroad") == names(category=category.id) == []
+
+
+def test_articles_have_a_category_too(client, given):
+    category = given.category(slug="sport")
+    article = given.article(category_id=category.id)
+    assert [row["id"] for row in client.get("/api/articles?category=sport").get_json()["items"]] == [article.id]
+
+
+@pytest.mark.parametrize("collection", ["articles", "products", "orders", "comments", "pages"])
+def test_whatever_has_a_status_is_filtered_by_it(as_role, collection):
+    assert as_role("admin").get(f"/api/{collection}?status=nowhere").get_json()["items"] == []
+
+
+@pytest.mark.parametrize("text", ["%", "_", "100%", "l_mp", "%%", "\\", "\\%", "'", "\"", "' OR '1'='1", "*",
+                                  "Lam*", "--",
+                                  "a\\", "[L]amp", "Ä", "ä", "\u2028", "🪑", ";", "$1", "%s", "%(x)s", "?", ":x",
+                                  "{name}"])
+def test_whatever_stands_in_a_text_is_meant_literally(names, text):
+    def folded(value):
+        return "".join(one.lower() if one.isascii() else one for one in value)
+
+    assert set(names(name__contains=text)) >= {name for name in NAMES if folded(text) in folded(name)}
+    assert set(names(name__contains=text)) <= {name for name in NAMES if text.lower() in name.lower()}
+    assert names(name__startswith=text) == [name for name in NAMES if name.startswith(text)]
+    assert names(name=text) == []
+
+
+@pytest.mark.parametrize("query", [
+    {"price": ""}, {"price": "1.0"}, {"price": "1e3"}, {"price": "9223372036854775808"}, {"price": "9" * 5000},
+    {"price": "-9223372036854775808"}, {"price__gte": "ten"}, {"price__lt": "0x10"}, {"price": "1 OR 1=1"},
+    {"category_id": "1"}, {"category_id": ""}, {"category_id": NOBODY[:-1] + "A"}, {"category_id": f"{NOBODY}'"},
+    {"category_id__in": ""}, {"category_id__in": f"{NOBODY},"}, {"category_id__in": ",".join([NOBODY] * 101)},
+    {"category_id__isnull": ""}, {"category_id__isnull": "1"}, {"category_id__isnull": "yes"},
+    {"category_id__isnull": "True"}, {"owner_id": "me"}, {"owner_id": "null"},
+    {"created_at__gte": "yesterday"}, {"created_at__gte": "2026-01-01"}, {"created_at__gte": "2026-01-01T00:00:00"},
+    {"created_at__lt": "2026-02-30T00:00:00Z"}, {"created_at__lt": "10000-01-01T00:00:00Z"},
+    {"created_at__lt": "0001-01-01T00:00:00+01:00"}, {"created_at__gte": "1767225600"},
+    {"name": "\x00"}, {"name__contains": "a\x00b"}, {"name__contains": ""}, {"name__startswith": ""},
+    {"name__contains": "x" * 1001}, {"name": "x" * 1001}, {"sku__in": ""}, {"status__in": ",".join(["x"] * 101)},
+])
+def test_a_value_of_another_type_is_refused(client, query):
+    answer = client.get("/api/products", query_string=query)
+    assert (answer.status_code, answer.get_json()["code"]) == (400, "invalid_parameter")
+    assert [fault["parameter"] for fault in answer.get_json()["errors"]] == list(query)
+
+
+@pytest.mark.parametrize("name", [
+    "price__ne", "price__contains", "name__gt", "name__in", "name__", "__name", "name__contains__contains",
+    "name__regex",
+    "category__slug", "category__name__contains", "category_id__gt", "owner__password_hash__startswith", "owner__email",
+    "password_hash", "tenant_id", "id", "version__gt", "price__gte'", "price;", "search", "rowid", "page__offset",
+])
+def test_a_filter_that_is_not_declared_does_not_exist(client, name):
+    answer = client.get("/api/products", query_string={name: "1"})
+    assert (answer.status_code, answer.get_json()["code"]) == (400, "unknown_parameter")
+
+
+def test_faults_are_told_together(client):
+    problem = client.get("/api/products?price=x&stock=y&category_id=z").get_json()
+    assert problem["code"] == "invalid_parameter"
+    assert [fault["parameter"] for fault in problem["errors"]] == ["price", "stock", "category_id"]
+
+
+def test_a_filter_never_shows_what_the_policy_hides(names, shop, as_role):
+    assert names(name="Secret") == names(price="5") == names(status="draft") == []
+    assert names(as_role("manager"), name="Secret") == ["Secret"]
+
+
+def test_emails_are_compared_whatever_their_case(as_role, given):
+    given.user(email="someone@example.org")
+    rows = as_role("admin").get("/api/users?email=SomeOne@Example.org").get_json()["items"]
+    assert [row["email"] for row in rows] == ["someone@example.org"]
+    assert len(as_role("admin").get("/api/users?email__startswith=SOMEONE@").get_json()["items"]) == 1
+
+
+def test_who_is_active_can_be_asked(as_role, given):
+    given.user(name="Gone", active=False)
+    assert [row["name"] for row in as_role("admin").get("/api/users?active=false").get_json()["items"]] == ["Gone"]
