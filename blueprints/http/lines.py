@@ -34,6 +34,7 @@ class Lines:
         self._making = replace(call.endpoint, permission=collection.permission("create"))
         self._changing = replace(call.endpoint, permission=collection.permission("update"))
         self._columns = frozenset(collection.representation.columns)
+        self._filled_in = self._columns & {"owner_id", "department"}
         self._states: dict[str, set[Any]] = {}
         for action in collection.actions:
             self._states.setdefault(action.state, set()).update(action.transitions, action.transitions.values())
@@ -41,20 +42,23 @@ class Lines:
     def load(self, line: Values, *, new: bool) -> tuple[dict[str, Any], dict[str, Any]]:
         """The body and the read-only fields of a line, for a new row or for one that is there."""
         # An exported row has null where a field is not set; for a new row that is the same as leaving it out.
-        given = {name: value for name, value in line.items() if value is not None} if new else line
-        return load_body(self._collection.body_schema, given, partial=not new,
-                         fixed=() if new else self._collection.create_only)
+        schema = self._collection.body_schema
+        if not new:
+            return load_body(schema, line, partial=True, fixed=self._collection.create_only)
+        body, given = load_body(schema, {name: value for name, value in line.items() if value is not None})
+        # Except where it would be filled in: a row that nobody owned comes back as nobody's.
+        return body, given | {name: None for name in self._filled_in if name in line and line[name] is None}
 
     def draft(self, body: Values, given: Values) -> Any:
         """A new row, judged and not yet stored. `given` are read-only fields that came with it."""
         call, collection = self._call, self._collection
         call.endpoint, call.row, call.body, call.read_only = self._making, None, body, {}
         call.row = row = collection.draft(call)
-        if given:
-            if not call.access.allows(collection.manage, row.__data__):
-                raise Problem.of([read_only(name) for name in given], "invalid_body")
+        if given and call.access.allows(collection.manage, row.__data__):
             for name, value in self._checked(given).items():
                 setattr(row, name, value)
+        elif faults := [read_only(name) for name, value in given.items() if value is not None]:
+            raise Problem.of(faults, "invalid_body")
         self._judge()
         return row
 

@@ -1,4 +1,4 @@
-"""Rows as NDJSON and CSV: what is written is read again as it was, and what cannot be understood is said line by line."""
+"""Rows as NDJSON and CSV: what is written is read again as it was; what cannot be understood is said line by line."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ class Sample(StrictSchema):
 
 SCHEMA = Sample()
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
+FORMULA = st.tuples(st.sampled_from("=+-@'\t\r\n＝＋－＠"), TEXT).map("".join)
 ROW = st.fixed_dictionaries({
-    "text": TEXT | st.none() | st.sampled_from("=+-@'\t\r\n＝＋－＠").flatmap(lambda sign: TEXT.map(lambda rest: sign + rest)),
+    "text": TEXT | FORMULA | st.none(),
     "other": TEXT | st.none(),
     "number": st.integers(-(2**63), 2**63 - 1) | st.none(),
     "flag": st.booleans() | st.none(),
@@ -78,8 +79,8 @@ def test_lines_of_csv_are_counted_where_a_row_begins():
 
 
 def test_lines_of_ndjson_are_counted_with_the_blank_ones():
-    found = [(number, line if isinstance(line, dict) else line.code)
-             for number, line in read(formats.NDJSON, b'\xef\xbb\xbf{"text": "a"}\n\n[]\n{"text"\n{"a": 1, "a": 2}\n{}')]
+    data = b'\xef\xbb\xbf{"text": "a"}\n\n[]\n{"text"\n{"a": 1, "a": 2}\n{}'
+    found = [(number, line if isinstance(line, dict) else line.code) for number, line in read(formats.NDJSON, data)]
     assert found == [(1, {"text": "a"}), (3, "invalid_body"), (4, "malformed_json"), (5, "malformed_json"), (6, {})]
 
 

@@ -100,14 +100,17 @@ def expire_all(given):
             {IdempotencyKey.expires_at: later(-1)}))
 
 
-@pytest.mark.parametrize("text", ["", " ", "a b", "k" * 256, '"' + "k" * 256 + '"', '"open', 'in"side', "ümlaut", "tab\t", '""'])
+LONG = "k" * 255
+
+
+@pytest.mark.parametrize("text", ["", " ", "a b", f"{LONG}k", f'"{LONG}k"', '"open', 'in"side', "ümlaut", "\t", '""'])
 def test_what_is_no_key_is_an_invalid_header(editor, text):
     answer = editor.post("/api/articles", {"title": "t", "slug": "never", "body": "b"}, headers=key(text))
     assert (answer.status_code, answer.get_json()["code"]) == (400, "invalid_header")
     assert [fault["header"] for fault in answer.get_json()["errors"]] == ["Idempotency-Key"]
 
 
-@pytest.mark.parametrize("text", ["k", "k" * 255, '"' + "k" * 255 + '"', "8e03978e-40d5-43dd-bc93-6894a57f9324", "~!#$%"])
+@pytest.mark.parametrize("text", ["k", LONG, f'"{LONG}"', "8e03978e-40d5-43dd-bc93-6894a57f9324", "~!#$%"])
 def test_any_visible_characters_are_a_key(editor, text, given):
     path = f"/api/articles/{given.article('draft').id}"
     assert editor.patch(path, {"title": "t"}, headers=key(text)).status_code == 200

@@ -49,7 +49,8 @@ def flawed():
     return b"\n".join(rows)
 
 
-EXPECTED = [(100, "malformed_json", None), (MANY // 2 + 1, "missing_field", "/title"), (MANY, "already_exists", "/slug")]
+EXPECTED = [(100, "malformed_json", None), (MANY // 2 + 1, "missing_field", "/title"),
+            (MANY, "already_exists", "/slug")]
 
 
 def test_three_bad_lines_of_many_are_named_and_nothing_is_imported(editor, flawed):
