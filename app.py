@@ -11,7 +11,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from blueprints import Collection
 from blueprints.commands import commands
-from blueprints.http import errors, limits, logs, metrics, trace, uri, versions
+from blueprints.http import browsers, compression, errors, limits, logs, metrics, trace, uri, versions
 from blueprints.http.cursors import Cursors
 from blueprints.http.deprecation import DeprecatedUses
 from blueprints.http.housekeeping import beside_the_requests
@@ -77,6 +77,8 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[ty
         metrics.install(app, services.metrics)
     if settings.log_requests:
         logs.install(app)
+    compression.install(app)
+    browsers.install(app, hsts_seconds=settings.hsts_seconds, cors_origins=settings.cors_origins)
     uri.install(app)
     versions.install(app)
     app.wsgi_app = versions.VersionPrefix(app.wsgi_app)  # type: ignore[method-assign]

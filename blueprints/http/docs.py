@@ -103,7 +103,7 @@ def _errors(endpoint: Endpoint) -> dict[int, str]:
         titles[403] = "The policy does not allow this"
     if endpoint.load is not None or "<" in endpoint.path or endpoint.elusive:
         titles[404] = "There is no such object, or it may not be seen"
-    if len(endpoint.produces) > 1:
+    if len(endpoint.produces) != 1 and endpoint.status != 204:
         titles[406] = "There is no such representation"
     if endpoint.deprecated is not None:
         titles[410] = "The endpoint is no longer there"

@@ -129,4 +129,7 @@ def install(app: Flask) -> None:
 @lru_cache(maxsize=4096)
 def _network(address: str) -> str:
     """One IPv6 customer has at least 2⁶⁴ addresses (RFC 6177): what counts is the network."""
-    return str(ip_network(f"{address}/64", strict=False)) if ":" in address else address
+    try:
+        return str(ip_network(f"{address}/64", strict=False)) if ":" in address else address
+    except ValueError:  # what a proxy says need not be an address
+        return address

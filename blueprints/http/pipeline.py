@@ -15,7 +15,7 @@ from flask import Response, g, request
 from models.base import is_id
 from models.errors import Busy
 
-from . import audit, conditional, deprecation, idempotency, identity, limits, respond, validation, versions
+from . import audit, conditional, deprecation, idempotency, identity, limits, negotiation, respond, validation, versions
 from .access import Access
 from .body import read_json
 from .call import Call, Endpoint
@@ -65,8 +65,9 @@ def retire(call: Call) -> None:
 
 
 def validate(call: Call) -> None:
-    """400, 413 or 415 when path, query, headers or body are not what the endpoint declares."""
+    """400, 406, 413 or 415 when path, query, headers or body are not what the endpoint declares."""
     endpoint = call.endpoint
+    negotiation.check(call)
     if "id" in call.path and not endpoint.by_slug and not is_id(call.path["id"]):
         fault = Fault("invalid_parameter", "This is not an id.", parameter="id")
         raise Problem.of([fault], "invalid_parameter")

@@ -124,6 +124,7 @@ def test_addresses_of_one_ipv6_network_are_one_caller(limited, client):
 
     assert [ask(f"2001:db8::{n}") for n in range(1, 4)] == [200, 200, 429]
     assert ask("2001:db8:0:1::1") == 200
+    assert ask("no:address") == 200
 
 
 def test_guessing_a_password_ends_after_as_many_guesses_as_are_allowed(limited, client, given):

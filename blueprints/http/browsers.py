@@ -1,0 +1,51 @@
+"""What browsers are told: how carefully to treat answers, and whose pages may ask for them (CORS, Fetch standard).
+
+Credentials are bearer tokens, never cookies, so CORS never allows credentials; without the setting `cors_origins`
+no other origin's page may read anything.
+"""
+
+from __future__ import annotations
+
+from flask import Flask, Response, request
+
+PROTECTION = (("X-Frame-Options", "DENY"), ("Referrer-Policy", "no-referrer"))
+POLICY = "default-src 'none'; frame-ancestors 'none'"
+REQUEST_HEADERS = ("Accept-Language, API-Version, Authorization, Content-Type, Idempotency-Key, If-Match, "
+                   "If-None-Match, Prefer, traceparent, X-Request-ID")
+ANSWER_HEADERS = ("API-Version, Content-Language, Deprecation, ETag, Link, Location, Preference-Applied, RateLimit, "
+                  "RateLimit-Policy, Retry-After, Sunset, X-Request-ID")
+MAX_AGE = 600  # seconds that a browser remembers a permission
+
+
+def install(app: Flask, *, hsts_seconds: int, cors_origins: str) -> None:
+    """Protect every answer; `hsts_seconds` and `cors_origins` are the settings of that name."""
+
+    @app.after_request
+    def protect(response: Response) -> Response:
+        response.headers.extend(PROTECTION)
+        response.headers.setdefault("Content-Security-Policy", POLICY)
+        # Over plain HTTP it must not be sent (RFC 6797 section 7.2).
+        if hsts_seconds and request.is_secure:
+            response.headers["Strict-Transport-Security"] = f"max-age={hsts_seconds}"
+        return response
+
+    if cors_origins:
+        _share(app, frozenset(cors_origins.split()))
+
+
+def _share(app: Flask, origins: frozenset[str]) -> None:
+    @app.after_request
+    def share(response: Response) -> Response:
+        headers, origin = response.headers, request.headers.get("Origin")
+        if "*" not in origins:
+            response.vary.add("Origin")
+        if origin is None or ("*" not in origins and origin not in origins):
+            return response
+        headers["Access-Control-Allow-Origin"] = "*" if "*" in origins else origin
+        if request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers:
+            headers["Access-Control-Allow-Methods"] = headers.get("Allow", "")
+            headers["Access-Control-Allow-Headers"] = REQUEST_HEADERS
+            headers["Access-Control-Max-Age"] = str(MAX_AGE)
+        else:
+            headers["Access-Control-Expose-Headers"] = ANSWER_HEADERS
+        return response

@@ -1,0 +1,67 @@
+"""Large answers as gzip, for clients that ask for it (RFC 9110 section 12.5.3).
+
+An ETag names the same row or page in either coding: ranges are not served, so the codings cannot be mixed. Answers
+that are secrets are never compressed, since their length would tell something about them (CRIME, BREACH).
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+from flask import Flask, Response, g, request
+from werkzeug.datastructures import Accept
+from werkzeug.http import parse_accept_header
+
+LEAST = 1024  # bytes; below, the headers weigh more than what is saved
+LEVEL = 1  # most of the gain for the least time
+KINDS = frozenset(("application/json", "application/problem+json", "application/x-ndjson", "text/csv", "text/html",
+                   "text/css", "text/javascript", "text/plain"))
+
+
+def install(app: Flask) -> None:
+    """Compress answers of at least `LEAST` bytes, and streams."""
+
+    @app.after_request
+    def compress(response: Response) -> Response:
+        if response.mimetype not in KINDS or "Content-Encoding" in response.headers:
+            return response
+        length = None if response.is_streamed else response.content_length
+        if (length is not None and length < LEAST) or _secret():
+            return response
+        headers = response.headers
+        known = headers.get("Vary")
+        headers["Vary"] = f"{known}, Accept-Encoding" if known else "Accept-Encoding"
+        if not _takes_gzip(request.environ.get("HTTP_ACCEPT_ENCODING", "")):
+            return response
+        headers["Content-Encoding"] = "gzip"
+        if length is None:
+            del headers["Content-Length"]
+            response.response = _compressed(response.response)
+        else:
+            response.set_data(gzip.compress(response.get_data(), LEVEL, mtime=0))
+        return response
+
+
+def _secret() -> bool:
+    call = g.get("call")
+    return call is not None and call.endpoint.secret
+
+
+def _compressed(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    press = zlib.compressobj(LEVEL, wbits=zlib.MAX_WBITS | 16)
+    try:
+        for chunk in chunks:
+            if pressed := press.compress(chunk):
+                yield pressed
+        yield press.flush()
+    finally:
+        if hasattr(chunks, "close"):
+            chunks.close()
+
+
+@lru_cache(maxsize=256)
+def _takes_gzip(accept: str) -> bool:
+    return parse_accept_header(accept, Accept).quality("gzip") > 0
