@@ -132,9 +132,9 @@ class Explanation:
         if self.decided_by is not None:
             yield from _listed("decided", self.decided_by)
         for step in self.misses:
-            yield from _listed("line" if self.verdict == DEPENDS else "missed", step)
+            yield from _listed("line" if self.verdict == DEPENDS else "not met", step)
         if self.verdict != ALLOWED and self.would:
-            yield "others", "; ".join(f"{', '.join(roles)}: {words}" for words, roles in self.would.items())
+            yield "others", "; ".join(f"{', '.join(roles)} may ({words})" for words, roles in self.would.items())
         yield "in SQL", self.sql if self.sql is not None else "no row"
         yield "policy", self.policy_version
 

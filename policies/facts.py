@@ -27,13 +27,17 @@ _MUST = {
     "==": "must be", "!=": "must not be", "<": "must be less than", "<=": "must be at most",
     ">": "must be more than", ">=": "must be at least",
 }  # fmt: skip
+_IS = {"!=": "not", "<": "less than", "<=": "at most", ">": "more than", ">=": "at least"}
 
 
 def found(fact: Fact, permission: str) -> str:
     """What was found, and if it does not do, what was wanted."""
     match fact.atom:
-        case Comparison(_, Attribute() as left, Attribute() as right):
-            return f"{_stated(fact, left)}, {_stated(fact, right)}"
+        case Comparison(operator, Attribute() as left, Attribute() as right):
+            other = f"{_name(right)}, {'which is missing' if _value(fact, right) is None else _value(fact, right)}"
+            if fact.holds and operator == "==":
+                return f"{_stated(fact, left)}, {_name(right)}"
+            return f"{_stated(fact, left)}, {_MUST[operator] if not fact.holds else _IS[operator]} {other}"
         case Comparison(operator, Attribute() as left, right):
             wanted = "" if fact.holds else f", {_MUST[operator]} {right}"
             return f"{_stated(fact, left)}{wanted}"
@@ -60,8 +64,12 @@ def depends(fact: Fact) -> bool:
 
 
 def _stated(fact: Fact, attribute: Attribute) -> str:
-    value = fact.values.get(str(attribute))
+    value = _value(fact, attribute)
     return f"{_name(attribute)} is {'missing' if value is None else value}"
+
+
+def _value(fact: Fact, attribute: Attribute) -> object:
+    return fact.values.get(str(attribute))
 
 
 def _name(operand: Operand) -> str:

@@ -82,11 +82,13 @@ def explain(
     if as_json:
         click.echo(json.dumps({**found.as_json(), "hidden": hidden}, ensure_ascii=False, indent=2))
         return
-    click.echo(found.as_text())
+    summary, *reasons_why = found.as_text().splitlines()
+    click.echo(summary)
     if hidden and view is not None:
         click.echo(f"  hidden    {who} cannot even view it: the answer is 404, as if it were absent")
         if view.permission != permission:
             click.echo(f"            {view.summary}")
+    click.echo("\n".join(reasons_why))
 
 
 def find_principal(ground: Ground, who: str) -> Principal:

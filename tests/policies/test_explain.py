@@ -55,7 +55,7 @@ def test_what_is_allowed_names_the_line_that_allowed_it_and_its_facts(shipped: P
     place = line_of(shipped, "user", "article.update", "own_draft", "allow")
     assert found.decided_by.rule.place == place
     assert [(fact.text, fact.holds) for fact in found.decided_by.facts] == [
-        (f"owner_id is {ANN}, the caller's id is {ANN}", True),
+        (f"owner_id is {ANN}, the caller's id", True),
         ("status is draft", True),
     ]
     assert f"{place} allows it (own_draft)" in found.summary
@@ -69,7 +69,7 @@ def test_what_is_refused_names_the_nearest_line_and_the_missing_fact(shipped: Po
     assert found.decided_by is None
     assert found.summary == (
         "ann@x.org (user) may not article.update on 0199f3a0-0000-7000-8000-000000000001: "
-        f"{place} needs own_draft; owner_id is {BOB}, the caller's id is {ANN}"
+        f"{place} needs own_draft; owner_id is {BOB}, must be the caller's id, {ANN}"
     )
 
 
@@ -81,7 +81,7 @@ def test_the_nearest_miss_is_the_one_that_lacks_the_fewest_facts(shipped: Policy
 
 def test_a_missing_value_is_called_missing(shipped: Policy) -> None:
     found = explain(shipped, somebody(), "article.update", article(status="draft"), NOW)
-    assert (f"owner_id is missing, the caller's id is {ANN}", False) in texts(found)
+    assert (f"owner_id is missing, must be the caller's id, {ANN}", False) in texts(found)
 
 
 def test_an_inherited_line_names_the_roles_on_the_way(shipped: Policy) -> None:
@@ -217,10 +217,10 @@ def test_the_text_reads_like_an_answer(shipped: Policy) -> None:
         f"ann@x.org (user) may not comment.update on comment c: {place} needs own_pending; "
         "status is approved, must be pending",
         "  role      user, which inherits guest",
-        f"  missed    {place}  p, user, comment.update, own_pending, allow",
-        f"            ✓ owner_id is {ANN}, the caller's id is {ANN}",
+        f"  not met   {place}  p, user, comment.update, own_pending, allow",
+        f"            ✓ owner_id is {ANN}, the caller's id",
         "            ✗ status is approved, must be pending",
-        "  others    moderator, owner, admin: always",
+        "  others    moderator, owner, admin may (always)",
         f"  in SQL    (owner_id = '{ANN}') AND (status = 'pending')",
         f"  policy    {shipped.version}",
     ]

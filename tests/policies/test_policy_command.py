@@ -299,7 +299,7 @@ def test_explain_answers_for_a_role_from_the_files_alone(run: Run) -> None:
     result = run("explain", "--as", "guest", "article.update")
     assert result.exit_code == 0
     assert result.stdout.startswith("guest (guest) may not article.update: no line gives article.update to guest\n")
-    assert "others    user, support, moderator, manager, developer: own_draft, shared_draft; " in result.stdout
+    assert "others    user, support, moderator, manager, developer may (own_draft, shared_draft); " in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -402,14 +402,14 @@ def test_an_allowed_object_is_explained_by_its_line_and_facts(rows: Rowed) -> No
     first, *rest = result.stdout.splitlines()
     assert first.startswith(f"ann@example.org (user) may article.update on {rows.own}: articles.csv:")
     assert "allows it (own_draft)" in first
-    assert f"            ✓ owner_id is {rows.ann}, the caller's id is {rows.ann}" in rest
+    assert f"            ✓ owner_id is {rows.ann}, the caller's id" in rest
 
 
 def test_a_refused_object_is_explained_by_the_missing_fact(rows: Rowed) -> None:
     result = rows.ask("--as", "ann@example.org", "article.update", rows.published)
     assert result.exit_code == 0, result.output
     assert "ann@example.org (user) may not article.update" in result.stdout
-    assert f"✗ owner_id is {rows.bob}, the caller's id is {rows.ann}" in result.stdout
+    assert f"✗ owner_id is {rows.bob}, must be the caller's id, {rows.ann}" in result.stdout
     assert "hidden" not in result.stdout
 
 
