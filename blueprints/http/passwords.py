@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import unicodedata
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
@@ -28,6 +29,19 @@ _DUMMY = ("$argon2id$v=19$m=19456,t=2,p=1$oikl0K005k1MP9UAl6/9hg$ZgB4fk"
 _CORES = os.cpu_count() or 1
 _slots = BoundedSemaphore(_CORES)
 PATIENCE = 2.0  # seconds that a caller waits for a slot
+
+# As many threads as slots do all the hashing, because the C library keeps the 19 MiB for the next hash of the same
+# thread: eight threads of a server would keep eight times as much.
+_workers = ThreadPoolExecutor(_CORES, "hashing")
+
+
+def _after_fork() -> None:
+    # Threads do not survive a fork, and the pool would wait for them for ever.
+    global _workers
+    _workers = ThreadPoolExecutor(_CORES, "hashing")
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 # Those who wait hold a thread of the server: when the bench is full, the others are turned away at once, so that
 # a crowd at the login leaves threads to everybody else.
@@ -53,7 +67,7 @@ def objection(password: str) -> str | None:
 def hash_password(password: str) -> str:
     """The text to keep, salt and parameters included. Raises `TooManyHashes`."""
     with _slot():
-        return _hasher.hash(_normalised(password))
+        return _workers.submit(_hasher.hash, _normalised(password)).result()
 
 
 def verify(password: str, kept: str | None) -> bool:
@@ -64,7 +78,7 @@ def verify(password: str, kept: str | None) -> bool:
     real = kept is not None and kept != UNUSABLE
     with _slot():
         try:
-            right = _hasher.verify(kept if real else _DUMMY, _normalised(password))
+            right = _workers.submit(_hasher.verify, kept if real else _DUMMY, _normalised(password)).result()
         except (VerificationError, InvalidHashError):
             return False
     return right and real

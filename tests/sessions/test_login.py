@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from itertools import count
 
 import pytest
@@ -87,6 +89,31 @@ def test_with_every_place_taken_a_login_is_told_to_come_back(app, given, monkeyp
         assert int(answer.headers["Retry-After"]) >= 1
         assert app.test_client().get("/api/articles").status_code == 200, "others are not kept waiting"
     assert login(app, email).status_code == 200
+
+
+def test_few_threads_do_all_the_hashing(monkeypatch):
+    """Each thread that hashes keeps 19 MiB for its next hash."""
+    seen = set()
+
+    class Watched:
+        def hash(self, password):
+            seen.add(threading.current_thread().name)
+            return "hash"
+
+    monkeypatch.setattr(passwords, "_hasher", Watched())
+    for _ in range(4 * (os.cpu_count() or 1)):
+        thread = threading.Thread(target=passwords.hash_password, args=(PASSWORD,))
+        thread.start()
+        thread.join()
+    assert seen and all(name.startswith("hashing") for name in seen) and len(seen) <= (os.cpu_count() or 1)
+
+
+def test_a_child_of_a_process_that_hashed_can_hash(recwarn):
+    passwords.hash_password(PASSWORD)
+    child = os.fork()
+    if child == 0:
+        os._exit(not passwords.hash_password(PASSWORD).startswith("$argon2id$"))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 # Guessing
