@@ -99,13 +99,12 @@ def export(
 
 def _check(intake: Intake, media_type: str, file: BinaryIO) -> int:
     """How many lines there are, after checking them all."""
-    lines, read = 0, 0
-    with click.progressbar(length=_size(file), label="checking", file=sys.stderr) as bar:
+    lines, size = 0, _size(file)
+    with click.progressbar(length=size, label="checking", file=sys.stderr, hidden=not size) as bar:
         for number in intake.check(media_type, file):
             lines += number
-            if bar.length and file.seekable():
-                bar.update(file.tell() - read)
-                read = file.tell()
+            if size:
+                bar.update(file.tell() - bar.pos)
     return lines
 
 
@@ -165,12 +164,13 @@ def _media_type(file: BinaryIO, format: str | None) -> str:
     return FORMATS[format or by_name]
 
 
-def _size(file: BinaryIO) -> int | None:
-    """Bytes of a file on disk, None of a stream."""
-    try:
-        return os.fstat(file.fileno()).st_size or None
-    except OSError:
-        return None
+def _size(file: BinaryIO) -> int:
+    """Bytes of a file on disk, 0 of a stream."""
+    if not file.seekable():
+        return 0
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    return size
 
 
 def _report(faults: list[dict[str, Any]]) -> None:

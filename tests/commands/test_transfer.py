@@ -1,0 +1,108 @@
+"""`gatepost import` and `gatepost export`: the same flow as over HTTP, for files of any size."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+SLUGS = ("one", "two", "three")
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    """Three articles as NDJSON."""
+    path = tmp_path_factory.mktemp("files") / "articles.ndjson"
+    rows = [{"title": f"={slug}", "slug": slug, "body": "a\nb", "status": "published"} for slug in SLUGS]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def imported(instance, file):
+    done = instance.run("import", "articles", str(file))
+    assert (done.returncode, done.stdout) == (0, "3 imported, 0 updated, 0 failed.\n"), done.stderr
+
+
+def lines(instance, *arguments):
+    done = instance.run("export", "articles", *arguments)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_rows_are_imported_as_they_are_and_belong_to_nobody(instance, imported):
+    found = {row["slug"]: row for row in lines(instance)}
+    assert set(found) == set(SLUGS)
+    assert {(row["owner_id"], row["status"], row["version"]) for row in found.values()} == {(None, "published", 1)}
+
+
+@pytest.mark.parametrize("name", ["again.csv", "again.ndjson"])
+def test_an_exported_file_is_imported_again_without_a_change(instance, imported, tmp_path, name):
+    before, path = lines(instance), tmp_path / name
+    assert instance.run("export", "articles", str(path)).returncode == 0
+    assert path.read_text(encoding="utf-8").startswith("id," if name.endswith(".csv") else '{"id"')
+    done = instance.run("import", "articles", str(path))
+    assert done.stdout == "0 imported, 3 updated, 0 failed.\n", done.stderr
+    assert lines(instance) == before
+
+
+def test_standard_input_and_output_say_their_format(instance, imported):
+    table = instance.run("export", "articles", "-", "--format", "csv").stdout
+    done = instance.run("import", "articles", "-", "--format", "csv", input=table)
+    assert done.stdout == "0 imported, 3 updated, 0 failed.\n", done.stderr
+
+
+def test_bad_lines_are_named_and_nothing_is_imported(instance, imported, tmp_path):
+    path = tmp_path / "bad.ndjson"
+    path.write_text('{"title": "t", "slug": "four", "body": "b"}\n{\n{"slug": "five"}\n', encoding="utf-8")
+    refused = instance.run("import", "articles", str(path))
+    assert refused.returncode == 1
+    assert "line 2: malformed_json: " in refused.stderr
+    assert "line 3: missing_field /title: " in refused.stderr
+    assert "2 lines cannot be imported; nothing was." in refused.stderr
+    assert len(lines(instance)) == 3
+
+
+def test_bad_lines_are_left_out_and_a_key_finds_the_others(instance, imported, tmp_path):
+    path = tmp_path / "half.ndjson"
+    path.write_text('{"slug": "one", "title": "Changed"}\n{\n', encoding="utf-8")
+    done = instance.run("import", "articles", str(path), "--key", "slug", "--on-error", "skip")
+    assert (done.returncode, done.stdout) == (0, "0 imported, 1 updated, 1 failed.\n")
+    assert "line 2: malformed_json" in done.stderr
+    assert {row["title"] for row in lines(instance) if row["slug"] == "one"} == {"Changed"}
+
+
+def test_a_user_imports_what_the_policy_lets_them(instance, file, imported):
+    for email, role in (("editor@example.org", "editor"), ("reader@example.org", "user")):
+        assert instance.run("user", "add", email, "--role", role).returncode == 0
+    refused = instance.run("import", "articles", str(file), "--as", "reader@example.org")
+    assert (refused.returncode, "article.import" in refused.stderr) == (1, True)
+    assert instance.run("export", "articles", "--as", "reader@example.org").returncode == 1
+    done = instance.run("import", "articles", "-", "--as", "editor@example.org",
+                        input='{"title": "Mine", "slug": "of-the-editor", "body": "b"}')
+    assert done.stdout == "1 imported, 0 updated, 0 failed.\n"
+    assert [row["owner_id"] is not None for row in lines(instance) if row["slug"] == "of-the-editor"] == [True]
+
+
+def test_each_tenant_has_its_own_rows(instance, file, imported):
+    assert instance.run("tenant", "add", "acme").returncode == 0
+    assert lines(instance, "--tenant", "acme") == []
+    assert instance.run("import", "articles", str(file), "--tenant", "acme").returncode == 0
+    assert {row["slug"] for row in lines(instance, "--tenant", "acme")} == set(SLUGS)
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), [
+    (("import", "orders", "-"), "There is no import of orders."),
+    (("export", "dreams"), "There is no export of dreams."),
+    (("import", "articles", "-", "--key", "title"), "articles have no key title. Choose from: slug."),
+    (("import", "articles", "-", "--tenant", "nowhere"), "There is no tenant nowhere."),
+    (("import", "articles", "-", "--as", "nobody@example.org"), "There is no active user nobody@example.org."),
+    (("import", "articles", "-", "--as", "admin@example.org", "--tenant", "another"), "is not in the tenant another."),
+    (("import", "articles", "-", "--format", "csv"), "The first line names the columns."),
+])
+def test_what_cannot_be_done_is_said_in_a_sentence(instance, arguments, sentence):
+    if "another" in arguments:
+        instance.run("tenant", "add", "another")
+    done = instance.run(*arguments, input="")
+    assert done.returncode == 1
+    assert sentence in done.stderr

@@ -1,0 +1,71 @@
+"""What is done beside the requests for the database: statistics that follow the tables, and what has expired."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from models.base import Rows, later, new_id, now
+from models.category import Category
+from models.idempotency import IdempotencyKey
+
+
+@pytest.fixture
+def jobs(app):
+    """The jobs of a serving process by their names."""
+    return {job.name: job for job in app.extensions["gatepost"].background._jobs}
+
+
+def test_expired_keys_go_within_a_minute_in_as_many_batches_as_it_takes(given, jobs):
+    with given.database.connected():
+        keys = Rows(IdempotencyKey, given.tenant_id)
+        given.database.transact(lambda: keys.insert_many(
+            IdempotencyKey(principal="guest", method="POST", path="/", key=f"{number}", fingerprint="f",
+                           expires_at=later(60 if number < 5 else -60)) for number in range(1005)))
+        job = jobs["throwing away what has expired"]
+        assert job.every <= 60
+        job.attempt()
+        assert {key.key for key in keys.select()} == {"0", "1", "2", "3", "4"}
+        assert keys.select().where(IdempotencyKey.expires_at <= now()).count() == 0
+
+
+def test_the_planner_learns_that_a_table_has_grown(given, jobs):
+    database, at = given.database, now()
+    if database.dialect != "sqlite":
+        pytest.skip("Postgres has an autovacuum of its own")
+
+    def counted():
+        return {table: int(entry.split()[0]) for table, entry in database.query(
+            "SELECT tbl, stat FROM sqlite_stat1 WHERE idx = 'categories_name'")}.get("categories", 0)
+
+    job = jobs["telling the planner how tables have grown"]
+    with database.connected():
+        job.attempt()
+        before = counted()
+        database.transact(lambda: Rows(Category, given.tenant_id).insert_many(
+            Category(id=new_id(), name=f"Name {number}", slug=f"grown-{number}", created_at=at)
+            for number in range(2000)))
+        job.attempt()
+        assert counted() > before + 1000
+        assert not database.refresh_statistics()
+
+
+def test_a_busy_writer_keeps_no_analysis_from_ending(given):
+    database, held, done = given.database, threading.Event(), threading.Event()
+
+    def hold():
+        with database.connected():
+            database.transact(lambda: held.set() or done.wait(30))
+
+    if database.dialect == "sqlite":
+        database.writer_lock.timeout = 0.2
+    writer = threading.Thread(target=hold)
+    writer.start()
+    try:
+        held.wait(30)
+        with database.connected():
+            database.analyze()
+    finally:
+        done.set()
+        writer.join()
