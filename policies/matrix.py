@@ -85,7 +85,8 @@ def matrix(policy: Policy, roles: Sequence[str] = ()) -> Matrix:
     columns = tuple(roles) or tuple(ordered(policy.vocabulary.roles))
     sections = []
     used: dict[str, None] = {}
-    for resource in policy.vocabulary.resources.values():
+    # Collections first: the rest are single questions, such as who may log in.
+    for resource in sorted(policy.vocabulary.resources.values(), key=lambda found: (not found.columns, found.name)):
         rows = []
         for permission in sorted(resource.permissions, key=_order):
             cells = tuple(grants.of(column, permission) for column in columns)
