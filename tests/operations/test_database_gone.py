@@ -1,0 +1,89 @@
+"""A database that is slow, or gone: the client learns which, and when to try again; the process lives on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from flask import Flask
+
+from blueprints.http import deprecation
+from tests.apps import close, make_app
+from tests.databases import Server
+
+FOREVER = {"sqlite": "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n",
+           "postgres": "SELECT pg_sleep(60)"}
+
+
+@pytest.fixture(scope="module")
+def app(instance_folder: Path, database_url: str) -> Iterator[Flask]:
+    made = make_app(instance_folder, database_url, statement_timeout=0.2)
+    yield made
+    close(made)
+
+
+def check_503(answer, code: str) -> None:
+    assert (answer.status_code, answer.get_json()["code"]) == (503, code)
+    assert answer.mimetype == "application/problem+json"
+    assert int(answer.headers["Retry-After"]) >= 1
+
+
+def test_a_statement_that_takes_too_long_is_stopped(app, client, monkeypatch):
+    database = app.extensions["gatepost"].database
+    monkeypatch.setattr(deprecation, "note", lambda call, announced: database.query(FOREVER[database.dialect]))
+    check_503(client.get("/api/ping"), "timeout")
+    monkeypatch.undo()
+    assert client.get("/api/ping").status_code == 200, "the connection can be used again"
+
+
+@pytest.fixture
+def lose(app: Flask, request: pytest.FixtureRequest, database_url: str) -> Iterator[Callable[[], Callable[[], None]]]:
+    """`back = lose()` makes the database unreachable, `back()` reachable again."""
+    if database_url.startswith("sqlite"):
+        file = Path(database_url.removeprefix("sqlite:///"))
+
+        def lose_file() -> Callable[[], None]:
+            away = file.rename(file.with_suffix(".away"))
+            return lambda: away.rename(file) and None
+
+        yield lose_file
+        return
+    server: Server = request.getfixturevalue("postgres_server")
+    name = urlsplit(database_url).path.removeprefix("/")
+
+    def refuse() -> Callable[[], None]:
+        server.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+        server.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
+        return lambda: server.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+
+    yield refuse
+
+
+def test_a_database_that_is_gone_is_said_and_found_again(app, client, as_role, lose):
+    admin = as_role("admin")
+    assert client.get("/api/articles").status_code == 200
+    back = lose()
+    try:
+        check_503(client.get("/api/articles"), "unavailable")
+        check_503(admin.post("/api/articles", {"title": "x", "slug": "x", "body": "x"}), "unavailable")
+        health = client.get("/api/health")
+        assert (health.status_code, health.get_json()["status"]) == (503, "down")
+        assert health.get_json()["checks"]["database"] == "down"
+        assert client.get("/api/health/live").status_code == 200
+    finally:
+        back()
+    assert client.get("/api/articles").status_code == 200
+    assert admin.post("/api/articles", {"title": "x", "slug": "found-again", "body": "x"}).status_code == 201
+    assert client.get("/api/health").get_json()["status"] == "ok"
+
+
+def test_a_pool_without_a_free_connection_is_unavailable_for_a_moment(app, client, monkeypatch):
+    from models.errors import Unavailable
+
+    def none_free() -> None:
+        raise Unavailable("no free database connection")
+
+    monkeypatch.setattr(app.extensions["gatepost"].database, "connected", none_free)
+    check_503(client.get("/api/articles"), "unavailable")
