@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help serve test lint types bench bench-pages bench-policy bench-login profile wheel clean
+.PHONY: help serve test lint types bench bench-pages bench-policy bench-login bench-export profile wheel clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):.*## /\1\t/' | \
@@ -28,6 +28,9 @@ bench: $(VENV)/test.stamp ## requests a second by workload and server (needs wrk
 
 bench-pages: $(VENV)/test.stamp ## what one page costs at any depth, for whom, beside OFFSET
 	$(BIN)/python -m benchmarks.pages
+
+bench-export: $(VENV)/gatepost.stamp ## rows a second and memory of an export of a million articles, and of an import
+	$(BIN)/python -m benchmarks.export $(BENCH_ARGS)
 
 bench-policy: $(VENV)/gatepost.stamp ## microseconds of one policy decision and one plan
 	$(BIN)/python -m benchmarks.policy
