@@ -104,7 +104,7 @@ class Access:
         plan = self.policy.plan(self.principal, permission, self.environment)
         if plan.outcome is NEVER or not self.policy.covers(self.principal, permission):
             return None
-        named = self._grantees()
+        named = self._grantees() if plan.uses_shares else []
         resource, _, verb = permission.partition(".")
         template = _template(plan, model, resource, verb, len(named))
         values = {name: getattr(self.principal if root == "sub" else self.environment, attribute)

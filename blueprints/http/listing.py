@@ -7,6 +7,7 @@ a repeated query builds no SQL. What the caller may not see is not found, not co
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import peewee as pw
@@ -29,7 +30,17 @@ from .schema import answered
 if TYPE_CHECKING:
     from .collection import Collection
 
-Reader = Callable[[tuple[Any, ...]], dict[str, Any]]
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """Which columns are read for a set of fields, and how a row becomes its values by name.
+
+    plain  the values are the answer as they are: no field is guarded, expanded, computed or from another table
+    """
+
+    columns: tuple[pw.Field, ...]
+    read: Callable[[tuple[Any, ...]], dict[str, Any]]
+    plain: bool
 
 
 class Listing:
@@ -41,7 +52,7 @@ class Listing:
         self.query = ListQuery(collection)
         self._requests: Kept[ListRequest] = Kept()
         self._shapes: Kept[paging.Shape] = Kept()
-        self._readers: Kept[Reader] = Kept()
+        self._projections: Kept[Projection] = Kept()
 
     def answer(self, call: Call) -> dict[str, Any]:
         """The page that the query asks for, in the envelope that it asks for."""
@@ -67,7 +78,7 @@ class Listing:
         while True:
             page = paging.walk(call.services.database, shape, values, size=size, position=position)
             if page.rows:
-                yield self._items(call, asked, shape, page)
+                yield self._items(call, asked, page)
             if not page.has_next:
                 return
             position = page.last
@@ -104,7 +115,7 @@ class Listing:
         after = cursor(page.last) if page.has_next else None
         before = cursor(page.first) if page.has_prev else None
         envelopes.link_by_cursor(call, asked, after, before)
-        return {"items": self._items(call, asked, shape, page), "next_cursor": after, "prev_cursor": before,
+        return {"items": self._items(call, asked, page), "next_cursor": after, "prev_cursor": before,
                 "has_next": page.has_next, "has_prev": page.has_prev}
 
     def _start(self, call: Call, asked: ListRequest, question: str) -> Cursor | None:
@@ -121,7 +132,7 @@ class Listing:
         shape, values = self._shape(call, asked, narrowing, now() if asked.snapshot else None)
         page = paging.skip(call.services.database, shape, values, size=asked.size, offset=offset)
         envelopes.link_by_number(call, asked, page.has_next)
-        return {"items": self._items(call, asked, shape, page), "page": offset // asked.size + 1,
+        return {"items": self._items(call, asked, page), "page": offset // asked.size + 1,
                 "page_size": asked.size, **envelopes.total(call, shape, values), "has_next": page.has_next}
 
     def _is_public(self, call: Call, asked: ListRequest) -> bool:
@@ -137,21 +148,19 @@ class Listing:
 
     # Rows
 
-    def _items(self, call: Call, asked: ListRequest, shape: paging.Shape, page: paging.Page) -> list[dict[str, Any]]:
-        read = self._readers.get(shape.columns, lambda: self._collection.representation.reader(shape.columns))
-        rows = [read(row) for row in page.rows]
-        if self._is_plain(asked):
-            return rows
-        return self._collection.represent(call, rows, asked.names, asked.expand)
+    def _items(self, call: Call, asked: ListRequest, page: paging.Page) -> list[dict[str, Any]]:
+        projection = self._projection(asked)
+        rows = [projection.read(row) for row in page.rows]
+        return rows if projection.plain else self._collection.represent(call, rows, asked.names, asked.expand)
 
-    def _is_plain(self, asked: ListRequest) -> bool:
-        """Whether the columns that were asked for, read in their order, are the answer as they are."""
-        return not self._collection.guarded and not asked.expand and self._collection.representation.direct(asked.names)
+    def _projection(self, asked: ListRequest) -> Projection:
+        return self._projections.get((asked.names, asked.expand == ()), lambda: self._project(asked))
 
-    def _columns(self, asked: ListRequest) -> tuple[pw.Field, ...]:
-        if self._is_plain(asked):
-            return tuple(self._model._meta.fields[name] for name in asked.names)
-        return self._collection.columns
+    def _project(self, asked: ListRequest) -> Projection:
+        known, representation = self._collection.columns, self._collection.representation
+        plain = not self._collection.guarded and not asked.expand and representation.direct(asked.names)
+        columns = tuple(self._model._meta.fields[name] for name in asked.names) if plain else known
+        return Projection(columns, representation.reader(columns), plain)
 
     def _shape(self, call: Call, asked: ListRequest, narrowing: Narrowing, snapshot: str | None = None,
                also: Narrowing | None = None) -> tuple[paging.Shape, dict[str, Any]]:
@@ -173,21 +182,21 @@ class Listing:
             rare = search.is_rare(database, self._model, values["q"])
         if snapshot is not None:
             conditions.append(self._model._meta.fields[self._collection.born] <= Bind("snapshot"))
-        columns = self._columns(asked)
-        key = (database.dialect, narrowing.key, *(one.key for one in further), asked.sort, columns, snapshot is None,
-               rare, tuple((found.column, found.operator, found.arity) for found in filters))
+        key = (database.dialect, narrowing.key, *(one.key for one in further), asked.sort, asked.names,
+               asked.expand == (), snapshot is None, rare,
+               tuple((found.column, found.operator, found.arity) for found in filters))
         conditions += [one.expression() for one in further]
         return self._shapes.get(key, lambda: self._build(
-            asked, narrowing, columns, conditions, bool(rare), database.dialect)), values
+            asked, narrowing, conditions, bool(rare), database.dialect)), values
 
-    def _build(self, asked: ListRequest, narrowing: Narrowing, columns: tuple[pw.Field, ...],
-               conditions: list[pw.Expression], rare: bool, dialect: str) -> paging.Shape:
+    def _build(self, asked: ListRequest, narrowing: Narrowing, conditions: list[pw.Expression], rare: bool,
+               dialect: str) -> paging.Shape:
         rows = Rows(self._model, Bind("tenant"))
 
         def mine(sought: bool) -> pw.Expression:
             return rows.sought(dialect) if sought or rare else rows.mine
 
-        ordered = self.query.orders[asked.sort]
+        columns, ordered = self._projection(asked).columns, self.query.orders[asked.sort]
         if narrowing.branches is None:
             return paging.Shape(self._model, columns, ordered, (mine(False), *conditions), None, narrowing.denies)
         # The tenant stands in each branch, because not every branch is read by an index that begins with it.
