@@ -1,4 +1,7 @@
-"""Endpoints that clients should leave: announced (RFC 9745), dated (RFC 8594), counted, and one day gone.
+"""What clients should leave: announced (RFC 9745), dated (RFC 8594), counted, and one day gone.
+
+One declaration is enough: `Endpoint(deprecated=Deprecation(…))` for an endpoint, and for a query parameter or a field
+of a body `metadata=Deprecation(…).metadata()` in its schema.
 
 Uses are counted in memory and stored beside the requests, so that a read stays a read.
 """
@@ -8,9 +11,11 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
+from functools import lru_cache
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from marshmallow import Schema
 from werkzeug.http import http_date
 
 from models.deprecated_use import note_use
@@ -30,6 +35,10 @@ class Deprecation:
     since: date
     sunset: date
     successor: str
+
+    def metadata(self) -> dict[str, Any]:
+        """What a marshmallow field keeps of it: `deprecated` goes to the OpenAPI description."""
+        return {"deprecated": True, "deprecation": self}
 
     def headers(self) -> dict[str, str]:
         """`Deprecation` (RFC 9745 section 2), `Sunset` (RFC 8594 section 3), `Link` (RFC 5829 section 3.3)."""
@@ -65,13 +74,31 @@ class DeprecatedUses:
             raise
 
 
-def note(call: Call, deprecation: Deprecation) -> None:
-    """Announce the end on the answer and count the use. Raises `Problem` (`gone`) once the end has come."""
+def note(call: Call, deprecation: Deprecation, part: str = "") -> None:
+    """Announce the end on the answer and count the use of the endpoint, or of a part of it.
+
+    Raises `Problem` (`gone`) once the end has come.
+    """
     if datetime.now(UTC) >= _start(deprecation.sunset):
         raise Problem("gone", f"Use {deprecation.successor}.", headers=deprecation.headers())
     call.headers.update(deprecation.headers())
-    endpoint = f"{call.endpoint.method} {call.endpoint.path}"
+    endpoint = f"{call.endpoint.method} {call.endpoint.path}{part}"
     call.services.deprecated_uses.add(call.tenant_id, endpoint, call.principal.key)
+
+
+def note_parts(call: Call) -> None:
+    """The same for every deprecated parameter (`?name`) and field (`#/name`) that was sent."""
+    for mark, schema, sent in (("?", call.endpoint.query, call.query), ("#/", call.endpoint.body, call.body)):
+        if schema is not None:
+            for name, deprecation in _announced(schema):
+                if name in sent:
+                    note(call, deprecation, mark + name)
+
+
+@lru_cache(maxsize=1024)
+def _announced(schema: Schema) -> tuple[tuple[str, Deprecation], ...]:
+    return tuple((field.attribute or name, field.metadata["deprecation"]) for name, field in schema.load_fields.items()
+                 if "deprecation" in field.metadata)
 
 
 def _start(day: date) -> datetime:

@@ -90,7 +90,8 @@ def _link(call: Call, asked: ListRequest, targets: Mapping[str, Any]) -> None:
         if target is not None:
             query = "&".join([*([kept] if kept else ()), *(f"{name}={value}" for name, value in target.items())])
             links.append(f'<{path}{"?" if query else ""}{query}>; rel="{relation}"')
-    call.headers["Link"] = ", ".join(links)
+    # Beside the successor of what is deprecated.
+    call.headers["Link"] = ", ".join(filter(None, (call.headers.get("Link"), *links)))
 
 
 def _rest(call: Call, asked: ListRequest) -> str:

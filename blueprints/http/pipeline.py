@@ -65,7 +65,8 @@ def retire(call: Call) -> None:
 
 
 def validate(call: Call) -> None:
-    """400, 406, 413 or 415 when path, query, headers or body are not what the endpoint declares."""
+    """400, 406, 413 or 415 when path, query, headers or body are not what the endpoint declares; 410 when a part of
+    them is no longer there."""
     endpoint = call.endpoint
     negotiation.check(call)
     if "id" in call.path and not endpoint.by_slug and not is_id(call.path["id"]):
@@ -78,6 +79,7 @@ def validate(call: Call) -> None:
         sent = read_json(call.request, accepts=endpoint.accepts, required=endpoint.body_required)
         call.body, call.read_only = validation.load_body(
             endpoint.body, sent, partial=endpoint.partial, fixed=endpoint.fixed)
+    deprecation.note_parts(call)
 
 
 def prepare(call: Call) -> None:
