@@ -40,7 +40,8 @@ class Contact(Collection):
     def endpoints(self) -> Iterator[Endpoint]:
         for endpoint in super().endpoints():
             if endpoint.name == "create":
-                yield replace(endpoint, status=202, answer=ReceiptSchema(), handler=self.receive, tight=True)
+                yield replace(endpoint, status=202, answer=ReceiptSchema(), handler=self.receive, tight=True,
+                              summary="Leave a message.")
             elif endpoint.name in ("list", "get", "delete"):
                 yield endpoint
 

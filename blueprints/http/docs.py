@@ -138,6 +138,14 @@ def _portable(_: Any, field: fields.Field[Any], ret: dict[str, Any], **__: Any) 
     return {} if pattern is None else {"pattern": pattern.replace(r"\A", "^").replace(r"\Z", "$")}
 
 
+_ABOUT = """What a caller may do is what the policy's lines say: each operation names the permission that it needs.
+Rows that the caller may not view are not found, not listed and not counted.
+
+Log in with `POST /api/login`, then send `Authorization: Bearer <access_token>`. Errors are
+[problem documents](/docs/errors) whose `code` never changes.
+"""
+
+
 @lru_cache(maxsize=8)
 def document(registry: Registry, version: str) -> bytes:
     """The OpenAPI document of everything in the registry, `3.1.0` or `3.0.3`, as JSON."""
@@ -145,7 +153,7 @@ def document(registry: Registry, version: str) -> bytes:
     app = Flask("gatepost-docs", static_folder=None)
     app.config.update(API_TITLE="Gatepost", API_VERSION="1", OPENAPI_VERSION=version)
     plugin = MarshmallowPlugin(schema_name_resolver=_schema_name)
-    api = Api(app, spec_kwargs={"marshmallow_plugin": plugin})
+    api = Api(app, spec_kwargs={"marshmallow_plugin": plugin, "info": {"description": _ABOUT}})
     plugin.converter.add_attribute_function(_portable)
     api.DEFAULT_ERROR_RESPONSE_NAME = None
     api.spec.components.security_scheme("bearer", {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"})
