@@ -2,6 +2,7 @@
 
 from urllib.parse import quote
 
+import orjson
 import pytest
 from hypothesis import given as for_all
 from hypothesis import settings
@@ -216,3 +217,26 @@ def test_searches_survive_a_vacuum(client, given):
         given.database.execute_sql("VACUUM")
     titles = [row["title"] for row in client.get("/api/articles?q=harbour night").get_json()["items"]]
     assert titles == ["The harbour at night"]
+
+
+@pytest.mark.parametrize("body", [
+    " ".join(chr(0x20000 + number % 40_000) for number in range(100_000)),
+    " ".join(f"{number:x}" for number in range(33_000))[:200_000],
+    "𠀀" * 200_000,
+    "a" * 200_000,
+    "<" * 200_000,
+    "a@b.c/" * 33_000,
+    " ".join(chr(0x10400 + number % 40) + chr(0x20000 + number % 40_000) for number in range(66_000)),
+], ids=["letters", "numbers", "one long word", "one long ASCII word", "signs", "addresses", "pairs"])
+def test_any_text_can_be_stored(as_role, given, body):
+    slug = f"long-{new_id()}"
+    sent = orjson.dumps({"title": "Long", "slug": slug, "body": body})
+    answer = as_role("editor").post("/api/articles", data=sent, content_type="application/json")
+    assert answer.status_code == 201, answer.get_data(as_text=True)[:300]
+    row = given.found(Article, answer.get_json()["id"])
+    given.database.transact(lambda: Rows(Article, given.tenant_id).delete(row))
+
+
+def test_an_export_searches_too(as_role):
+    lines = as_role("editor").get("/api/articles/export?q=harbour night&fields=title").get_data(as_text=True)
+    assert lines == '{"title":"The harbour at night"}\n'
