@@ -7,6 +7,7 @@ Whoever sends credentials that are not valid is told so, even where a guest woul
 from __future__ import annotations
 
 import secrets
+from functools import lru_cache
 from hashlib import sha256
 from hmac import compare_digest
 from typing import TYPE_CHECKING
@@ -42,6 +43,7 @@ def identify(services: Services, request: Request) -> tuple[Principal, str | Non
     return _service(services, token) if token.startswith(SERVICE) else _user(services, token)
 
 
+@lru_cache(maxsize=64)
 def guest(tenant_id: str) -> Principal:
     """The caller without credentials."""
     return Principal(id=None, key="guest", role="guest", tenant_id=tenant_id, department=None, kind="guest",
