@@ -158,8 +158,7 @@ class Collection(Readable):
         query = self._item_query.read(call.query)
         names = query.names if names is None or "fields" in call.query else names
         answer = self.represent(call, [call.row], names, query.expand)[0]
-        whole = names == self.representation.names and not query.expand and len(answer) == len(names)
-        call.headers["ETag"] = entity_tag(call.row["version"], None if whole else fingerprint(repr(answer).encode()))
+        self._tag(call, answer, whole=names == self.representation.names and not query.expand)
         return answer
 
     def _create(self, call: Call) -> dict[str, Any]:
@@ -201,8 +200,15 @@ class Collection(Readable):
         return perform
 
     def _written(self, call: Call) -> dict[str, Any]:
-        call.headers["ETag"] = entity_tag(call.row.version)
-        return self.represent(call, [dict(call.row.__data__)], self.representation.names)[0]
+        answer = self.represent(call, [dict(call.row.__data__)], self.representation.names)[0]
+        self._tag(call, answer)
+        return answer
+
+    def _tag(self, call: Call, answer: Values, *, whole: bool = True) -> None:
+        """The ETag of a row's answer; what shows it in part, or only to some, has one of its own."""
+        whole = whole and len(answer) == len(self.representation.names)
+        call.headers["ETag"] = entity_tag(call.facts["version"],
+                                          None if whole else fingerprint(repr(answer).encode()))
 
     # What may be written
 
