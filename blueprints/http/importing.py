@@ -51,7 +51,8 @@ def endpoint(collection: Collection) -> Endpoint:
             "description": "A line updates the row that has this value, if there is one."})
     options = StrictSchema.from_dict(declared, name=f"{type(collection).__name__}Import")()
     return Endpoint(name="import", method="POST", path=f"/api/{collection.name}/import", query=options,
-                    permission=collection.permission("import"), prepare=lambda call: _check(collection, call),
+                    permission=collection.permission("import"), narrows=True,
+                    prepare=lambda call: _check(collection, call),
                     handler=_store, writes=True, answer=ImportedSchema(), cost=10, accepts=formats.MEDIA_TYPES,
                     summary="Make or change many rows, from NDJSON or CSV.")
 
@@ -71,7 +72,6 @@ def _check(collection: Collection, call: Call) -> None:
 def _store(call: Call) -> dict[str, Any]:
     _finish(call.prepared.store())
     outcome: dict[str, Any] = call.prepared.outcome
-    call.note = f"{outcome['imported']} imported, {outcome['updated']} updated"
     return outcome
 
 

@@ -109,6 +109,7 @@ class Intake:
             yield len(batch)
         if self._faults.lines and not self._skip:
             raise self._faults.problem()
+        self._call.note = f"{self._imported} imported, {self._updated} updated"
 
     def _entry(self, number: int, line: dict[str, Any] | Problem) -> _Entry | None:
         try:
