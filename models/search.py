@@ -34,7 +34,7 @@ def words(text: str) -> str:
     return " ".join(f'"{one}"' for one in found if one) or '""'
 
 
-def matching(model: type[Table], dialect: str, query: pw.Node) -> pw.Expression:
+def matching(model: type[Table], dialect: str, query: pw.Node) -> pw.ColumnBase:
     """The condition that a row holds `query`, a Bind for what `words` gives."""
     if dialect == "postgres":
         return pw.NodeList((pw.Column(model._meta.table, "search"),
