@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help serve test lint types bench bench-pages bench-policy bench-login bench-export profile wheel clean
+.PHONY: help serve test lint types bench bench-pages bench-policy bench-login bench-export bench-kill profile wheel clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):.*## /\1\t/' | \
@@ -31,6 +31,9 @@ bench-pages: $(VENV)/test.stamp ## what one page costs at any depth, for whom, b
 
 bench-export: $(VENV)/gatepost.stamp ## rows a second and memory of an export of a million articles, and of an import
 	$(BIN)/python -m benchmarks.export $(BENCH_ARGS)
+
+bench-kill: $(VENV)/test.stamp ## kill a server under load, again and again: what was acknowledged and lost
+	$(BIN)/python -m benchmarks.durability $(BENCH_ARGS)
 
 bench-policy: $(VENV)/gatepost.stamp ## microseconds of one policy decision and one plan
 	$(BIN)/python -m benchmarks.policy

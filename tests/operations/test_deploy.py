@@ -29,8 +29,8 @@ def program(name: str) -> str:
 
 @pytest.fixture
 def certificate(tmp_path: Path) -> Path:
-    subprocess.run([program("openssl"), "req", "-x509", "-nodes", "-newkey", "ec", "-pkeyopt",
-                    "ec_paramgen_curve:P-256", "-days", "2", "-subj", "/CN=localhost", "-keyout", tmp_path / "privkey.pem",
+    options = ["-x509", "-nodes", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-days", "2"]
+    subprocess.run([program("openssl"), "req", *options, "-subj", "/CN=localhost", "-keyout", tmp_path / "privkey.pem",
                     "-out", tmp_path / "fullchain.pem"], check=True, capture_output=True)  # fmt: skip
     return tmp_path
 

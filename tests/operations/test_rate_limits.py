@@ -17,6 +17,8 @@ from blueprints.http import counters
 from blueprints.http.limits import Limits
 from settings import SettingError
 from tests.databases import free_port, missing, new_database
+from tests.operations.load import SERVERS
+from tests.running import Instance
 
 Limited = Callable[..., Limits]
 
@@ -211,6 +213,15 @@ def test_processes_share_their_counters_in_redis_and_count_alone_while_it_is_gon
     assert left(client.get("/api/health/live"))[2] > known, "counted by this process alone"
     with redis_server(tmp_path, redis_port):
         wait_for(lambda: health()["limits"] == "ok")
+
+
+@pytest.mark.parametrize("server", SERVERS)
+def test_all_processes_of_a_server_count_together_in_redis(redis_port, tmp_path, server):
+    environment = {"GATEPOST_REDIS_URL": f"redis://127.0.0.1:{redis_port}", "GATEPOST_ADDRESS_UNITS": "30"}
+    instance = Instance(tmp_path / "instance", environment).made()
+    with redis_server(tmp_path, redis_port), instance.served(*SERVERS[server]) as service:
+        answers = [service.call("GET", "/api/health/live")[0] for _ in range(40)]
+    assert answers == [200] * 30 + [429] * 10
 
 
 def test_limits_hold_also_without_the_redis_that_they_should_share(redis_port, limited, client):
