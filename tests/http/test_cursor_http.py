@@ -4,7 +4,7 @@ import string
 
 import pytest
 
-from tests.apps import close, make_app
+from tests.apps import close, make_app, new_instance
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -82,9 +82,7 @@ def test_a_day_later_it_has_expired(app, client, cursor, monkeypatch):
     assert code(client, {"cursor": cursor}) == "cursor_expired"
 
 
-def test_the_cursor_of_another_instance_is_invalid(tmp_path, database_url, instance_folder, client, cursor):
-    from tests.apps import new_instance
-
+def test_the_cursor_of_another_instance_is_invalid(tmp_path, database_url, cursor):
     other = make_app(new_instance(tmp_path / "instance", database_url, "default"), database_url)
     try:
         assert code(other.test_client(), {"cursor": cursor}) == "invalid_cursor"

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from blueprints.http import envelopes
-from tests.apps import NOBODY
+from tests.apps import NOBODY, close, make_app, new_instance
 
 TOTAL = 7
 
@@ -348,3 +348,17 @@ def test_allowed_actions_come_only_when_they_are_named(as_role, posts):
 
 def test_nobody_is_nobody(client):
     assert titles(client.get(f"/api/articles?owner_id={NOBODY}")) == []
+
+
+def test_a_page_that_depends_on_the_hour_is_not_shared(tmp_path, database_url):
+    folder = new_instance(tmp_path / "instance", database_url, "default")
+    rules = folder / "policies" / "products.csv"
+    lines = rules.read_text().splitlines()
+    rules.write_text("\n".join([*lines[:-1], "p, guest, product.view, office_hours, allow", lines[-1]]) + "\n")
+    app = make_app(folder, database_url)
+    try:
+        guest = app.test_client()
+        assert guest.get("/api/products").headers["Cache-Control"] == "private, no-cache"
+        assert guest.get("/api/articles").headers["Cache-Control"] == "public, max-age=10"
+    finally:
+        close(app)
