@@ -136,9 +136,9 @@ def _several_processes(make_app: Callable[[], Flask], settings: Settings) -> Non
             "Several workers need granian. Run: pip install 'gatepost[fast]'") from None
     if settings.metrics_token:
         metrics.share(settings.instance / "metrics")
-    # What is wrong is said once, before anybody forks.
-    make_app().extensions["gatepost"].stop()
-    serve_granian(make_app, host=settings.host, port=settings.port, workers=settings.workers,
+    app = make_app()
+    app.extensions["gatepost"].stop()
+    serve_granian(app, host=settings.host, port=settings.port, workers=settings.workers,
                   threads=min(settings.threads, settings.pool_size), drain_timeout=settings.drain_timeout,
                   ready=_announce)
 

@@ -1,7 +1,7 @@
-"""The granian server: several processes that listen on one port, each with an app of its own.
+"""The granian server: several processes that listen on one port.
 
-The first process serves nothing. It opens no connection and starts no thread before it forks the workers, starts
-another when one of them ends unasked, and hands on the signals: SIGTERM to finish, SIGHUP to look at the policy.
+The first process serves nothing. It makes the app, but holds no connection and no thread when it forks the workers. It
+starts another when one of them ends unasked, and hands on the signals: SIGTERM to finish, SIGHUP to look at the policy.
 When it is killed itself, the workers finish.
 """
 
@@ -64,28 +64,29 @@ class Server(MPServer):
                 return
 
 
-def serve(make_app: Callable[[], Flask], *, host: str, port: int, workers: int, threads: int, drain_timeout: float,
+def serve(app: Flask, *, host: str, port: int, workers: int, threads: int, drain_timeout: float,
           ready: Callable[[str, int], None]) -> None:
     """Serve until SIGTERM or SIGINT, then let the workers finish what they have begun.
 
-    make_app       called in each worker, after the fork
+    app            stopped: each worker goes on with a copy of it
     threads        requests that one worker handles at a time
     drain_timeout  seconds after which a worker that does not finish is killed
     ready          called with host and port once connections are accepted
 
     Raises OSError when the address cannot be listened on, SystemExit when the workers cannot be kept alive.
     """
-    running: list[Services] = []
+    services: Services = app.extensions["gatepost"]
     orphaned, held = os.pipe()
 
     def load() -> Flask:
         # Only the first process holds this end now: reading the other one ends when that process does.
         os.close(held)
         Thread(target=_finish_with, args=(orphaned,), name="orphan", daemon=True).start()
-        app = make_app()
-        services: Services = app.extensions["gatepost"]
-        running.append(services)
         services.policy.reload_on_hangup()
+        # A worker that replaces another may come days after the app was made. What has changed is taken over when
+        # it was seen twice.
+        services.policy.poll()
+        services.policy.poll()
         services.ensure_running()
         return app
 
@@ -93,8 +94,7 @@ def serve(make_app: Callable[[], Flask], *, host: str, port: int, workers: int, 
         try:
             MPServer._spawn_wsgi_worker(*arguments)
         finally:
-            for services in running:
-                services.stop()
+            services.stop()
 
     with _reserved(host, port) as free:
         Server(

@@ -7,7 +7,7 @@ import signal
 import socket
 import sys
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -123,6 +123,28 @@ def test_a_path_that_makes_no_sense_is_the_clients_error(local, server):
         for path in ("/api/articles/%ff", "/api/%ff", "/api/articles?title=%ff", "/%00", "/api//articles"):
             status, problem = service.call("GET", path)
             assert (status, problem["status"]) in ((400, 400), (404, 404)), path
+
+
+# granian looks at its limit between two reads only.
+HEADERS = {"waitress": (65_534, 65_535, 65_536), "granian": (65_535, 65_536, 200_000)}
+
+
+def status_line(service: Served, size: int) -> bytes:
+    """What a request is answered whose line and headers have so many bytes; nothing, when it is cut off."""
+    where = urlsplit(service.url)
+    head = b"GET /api/health/live HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Padding: "
+    with socket.create_connection((where.hostname, where.port), timeout=10) as connection, suppress(ConnectionError):
+        connection.sendall(head.ljust(size - 4, b"x") + b"\r\n\r\n")
+        return connection.recv(64).partition(b"\r\n")[0]
+    return b""
+
+
+def test_headers_have_a_largest_size(local, server):
+    with local.served(*SERVERS[server]) as service:
+        *within, beyond = HEADERS[server]
+        for size in within:
+            assert status_line(service, size) == b"HTTP/1.1 200 OK"
+        assert status_line(service, beyond)[9:] in (b"431 Request Header Fields Too Large", b"")
 
 
 def test_a_stop_while_the_workers_still_start_does_not_wait_for_a_timeout(local):
