@@ -39,6 +39,7 @@ class Endpoint:
     load        finds or drafts the row that the permission is judged on, before the handler runs
     writes      runs in one write transaction together with its audit row
     restrict    refuses what no policy line can allow; asked whenever the row is judged
+    narrows     the handler itself keeps to the rows on which the permission is granted (lists, exports, imports)
     judge_after the row is judged once more as the handler left it (PUT, PATCH)
     conditional takes `If-Match` (RFC 9110 section 13.1.1) against the loaded row's version
     summary     one line for the documentation
@@ -72,6 +73,7 @@ class Endpoint:
     load: Callable[[Call], Any] | None = None
     writes: bool = False
     restrict: Callable[[Call], None] | None = None
+    narrows: bool = False
     judge_after: bool = False
     conditional: bool = False
     secret: bool = False

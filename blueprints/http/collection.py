@@ -93,7 +93,7 @@ class Collection(Readable):
         writing: dict[str, Any] = {"writes": True, "restrict": self.restrict}
         changing: dict[str, Any] = {**writing, "load": self.load_record, "conditional": True}
         yield Endpoint(name="list", method="GET", path=many, permission=self.view, handler=self.listing.answer,
-                       query=self.listing.query.schema, answer=self.listing.envelope(),
+                       narrows=True, query=self.listing.query.schema, answer=self.listing.envelope(),
                        summary="A page of those that the caller may view.")
         yield Endpoint(name="get", method="GET", path=one, permission=self.view, handler=self.show,
                        load=self.load_values, query=item, answer=shown, summary="One of them.")

@@ -32,7 +32,7 @@ def endpoint(collection: Collection) -> Endpoint:
         return Response(content(collection, call, media_type), mimetype=media_type, headers=headers)
 
     return Endpoint(name="export", method="GET", path=f"/api/{collection.name}/export",
-                    permission=collection.permission("export"), handler=export, cost=10,
+                    permission=collection.permission("export"), handler=export, narrows=True, cost=10,
                     produces=formats.MEDIA_TYPES,
                     query=collection.listing.query.selection, summary="Every row, as NDJSON or CSV.")
 

@@ -89,7 +89,8 @@ class Lines:
         self._judge()
 
     def _judge(self) -> None:
-        self._call.access.require(self._call.endpoint.permission or "", self._call.facts)
+        for permission in (self._collection.permission("import"), self._call.endpoint.permission or ""):
+            self._call.access.require(permission, self._call.facts)
         self._collection.restrict(self._call)
 
     def _checked(self, given: Values) -> dict[str, Any]:

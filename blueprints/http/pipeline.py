@@ -110,6 +110,9 @@ def judge(call: Call) -> None:
     """403 when the policy does not allow this to be done to this row."""
     if call.row is not None:
         _judge(call)
+    elif call.endpoint.permission is not None and not call.endpoint.narrows:
+        # Without a row, a rule about rows gives nothing.
+        call.access.require(call.endpoint.permission)
     if call.endpoint.writes:
         audit.note_rule(call)
 

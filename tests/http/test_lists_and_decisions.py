@@ -212,3 +212,16 @@ def test_no_rule_reaches_another_tenant(app, callers, elsewhere, rules, noon):
         assert caller.get(f"/api/articles/{article.id}").status_code == 404
         assert caller.patch(f"/api/articles/{article.id}", {"title": "Mine"}).status_code == 404
         assert article.id not in listed(caller, "/api/articles")
+
+
+@pytest.mark.parametrize("rules", [201], indirect=True)
+def test_an_import_is_allowed_line_by_line(app, callers, rules, noon):
+    services, me = app.extensions["gatepost"], callers["me"]
+    services.policy.current = rules.policy([
+        "p, user, article.view, always, allow", "p, user, article.create, own, allow",
+        "p, user, article.import, own, allow", f"p, user:{callers['you'].id}, article.import, own, deny"])
+    line = b'{"title": "Carried in", "slug": "%s", "body": "Words."}'
+    statuses = [caller.client.post("/api/articles/import", data=line % name.encode(), headers={
+        **caller.headers, "Content-Type": "application/x-ndjson"}).status_code
+        for name, caller in (("carried-by-me", me), ("carried-by-you", callers["you"]))]
+    assert statuses == [200, 400], "the rule is about rows, so the second fails by its lines"
