@@ -166,12 +166,17 @@ class SqliteDatabase(Database, _PooledSqliteDatabase, _Apsw):  # type: ignore[mi
                 self.transact(renew)
 
     def refresh_statistics(self) -> bool:
-        with self.connected():
-            # Says what it would do to any table, and does nothing.
+        def renew() -> bool:
+            # Says what it would do to any table, and does nothing; but takes the lock for it.
             due = bool(self.query("PRAGMA optimize = 0x10003"))
-        if due:
-            self.analyze()
-        return due
+            if due:
+                self.analyze()
+            return due
+
+        try:
+            return self.transact(renew)
+        except Busy:
+            return False
 
     def query(self, sql: str, params: Values = ()) -> list[tuple[Any, ...]]:
         conn = self._state.conn
