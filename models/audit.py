@@ -90,6 +90,12 @@ def of_tenant(tenant_id: str, *columns: pw.Node) -> pw.ModelSelect[Audit]:
     return Audit.select(*columns).where(Audit.tenant_id == tenant_id)
 
 
+def of_all() -> pw.ModelSelect[Audit]:
+    """A query over every tenant's audit rows."""
+    # Across tenants: the operator looks after all of them.
+    return Audit.select()
+
+
 def _stamped(row: Audit) -> Audit:
     row.id = row.id or new_id()
     row.time = row.time or now()

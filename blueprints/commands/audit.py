@@ -15,7 +15,7 @@ from blueprints.commands.context import Instance, open_instance
 from blueprints.http.keys import KeyFileError, Keys
 from blueprints.http.trail import Trail, prover
 from models import seals
-from models.audit import Audit
+from models.audit import Audit, of_all, of_tenant
 from models.base import parse_time
 
 _TENANT = click.option("--tenant", metavar="NAME", help="Only this tenant; all of them unless given.")
@@ -92,8 +92,7 @@ def verify(heads: Path | None) -> None:
 
 
 def _of(instance: Instance, tenant: str | None) -> Any:
-    # Across tenants unless one is named: the operator looks after all of them.
-    return Audit.select() if tenant is None else Audit.select().where(Audit.tenant_id == instance.tenant(tenant).id)
+    return of_all() if tenant is None else of_tenant(instance.tenant(tenant).id)
 
 
 def _all(instance: Instance, tenant: str | None, since: str | None) -> Iterator[dict[str, Any]]:
