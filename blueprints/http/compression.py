@@ -26,19 +26,18 @@ def install(app: Flask) -> None:
 
     @app.after_request
     def compress(response: Response) -> Response:
-        if response.mimetype not in KINDS or "Content-Encoding" in response.headers:
-            return response
-        length = None if response.is_streamed else response.content_length
-        if (length is not None and length < LEAST) or _secret():
-            return response
         headers = response.headers
+        length = headers.get("Content-Length")  # a stream has none
+        if (length is not None and int(length) < LEAST) or _secret():
+            return response
+        if headers.get("Content-Type", "").partition(";")[0] not in KINDS or "Content-Encoding" in headers:
+            return response
         known = headers.get("Vary")
         headers["Vary"] = f"{known}, Accept-Encoding" if known else "Accept-Encoding"
         if not _takes_gzip(request.environ.get("HTTP_ACCEPT_ENCODING", "")):
             return response
         headers["Content-Encoding"] = "gzip"
         if length is None:
-            del headers["Content-Length"]
             response.response = _compressed(response.response)
         else:
             response.set_data(gzip.compress(response.get_data(), LEVEL, mtime=0))
