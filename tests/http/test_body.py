@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from blueprints.http.body import MAX_DEPTH, parse_object
 from blueprints.http.errors import Problem
 
-SCALARS = (st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False)
+SCALARS = (st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1)
+           | st.floats(allow_nan=False, allow_infinity=False)
            | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")))
 KEYS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=5)
 VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
