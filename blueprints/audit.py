@@ -1,6 +1,7 @@
 """The audit trail, for those who may read it: pages of what was done, tried and refused."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from marshmallow import fields
 
@@ -43,4 +44,5 @@ class Audits(Collection):
     }
 
     def endpoints(self) -> Iterator[Endpoint]:
-        return (endpoint for endpoint in super().endpoints() if endpoint.name == "list")
+        return (replace(endpoint, summary="List what was done, tried and refused.")
+                for endpoint in super().endpoints() if endpoint.name == "list")

@@ -23,6 +23,10 @@ class ReceiptSchema(StrictSchema):
     id = Id(required=True)
 
 
+# What of a collection there is besides leaving a message.
+_SUMMARIES = {"list": "List messages.", "get": "Get one message.", "delete": "Delete one message."}
+
+
 class Contact(Collection):
     """Messages from visitors."""
 
@@ -42,8 +46,8 @@ class Contact(Collection):
             if endpoint.name == "create":
                 yield replace(endpoint, status=202, answer=ReceiptSchema(), handler=self.receive, tight=True,
                               summary="Leave a message.")
-            elif endpoint.name in ("list", "get", "delete"):
-                yield endpoint
+            elif endpoint.name in _SUMMARIES:
+                yield replace(endpoint, summary=_SUMMARIES[endpoint.name])
 
     def stamp(self, call: Call, row: ContactMessage) -> None:
         """A message belongs to nobody, also when its sender is logged in."""

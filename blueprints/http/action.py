@@ -27,6 +27,11 @@ class Action:
     state: str
     method: Callable[..., None]
 
+    @property
+    def about(self) -> str:
+        """What it does, in one sentence: the docstring of its method."""
+        return (self.method.__doc__ or "").strip()
+
 
 def action(name: str, *, transitions: Mapping[Any, Any], state: str = "status") -> Callable[[Method], Method]:
     """Declare a method of a collection as an action, permitted by `<resource>.<name>`.

@@ -94,25 +94,25 @@ class Collection(Readable):
         changing: dict[str, Any] = {**writing, "load": self.load_record, "conditional": True}
         yield Endpoint(name="list", method="GET", path=many, permission=self.view, handler=self.listing.answer,
                        narrows=True, query=self.listing.query.schema, answer=self.listing.envelope(),
-                       summary="A page of those that the caller may view.")
+                       summary=f"List {self.name}.")
         yield Endpoint(name="get", method="GET", path=one, permission=self.view, handler=self.show,
-                       load=self.load_values, query=item, answer=shown, summary="One of them.")
+                       load=self.load_values, query=item, answer=shown, summary=f"Get one {self.resource}.")
         yield Endpoint(name="create", method="POST", path=many, permission=self.permission("create"), body=body,
-                       handler=self._create, load=self.draft, status=201, answer=shown, summary="Make one.", **writing)
+                       handler=self._create, load=self.draft, status=201, answer=shown,
+                       summary=f"Create one {self.resource}.", **writing)
         yield Endpoint(name="replace", method="PUT", path=one, permission=self.permission("update"), body=body,
                        fixed=self.create_only, handler=self._replace, judge_after=True, answer=shown,
-                       summary="Replace one: what is left out gets its default.", **changing)
+                       summary=f"Replace one {self.resource}: what is left out gets its default.", **changing)
         yield Endpoint(name="modify", method="PATCH", path=one, permission=self.permission("update"), body=body,
                        partial=True, fixed=self.create_only, accepts=MERGE_PATCH, handler=self._modify,
-                       judge_after=True, answer=shown, summary="Change some fields of one.", **changing)
+                       judge_after=True, answer=shown, summary=f"Change one {self.resource}, in part.", **changing)
         yield Endpoint(name="delete", method="DELETE", path=one, permission=self.permission("delete"),
-                       handler=self._delete, status=204, summary="Remove one.", **changing)
+                       handler=self._delete, status=204, summary=f"Delete one {self.resource}.", **changing)
         for found in self.actions:
             yield Endpoint(name=found.name, method="POST", path=f"{one}/{found.name}", body=StrictSchema(),
                            body_required=False, permission=self.permission(found.name),
                            handler=self._performing(found), answer=shown,
-                           summary=(found.method.__doc__ or "").strip(), **changing)
-
+                           summary=f"{found.name.capitalize()} one {self.resource}. {found.about}", **changing)
         yield exporting.endpoint(self)
         if self.imports:
             yield importing.endpoint(self)

@@ -33,8 +33,8 @@ def endpoint(collection: Collection) -> Endpoint:
 
     return Endpoint(name="export", method="GET", path=f"/api/{collection.name}/export",
                     permission=collection.permission("export"), handler=export, narrows=True, cost=10,
-                    produces=formats.MEDIA_TYPES,
-                    query=collection.listing.query.selection, summary="Every row, as NDJSON or CSV.")
+                    produces=formats.MEDIA_TYPES, query=collection.listing.query.selection,
+                    summary=f"Export {collection.name}: every row, as NDJSON or CSV.")
 
 
 def content(collection: Collection, call: Call, media_type: str,

@@ -54,7 +54,7 @@ def endpoint(collection: Collection) -> Endpoint:
                     permission=collection.permission("import"), narrows=True,
                     prepare=lambda call: _check(collection, call),
                     handler=_store, writes=True, answer=ImportedSchema(), cost=10, accepts=formats.MEDIA_TYPES,
-                    summary="Make or change many rows, from NDJSON or CSV.")
+                    summary=f"Import {collection.name}: make or change many rows, from NDJSON or CSV.")
 
 
 def _check(collection: Collection, call: Call) -> None:

@@ -69,12 +69,14 @@ def endpoints(collection: Collection) -> Iterator[Endpoint]:
             raise not_found()
 
     yield Endpoint(name="shares", method="GET", path=path, permission=permission, handler=listed,
-                   load=collection.load_values, answer=SharesSchema(), summary="Who it is shared with.")
+                   load=collection.load_values, answer=SharesSchema(),
+                   summary=f"List with whom one {collection.resource} is shared.")
     yield Endpoint(name="share", method="PUT", path=path, permission=permission, handler=put, writes=True,
                    load=collection.load_record, body=ShareSchema(), answer=SharesSchema(),
-                   summary="Share it, or change somebody's right.")
+                   summary=f"Share one {collection.resource}, or change somebody's right.")
     yield Endpoint(name="unshare", method="DELETE", path=path, permission=permission, handler=withdraw, writes=True,
-                   load=collection.load_record, query=_Withdrawal(), status=204, summary="Stop sharing it.")
+                   load=collection.load_record, query=_Withdrawal(), status=204,
+                   summary=f"Stop sharing one {collection.resource} with somebody.")
 
 
 def _check(call: Call, collection: Collection, grantee: str) -> None:
