@@ -19,7 +19,7 @@ from blueprints.http.keys import Keys
 from blueprints.http.limits import Limits
 from blueprints.http.registry import discover
 from blueprints.http.routes import answer_options, refuse_strays
-from blueprints.http.services import Services
+from blueprints.http.services import NotReady, Services
 from blueprints.http.tokens import Tokens
 from blueprints.http.trail import Trail
 from models.database import open_database
@@ -28,10 +28,6 @@ from models.tenant import Tenant
 from policies.casefile import failures
 from policies.watch import Watcher
 from settings import Settings
-
-
-class NotReady(Exception):
-    """The instance cannot be served yet; the sentence says which command mends that."""
 
 
 def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[type[Collection]] = ()) -> Flask:
@@ -87,5 +83,6 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[ty
     return app
 
 
-cli = click.Group("gatepost", commands=commands, help="A self-hosted JSON API whose access rules you can read.",
-                  context_settings={"obj": create_app})
+cli = click.version_option(package_name="gatepost")(
+    click.Group("gatepost", commands=commands, help="A self-hosted JSON API whose access rules you can read.",
+                context_settings={"obj": create_app}))

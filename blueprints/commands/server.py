@@ -23,7 +23,7 @@ from blueprints.commands.install import Outcome, install
 from blueprints.http import logs, metrics
 from blueprints.http.keys import KeyFileError
 from blueprints.http.registry import PluginError
-from blueprints.http.services import Services
+from blueprints.http.services import NotReady, Services
 from blueprints.http.serving import serve as serve_waitress
 from models.errors import RowError
 from models.migrate import pending, upgrade
@@ -34,7 +34,7 @@ AppFactory = Callable[..., Flask]
 
 
 @click.command()
-@click.option("--demo/--no-demo", default=True, help="Whether to add some articles to look at.")
+@click.option("--demo/--no-demo", default=True, help="Whether to add people, articles and a shop to look at.")
 @click.option("--admin-email", default="admin@example.org", show_default=True, metavar="E")
 @click.option(
     "--admin-password-file",
@@ -43,7 +43,10 @@ AppFactory = Callable[..., Flask]
     help="Read the password from F (- is standard input) instead of making one up.",
 )
 def init(demo: bool, admin_email: str, admin_password_file: TextIO | None) -> None:
-    """Make an instance: secrets, policies, database, administrator. Does nothing where there is one.
+    """Make an instance, unless there is one.
+
+    It has secrets, policies, a database and an administrator, whose password is shown once. What a run that was
+    stopped left out is completed.
 
     \b
     Example: gatepost init --no-demo --admin-email me@example.org --admin-password-file -
@@ -66,7 +69,8 @@ def init(demo: bool, admin_email: str, admin_password_file: TextIO | None) -> No
 def _report(settings: Settings, outcome: Outcome) -> None:
     where = show_path(settings.instance)
     if not outcome.done:
-        click.echo(f"There is an instance in {where} already; nothing was changed.")
+        click.echo(f"There is an instance in {where} already; nothing was changed.\n"
+                   "A forgotten password: gatepost user password EMAIL")
         return
     click.echo(f"Made in {where}: {', '.join(outcome.done)}.")
     if outcome.email is None:
@@ -83,7 +87,7 @@ def _report(settings: Settings, outcome: Outcome) -> None:
   Administrator  {outcome.email}
   Password       {shown}{"   (shown only now)" if outcome.password else ""}
 
-Once it is served (gatepost serve), paste:
+Once it is served, paste in another terminal:
 
   curl {url}/api/articles
   TOKEN=$(curl -s {url}/api/login -H 'Content-Type: application/json' -d '{body}' | sed 's/.*"access_token": *"\\([^"]*\\)".*/\\1/')
@@ -98,7 +102,9 @@ Once it is served (gatepost serve), paste:
 @click.option("--workers", metavar="N", help="Processes; more than one needs the extra `fast`.")
 @click.pass_obj
 def serve(create_app: AppFactory, **options: str | None) -> None:
-    """Serve until SIGTERM or Ctrl-C, then finish the requests under way. SIGHUP looks at the policy files.
+    """Serve until SIGTERM or Ctrl-C.
+
+    Then the requests under way are finished. Policy files are followed as they change; SIGHUP reads them at once.
 
     \b
     Example: gatepost serve --host 0.0.0.0 --port 8080 --workers 4
@@ -112,7 +118,8 @@ def serve(create_app: AppFactory, **options: str | None) -> None:
         serve_with(lambda: app_for(create_app, **options), settings)
     except OSError as error:
         address = f"{settings.host}:{settings.port}"
-        raise click.ClickException(f"Cannot listen on {address}: {error.strerror}") from error
+        raise click.ClickException(f"Cannot listen on {address}: {error.strerror}. --host and --port, or "
+                                   "GATEPOST_HOST and GATEPOST_PORT, choose another address.") from error
 
 
 def _one_process(make_app: Callable[[], Flask], settings: Settings) -> None:
@@ -133,7 +140,7 @@ def _several_processes(make_app: Callable[[], Flask], settings: Settings) -> Non
         from blueprints.http.workers import serve as serve_granian
     except ImportError:
         raise click.ClickException(
-            "Several workers need granian. Run: pip install 'gatepost[fast]'") from None
+            "Several workers need granian. Run: pip install granian") from None
     if settings.metrics_token:
         metrics.share(settings.instance / "metrics")
     app = make_app()
@@ -152,14 +159,14 @@ def app_for(create_app: AppFactory, **options: Any) -> Flask:
     """The app, or the sentence that says why it cannot start."""
     try:
         return create_app({name: value for name, value in options.items() if value is not None})
-    except (SettingError, KeyFileError, PluginError, PolicyError, RowError) as error:
+    except (SettingError, KeyFileError, PluginError, PolicyError, NotReady, RowError) as error:
         raise click.ClickException(str(error)) from error
 
 
 @click.command()
 @click.option("--check", is_flag=True, help="Change nothing; exit with 1 when there is something to do.")
 def migrate(check: bool) -> None:
-    """Bring the database to the version of this program, after a backup.
+    """Bring the database up to date, after a backup.
 
     \b
     Example: gatepost migrate --check
@@ -186,7 +193,7 @@ def migrate(check: bool) -> None:
 @click.option("--openapi-version", type=click.Choice(["3.1", "3.0"]), default="3.1", show_default=True)
 @click.pass_obj
 def openapi(create_app: AppFactory, openapi_version: str) -> None:
-    """Print the OpenAPI description of this instance's API.
+    """Print the OpenAPI description of the API.
 
     \b
     Example: gatepost openapi > openapi.json
@@ -201,7 +208,9 @@ def openapi(create_app: AppFactory, openapi_version: str) -> None:
 
 @click.command()
 def settings() -> None:
-    """Show every setting, its value and its help. Secrets are not shown.
+    """Show every setting, its value and its meaning.
+
+    They come from GATEPOST_* in the environment and from settings.toml in the instance. Secrets are not shown.
 
     \b
     Example: GATEPOST_PORT=9000 gatepost settings

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from .trail import Trail
 
 
+class NotReady(Exception):
+    """The instance cannot be served yet; the sentence says which command mends that."""
+
+
 @dataclass
 class Services:
     """Made once by `create_app`; handlers reach it as `call.services`, commands through `services()`.
