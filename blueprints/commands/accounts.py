@@ -38,8 +38,8 @@ def user() -> None:
 @click.option("--role", type=click.Choice(sorted(ROLES - {"guest"})), default="user", show_default=True)
 @click.option("--tenant", metavar="NAME", help="The default tenant unless given.")
 @click.option("--name", help="The part of the address before @ unless given.")
-@click.option("--department")
-@click.option("--group", "groups", multiple=True, help="May be repeated.")
+@click.option("--department", help="Their department, which conditions may ask for.")
+@click.option("--group", "groups", multiple=True, help="A group that objects may be shared with. May be repeated.")
 @PASSWORD_FILE
 def add(
     email: str,
@@ -50,7 +50,9 @@ def add(
     groups: tuple[str, ...],
     password_file: TextIO | None,
 ) -> None:
-    """Add a user; without --password-file a password is made up and shown once.
+    """Add a user.
+
+    Without --password-file a password is made up, and shown once.
 
     \b
     Example: gatepost user add ada@example.org --role editor

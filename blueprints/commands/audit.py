@@ -23,7 +23,7 @@ _TENANT = click.option("--tenant", metavar="NAME", help="Only this tenant; all o
 
 @click.group()
 def audit() -> None:
-    """Look at the audit trail, take it elsewhere, and prove that it is whole."""
+    """Look at the audit trail, export it, prove it whole."""
 
 
 @audit.command()
@@ -54,7 +54,9 @@ def tail(tenant: str | None, lines: int, follow: bool) -> None:
 @click.option("--since", metavar="TIME", help="Only rows from this time on (RFC 3339).")
 @click.option("--heads", is_flag=True, help="Write the heads of the seals instead, one `number head` a line.")
 def export(tenant: str | None, since: str | None, heads: bool) -> None:
-    """Write the rows as NDJSON, the oldest first; or the heads, which prove later that nothing was cut off.
+    """Write the rows as NDJSON, the oldest first.
+
+    With --heads, what proves later that nothing was changed, taken out or cut off: keep it elsewhere.
 
     \b
     Example: gatepost audit export --heads > heads.txt
@@ -72,7 +74,9 @@ def export(tenant: str | None, since: str | None, heads: bool) -> None:
 @click.option("--heads", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
               help="Heads that were exported earlier: they must still be there.")  # fmt: skip
 def verify(heads: Path | None) -> None:
-    """Prove that no row was changed or taken out; exit 1 when one was, or when that cannot be proved.
+    """Prove that no row was changed or taken out.
+
+    Exit code 1 when one was, or when that cannot be proved.
 
     \b
     Example: gatepost audit verify --heads heads.txt

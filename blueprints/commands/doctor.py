@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import platform
 import shutil
 import stat
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from textwrap import indent
 
@@ -28,14 +30,16 @@ Check = Callable[[Settings], str]
 @click.command()
 @click.pass_obj
 def doctor(create_app: AppFactory) -> None:
-    """Check versions, permissions, keys, database, migrations, policy, clock and disk; exit 1 on a finding.
+    """Check what the service relies on.
+
+    That is versions, permissions, keys, database, migrations, policy, clock and disk. Exit code 1 on a finding.
 
     \b
     Example: gatepost doctor
     """
     settings = load_settings()
     findings = 0
-    for name, check in _checks(create_app):
+    for name, check in _checks(create_app, settings):
         try:
             text, good = check(settings), True
         except Exception as error:
@@ -46,9 +50,12 @@ def doctor(create_app: AppFactory) -> None:
     sys.exit(bool(findings))
 
 
-def _checks(create_app: AppFactory) -> Iterator[tuple[str, Check]]:
+def _checks(create_app: AppFactory, settings: Settings) -> Iterator[tuple[str, Check]]:
     yield "versions", lambda _: f"Python {platform.python_version()}, SQLite {apsw.sqlitelibversion()}"
     yield "instance", _instance
+    # Everything else is in the instance: without one, it would be one finding said five times.
+    if not settings.instance.is_dir():
+        return
     yield "keys", _keys
     yield "database", _database
     yield "migrations", _migrations
@@ -58,6 +65,8 @@ def _checks(create_app: AppFactory) -> Iterator[tuple[str, Check]]:
 
 
 def _instance(settings: Settings) -> str:
+    if not settings.instance.is_dir():
+        raise RuntimeError(f"there is none in {settings.instance}; gatepost init")
     mode = stat.S_IMODE(settings.instance.stat().st_mode)
     if mode & 0o077:
         raise RuntimeError(f"mode {mode:o} lets others in; chmod 700 {settings.instance}")
@@ -90,7 +99,8 @@ def _migrations(settings: Settings) -> str:
 
 
 def _policy(create_app: AppFactory) -> str:
-    app = app_for(create_app)
+    with _unlogged("gatepost.policy"):
+        app = app_for(create_app)
     services = app.extensions["gatepost"]
     try:
         policy, state = services.policy.current, services.policy.status
@@ -100,6 +110,17 @@ def _policy(create_app: AppFactory) -> str:
         return f"version {policy.version}, {len(policy.rules)} rules, {len(policy.warnings)} warnings"
     finally:
         services.database.close_all()
+
+
+@contextmanager
+def _unlogged(name: str) -> Iterator[None]:
+    """Without what a server would log meanwhile: here it is the finding itself."""
+    log = logging.getLogger(name)
+    log.disabled = True
+    try:
+        yield
+    finally:
+        log.disabled = False
 
 
 def _clock(settings: Settings) -> str:

@@ -54,9 +54,10 @@ def explain(
     create_app: AppFactory, who: str, scopes: tuple[str, ...], clock: datetime | None, ip: str | None,
     as_json: bool, permission: str, id: str | None,
 ) -> None:  # fmt: skip
-    """Why may EMAIL (or anybody with ROLE) do PERMISSION to the object ID, or why not?
+    """Why may somebody do PERMISSION, or why not?
 
-    The answer names the line that decided, the facts it looked at, and for a refusal what came nearest.
+    To the object ID, where one is given. The answer names the line that decided, the facts it looked at, and for a
+    refusal what came nearest.
 
     \b
     Example: gatepost policy explain --as ada@example.org article.update 0199f3a0-0000-7000-8000-000000000001

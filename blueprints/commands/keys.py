@@ -12,7 +12,7 @@ from settings import Settings
 
 @click.group()
 def keys() -> None:
-    """Show the generations of keys, and put a new one in front."""
+    """List the generations of keys, and rotate them."""
 
 
 @keys.command("list")
@@ -33,7 +33,9 @@ def list_keys() -> None:
 @keys.command("rotate")
 @click.option("--forget", is_flag=True, help="Drop all older keys: what they signed is refused at once.")
 def rotate_keys(forget: bool) -> None:
-    """Sign with a new key from now on; what older keys signed stays valid. Running servers follow.
+    """Sign with a new key from now on.
+
+    What older keys signed stays valid. Running servers follow.
 
     With --forget, for a key that leaked, everybody must refresh, cursors end, and audit seals made so far cannot
     be proved any more: run `gatepost audit verify` first.

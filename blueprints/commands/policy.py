@@ -55,7 +55,9 @@ policy.add_command(explain)
 @DIRECTORY
 @AS_JSON
 def check(directory: Path | None, as_json: bool) -> None:
-    """Can the policy files in DIR be used? Without DIR, those of the instance.
+    """Can the policy files in DIR be used?
+
+    Without DIR, those of the instance.
 
     \b
     Example: gatepost policy check /tmp/trial
@@ -85,7 +87,9 @@ def check(directory: Path | None, as_json: bool) -> None:
               help="Write one self-contained page.")  # fmt: skip
 @AS_JSON
 def matrix_command(directory: Path | None, roles: tuple[str, ...], html: Path | None, as_json: bool) -> None:
-    """Who may do what: permissions down, roles across, conditions in the cells.
+    """Who may do what, as a table.
+
+    Permissions stand down, roles across, conditions in the cells.
 
     \b
     Example: gatepost policy matrix --html matrix.html
@@ -109,7 +113,9 @@ def matrix_command(directory: Path | None, roles: tuple[str, ...], html: Path | 
 @click.option("--coverage", is_flag=True, help="Also name the lines that no case reaches.")
 @AS_JSON
 def test(directory: Path | None, coverage: bool, as_json: bool) -> None:
-    """Run the cases in DIR/tests.yaml; without DIR the instance's, or the shipped ones on the shipped files.
+    """Run the cases in DIR/tests.yaml.
+
+    Without DIR the instance's, or the shipped ones on the shipped files.
 
     \b
     Example: gatepost policy test --coverage
@@ -134,9 +140,9 @@ def test(directory: Path | None, coverage: bool, as_json: bool) -> None:
 @click.argument("new", required=False)
 @AS_JSON
 def diff(old: str, new: str | None, as_json: bool) -> None:
-    """What NEW lets people do that OLD does not, and the other way round. Each is a folder, or `shipped`.
+    """What NEW allows that OLD does not, and the reverse.
 
-    Without NEW, the instance's files. Exit code 1 when there is a difference.
+    Each is a folder, or `shipped`. Without NEW, the instance's files. Exit code 1 when there is a difference.
 
     \b
     Example: gatepost policy diff shipped
@@ -158,7 +164,9 @@ def diff(old: str, new: str | None, as_json: bool) -> None:
               help="Write model.conf and policy.csv there.")  # fmt: skip
 @AS_JSON
 def export(directory: Path | None, target: Path | None, as_json: bool) -> None:
-    """The policy as one stock model and one CSV, to paste into the Casbin editor.
+    """Print the policy for the Casbin editor.
+
+    That is one stock model and one CSV.
 
     \b
     Example: gatepost policy export --to /tmp/casbin
@@ -181,7 +189,9 @@ def export(directory: Path | None, target: Path | None, as_json: bool) -> None:
 @policy.command()
 @click.argument("name")
 def adopt(name: str) -> None:
-    """Copy a shipped file (or a plugin's) that the instance lacks into its policies. Replaces nothing.
+    """Copy a policy file that the instance lacks.
+
+    It is a shipped file, or a plugin's. Nothing is replaced.
 
     \b
     Example: gatepost policy adopt articles

@@ -16,7 +16,7 @@ _DAY = 24 * 60 * 60
 
 @click.group()
 def token() -> None:
-    """Give programs tokens that act for a user, list them, and take them back."""
+    """Give programs tokens that act for a user."""
 
 
 @token.command()

@@ -34,8 +34,6 @@ _SHOWN = 20  # faults that are printed
 format_option = click.option("--format", type=click.Choice(list(FORMATS)),
                              help="What the file is; by its name unless given.")  # fmt: skip
 tenant_option = click.option("--tenant", metavar="NAME", help="The default tenant unless given.")
-as_option = click.option("--as", "email", metavar="EMAIL",
-                         help="As this user, who then owns new rows; as an administrator unless given.")  # fmt: skip
 
 
 @click.command("import")
@@ -45,15 +43,17 @@ as_option = click.option("--as", "email", metavar="EMAIL",
 @click.option("--on-error", type=click.Choice(["skip"]), help="Leave out lines that fail, instead of importing none.")
 @click.option("--key", metavar="FIELD", help="A line updates the row that has the same FIELD, such as slug.")
 @tenant_option
-@as_option
+@click.option("--as", "email", metavar="EMAIL",
+              help="As this user, who then owns new rows; as an administrator unless given.")
 @click.pass_obj
 def import_(
     create_app: AppFactory, collection: str, file: BinaryIO, format: str | None, on_error: str | None,
     key: str | None, tenant: str | None, email: str | None,
 ) -> None:  # fmt: skip
-    """Make or change rows of COLLECTION from FILE (- is standard input), NDJSON or CSV: all of them, or none.
+    """Make or change rows of COLLECTION from FILE.
 
-    Every line is judged by the policy. While its rows are stored, nobody else writes to an SQLite database.
+    FILE is NDJSON or CSV, - is standard input; all of its rows are stored, or none. Every line is judged by the
+    policy. While its rows are stored, nobody else writes to an SQLite database.
 
     \b
     Example: gatepost import articles articles.ndjson --key slug
@@ -79,13 +79,15 @@ def import_(
 @click.argument("file", type=click.File("wb", atomic=True), default="-")
 @format_option
 @tenant_option
-@as_option
+@click.option("--as", "email", metavar="EMAIL", help="What this user may see; an administrator unless given.")
 @click.pass_obj
 def export(
     create_app: AppFactory, collection: str, file: BinaryIO, format: str | None, tenant: str | None,
     email: str | None,
 ) -> None:  # fmt: skip
-    """Write the rows of COLLECTION to FILE, or to standard output, as NDJSON or CSV.
+    """Write the rows of COLLECTION to FILE, as NDJSON or CSV.
+
+    Without FILE, to standard output.
 
     \b
     Example: gatepost export articles articles.csv
@@ -126,7 +128,9 @@ def _call(create_app: AppFactory, name: str, verb: str, tenant: str | None,
         endpoints = collection.endpoints() if collection is not None else ()
         endpoint = next((one for one in endpoints if one.name == verb), None)
         if collection is None or endpoint is None or endpoint.permission is None:
-            raise click.ClickException(f"There is no {verb} of {name}.")
+            others = [one.name for one in services.collections.values()
+                      if any(other.name == verb for other in one.endpoints())]
+            raise click.ClickException(f"There is no {verb} of {name}. Choose from: {', '.join(sorted(others))}.")
         with services.database.connected(), app.test_request_context(endpoint.path, method=endpoint.method):
             call = Call(services, endpoint, request._get_current_object(), {})
             call.principal = _principal(services, tenant, email)

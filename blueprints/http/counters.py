@@ -74,7 +74,7 @@ class Counters:
         try:
             self._shared = SharedCounters(redis_url) if redis_url else None
         except ConfigurationError:
-            raise SettingError("redis_url needs the Redis client. Run: pip install 'gatepost[redis]'") from None
+            raise SettingError("redis_url needs the Redis client. Run: pip install redis") from None
         self._own = OwnCounters()
         self._next_try = 0.0
         self.degraded = False
