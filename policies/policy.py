@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 from typing import Any as Anything
@@ -131,13 +131,6 @@ class Policy:
     def folded(self, rule: Rule, permission: str, role: str, key: str | None = None) -> Expression:
         """What is left of the matcher for one rule, one permission and one role or person."""
         return self._folder.fold(_known(rule, act=permission, role=role, key=key or ""))
-
-    def residuals(self, who: str, permission: str) -> Iterator[tuple[Rule, Expression]]:
-        """What each rule that can hold asks of a role, or of a person's key alone, for a permission."""
-        for rule in self.rules:
-            left = self.folded(rule, permission, who, who)
-            if left is not False:
-                yield rule, left
 
     def trace(
         self,

@@ -149,13 +149,12 @@ def answer(problem: Problem) -> Response:
         "title": title,
         "status": status,
         "detail": problem.detail or title + ".",
-        "instance": request.path,
+        # It echoes the path, which may hold what UTF-8 cannot: never fail while reporting a failure.
+        "instance": request.path.encode("utf-8", "replace").decode(),
         "code": problem.code,
         "request_id": trace.request_id(),
         "errors": [fault.to_dict() for fault in problem.faults],
     }
-    # `instance` echoes the path, which may hold what UTF-8 cannot: never fail while reporting a failure.
-    document["instance"] = request.path.encode("utf-8", "replace").decode()
     response = Response(orjson.dumps(document), status, mimetype="application/problem+json")
     response.headers["Cache-Control"] = "no-store"
     response.headers.update(problem.headers)

@@ -32,7 +32,6 @@ GROUP = "gatepost.collections"
 ROLES = frozenset(("guest", "user", "support", "editor", "moderator", "manager", "developer", "owner", "admin"))
 
 VERBS = ("view", "create", "update", "delete", "export", "import", "manage", "share")
-PLANNED: tuple[str, ...] = ()
 
 
 class PluginError(Exception):
@@ -75,8 +74,6 @@ class Registry:
         for collection in self.collections.values():
             if collection.guarded or not collection.body_schema.load_fields.keys().isdisjoint(collection.managed):
                 permissions[collection.resource] |= {collection.permission(verb) for verb in VERBS}
-        for name in PLANNED:
-            permissions.setdefault(name.partition(".")[0], set()).add(name)
         return Vocabulary({name: _resource(name, verbs, tables.get(name)) for name, verbs in permissions.items()},
                           ROLES)
 

@@ -23,7 +23,7 @@ def respond(call: Call) -> Response:
         response = Response(orjson.dumps(result), call.status, mimetype="application/json")
     response.headers.update(call.headers)
     if call.request.method in ("GET", "HEAD"):
-        _validate_cache(response)
+        _keep_private(response)
         conditional.answer_conditionally(call, response)
     else:
         response.headers.setdefault("Cache-Control", "no-store")
@@ -33,8 +33,8 @@ def respond(call: Call) -> Response:
     return response
 
 
-def _validate_cache(response: Response) -> None:
-    # What a caller sees depends on who asks: shared caches keep nothing.
+def _keep_private(response: Response) -> None:
+    # What a caller sees depends on who asks: shared caches keep nothing, and a client asks whether it has changed.
     response.headers.setdefault("Cache-Control", "private, no-cache")
     response.vary.add("Authorization")
     if response.status_code == 200 and "ETag" not in response.headers and not response.is_streamed:
