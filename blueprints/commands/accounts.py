@@ -35,7 +35,8 @@ def user() -> None:
 
 @user.command()
 @click.argument("email")
-@click.option("--role", type=click.Choice(sorted(ROLES - {"guest"})), default="user", show_default=True)
+@click.option("--role", type=click.Choice(sorted(ROLES - {"guest"})), default="user", show_default=True,
+              help="What the policy's lines are about.")  # fmt: skip
 @click.option("--tenant", metavar="NAME", help="The default tenant unless given.")
 @click.option("--name", help="The part of the address before @ unless given.")
 @click.option("--department", help="Their department, which conditions may ask for.")

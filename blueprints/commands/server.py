@@ -35,7 +35,8 @@ AppFactory = Callable[..., Flask]
 
 @click.command()
 @click.option("--demo/--no-demo", default=True, help="Whether to add people, articles and a shop to look at.")
-@click.option("--admin-email", default="admin@example.org", show_default=True, metavar="E")
+@click.option("--admin-email", default="admin@example.org", show_default=True, metavar="E",
+              help="The administrator's address.")  # fmt: skip
 @click.option(
     "--admin-password-file",
     type=click.File(encoding="utf-8"),
@@ -190,7 +191,8 @@ def migrate(check: bool) -> None:
 
 
 @click.command()
-@click.option("--openapi-version", type=click.Choice(["3.1", "3.0"]), default="3.1", show_default=True)
+@click.option("--openapi-version", type=click.Choice(["3.1", "3.0"]), default="3.1", show_default=True,
+              help="3.0 is for tools that lag behind.")  # fmt: skip
 @click.pass_obj
 def openapi(create_app: AppFactory, openapi_version: str) -> None:
     """Print the OpenAPI description of the API.
