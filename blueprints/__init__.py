@@ -19,6 +19,7 @@ from .http.fields import (
     Int,
     Language,
     Line,
+    Many,
     NewPassword,
     Reference,
     Slug,
@@ -31,6 +32,6 @@ from .http.schema import OwnedSchema, RecordSchema
 
 __all__ = [
     "Bool", "Call", "Collection", "Conflict", "Currency", "Email", "Endpoint", "Fault", "Id", "Int", "Language",
-    "Line", "NewPassword", "OwnedSchema", "Problem", "RecordSchema", "Reference", "Routes", "Slug", "StrictSchema",
-    "Text", "Time", "action",
+    "Line", "Many", "NewPassword", "OwnedSchema", "Problem", "RecordSchema", "Reference", "Routes", "Slug",
+    "StrictSchema", "Text", "Time", "action",
 ]  # fmt: skip

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from marshmallow import fields, validate
+from marshmallow import fields
 
-from blueprints import Call, Collection, Conflict, Fault, Int, OwnedSchema, Reference, StrictSchema, Text, action
+from blueprints import Call, Collection, Conflict, Fault, Int, Many, OwnedSchema, Reference, StrictSchema, Text, action
 from models.order import Order, OutOfStock, give_back, items_of, place
 
 
@@ -20,7 +20,7 @@ class OrderItemSchema(StrictSchema):
 class OrderSchema(OwnedSchema):
     """An order. `total` counts minor units of `currency`."""
 
-    items = fields.List(fields.Nested(OrderItemSchema), required=True, validate=validate.Length(min=1, max=100))
+    items = Many(fields.Nested(OrderItemSchema), required=True, minimum=1, maximum=100)
     note = Text(maximum=2_000, allow_none=True)
     total = Int(dump_only=True)
     currency = fields.String(dump_only=True)

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from marshmallow import fields, validate
+from marshmallow import fields
 
-from blueprints import Call, Collection, Endpoint, Fault, Id, Int, Line, Problem, StrictSchema, Time
+from blueprints import Call, Collection, Endpoint, Fault, Id, Int, Line, Many, Problem, StrictSchema, Time
 from models.base import later
 from models.service_token import ServiceToken
 
@@ -19,7 +19,7 @@ class ServiceTokenSchema(StrictSchema):
 
     id = Id(dump_only=True)
     name = Line(required=True)
-    scopes = fields.List(Line(), required=True, validate=validate.Length(max=100))
+    scopes = Many(Line(), required=True, maximum=100)
     expires_in = Int(minimum=60, maximum=_TEN_YEARS, load_only=True, metadata={"description": "Seconds."})
     expires_at = Time(dump_only=True, allow_none=True)
     last_used_at = Time(dump_only=True, allow_none=True)

@@ -5,7 +5,7 @@ from typing import Any
 
 from marshmallow import fields, validate
 
-from blueprints import Call, Collection, Email, Line, NewPassword, Problem, RecordSchema, action
+from blueprints import Call, Collection, Email, Line, Many, NewPassword, Problem, RecordSchema, action
 from models.base import new_id
 from models.session import Session, revoke
 from models.share import forget
@@ -24,7 +24,7 @@ class UserSchema(RecordSchema):
     password = NewPassword(required=True, load_only=True, attribute="password_hash")
     role = Line(validate=[validate.OneOf(sorted(ROLES))])
     department = Line(allow_none=True)
-    groups = fields.List(Line(maximum=64), validate=validate.Length(max=MOST_GROUPS))
+    groups = Many(Line(maximum=64), maximum=MOST_GROUPS)
     active = fields.Boolean(dump_only=True)
 
 

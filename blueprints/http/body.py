@@ -7,6 +7,7 @@ numbers of any length. Here each of them is a 400 before any schema sees the bod
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 from flask import Request
@@ -54,8 +55,7 @@ def parse_object(raw: bytes) -> dict[str, Any]:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = next(name for name, times in Counter(name for name, _ in pairs).items() if times > 1)
         raise Problem("malformed_json", f"The key {_shown(twice)} appears twice in one object.")
     return made
 

@@ -81,6 +81,8 @@ CATALOGUE: dict[str, tuple[int, str]] = {
 _BY_STATUS = {404: "not_found", 405: "method_not_allowed", 406: "not_acceptable", 413: "body_too_large",
               414: "uri_too_long", 415: "unsupported_media_type", 429: "rate_limited", 503: "unavailable"}
 
+MOST_FAULTS = 100  # of one request that are listed: the answer must not be many times as long as what was sent
+
 
 @dataclass(frozen=True)
 class Fault:

@@ -91,6 +91,19 @@ class Currency(Line):
         super().__init__(maximum=3, validate=[check], **kwargs)
 
 
+class Many(fields.List):
+    """A list of `minimum` to `maximum` entries; a longer one is refused before any entry is looked at."""
+
+    def __init__(self, inner: fields.Field[Any], *, maximum: int, minimum: int = 0, **kwargs: Any) -> None:
+        self._length = validate.Length(min=minimum or None, max=maximum)
+        super().__init__(inner, validate=self._length, **kwargs)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> list[Any]:
+        if isinstance(value, list):
+            self._length(value)
+        return super()._deserialize(value, attr, data, **kwargs)
+
+
 class Int(fields.Integer):
     """A whole JSON number within `minimum` and `maximum`, 64-bit at most; never "1", 1.0 or true."""
 

@@ -9,14 +9,16 @@ from __future__ import annotations
 import csv
 import io
 from codecs import BOM_UTF8
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from typing import Any, BinaryIO
 
 import orjson
 from marshmallow import Schema, fields
 
 from .body import parse_object, unstorable
-from .errors import Fault, Problem
+from .errors import MOST_FAULTS, Fault, Problem
 
 NDJSON, CSV = "application/x-ndjson", "text/csv"
 MEDIA_TYPES = (NDJSON, CSV)
@@ -116,12 +118,12 @@ def _read_csv(stream: BinaryIO, schema: Schema) -> Iterator[Line]:
 def _check_header(header: list[str], schema: Schema) -> None:
     if not header:
         raise _unreadable("The first line names the columns.", 1)
-    faults = [Fault("unknown_field", "There is no such field.", pointer=f"/{_shown(name)}", meta={"line": 1})
-              for name in header if name not in schema.fields]
-    faults += [Fault("invalid_body", "A column is named twice.", pointer=f"/{_shown(name)}", meta={"line": 1})
-               for name in dict.fromkeys(header) if header.count(name) > 1]
-    if faults:
-        raise Problem("invalid_body", "The first line names every column once.", faults[:100])
+    unknown = (Fault("unknown_field", "There is no such field.", pointer=f"/{_shown(name)}", meta={"line": 1})
+               for name in header if name not in schema.fields)
+    repeated = (Fault("invalid_body", "A column is named twice.", pointer=f"/{_shown(name)}", meta={"line": 1})
+                for name, times in Counter(header).items() if times > 1)
+    if faults := list(islice(chain(unknown, repeated), MOST_FAULTS)):
+        raise Problem("invalid_body", "The first line names every column once.", faults)
 
 
 def _unreadable(detail: str, line: int) -> Problem:

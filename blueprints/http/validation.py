@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from types import MappingProxyType
 from typing import Any
 
@@ -11,7 +12,7 @@ from marshmallow import Schema, ValidationError, missing
 from marshmallow.fields import Field
 from werkzeug.datastructures import MultiDict
 
-from .errors import Fault, Problem
+from .errors import MOST_FAULTS, Fault, Problem
 from .kept import Kept
 
 _MISSING = "Missing data for required field."
@@ -24,7 +25,7 @@ def load_body(schema: Schema, body: Mapping[str, Any], *, partial: bool = False,
 
     `fixed` names fields that are read-only here though the schema could load them. Whether a read-only field may be
     there is for the handler to say: equal to the stored row it is harmless.
-    Raises `Problem` with every fault at once: `missing_field`, `unknown_field`, `invalid_field`.
+    Raises `Problem` with its faults together, at most `MOST_FAULTS`: `missing_field`, `unknown_field`, `invalid_field`.
     """
     read_only = {name: value for name, value in body.items()
                  if name in fixed or (name in schema.dump_fields and name not in schema.load_fields)}
@@ -32,7 +33,7 @@ def load_body(schema: Schema, body: Mapping[str, Any], *, partial: bool = False,
     try:
         return schema.load(writable, partial=partial or fixed), read_only
     except ValidationError as error:
-        faults = list(_body_faults(error.messages_dict, ""))
+        faults = list(islice(_body_faults(error.messages_dict, ""), MOST_FAULTS))
         raise Problem.of(faults, "invalid_body") from None
 
 
@@ -75,17 +76,15 @@ def _query(schema: Schema | None, arguments: MultiDict[str, str]) -> dict[str, A
     return loaded
 
 
-def _body_faults(messages: Mapping[Any, Any], pointer: str) -> list[Fault]:
-    faults: list[Fault] = []
+def _body_faults(messages: Mapping[Any, Any], pointer: str) -> Iterator[Fault]:
     for name, problem in messages.items():
         here = pointer if name == "_schema" else f"{pointer}/{str(name).replace('~', '~0').replace('/', '~1')}"
         if isinstance(problem, Mapping):
-            faults += _body_faults(problem, here)
+            yield from _body_faults(problem, here)
             continue
         for message in problem if isinstance(problem, list) else [problem]:
             code = {_MISSING: "missing_field", _UNKNOWN: "unknown_field"}.get(message, "invalid_field")
-            faults.append(Fault(code, str(message), pointer=here))
-    return faults
+            yield Fault(code, str(message), pointer=here)
 
 
 def _query_faults(name: str, field: Field[Any], problem: Any) -> list[Fault]:
