@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from configparser import ConfigParser
 
 import pytest
 
@@ -85,3 +86,17 @@ def test_every_setting_that_is_named_exists():
     named = {name.lower() for name in re.findall(r"GATEPOST_([A-Z_]+[A-Z])", README)}
     assert named
     assert named <= set(DECLARED)
+
+
+def dependencies() -> list[str]:
+    declared = ConfigParser()
+    declared.read(ROOT / "setup.cfg")
+    lists = [declared["options"]["install_requires"], *declared["options.extras_require"].values()]
+    return sorted({re.match(r"[\w-]+", line)[0] for text in lists for line in text.split("\n") if line})
+
+
+@pytest.mark.parametrize("name", dependencies())
+def test_every_dependency_has_its_reason(name):
+    table = README.partition("## Dependencies")[2].partition("\n## ")[0]
+    reasons = [row.split("|")[1] for row in table.splitlines() if row.startswith("| ")]
+    assert any(re.search(rf"\b{re.escape(name)}\b", row, re.IGNORECASE) for row in reasons)
