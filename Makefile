@@ -57,13 +57,17 @@ PYTHON ?= $(shell for name in python3.11 python3 python3.12 python3.13 python; d
 
 $(VENV)/bin/python:
 	@test -n "$(PYTHON)" || { echo "Gatepost needs Python 3.11 or later; none was found." >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Gatepost needs Python 3.11 or later; $(PYTHON) is older, or does not run." >&2; exit 1; }
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
 	  echo "This Python cannot make a virtual environment (Debian: apt install python3-venv)." >&2; exit 1; }
 
+NOT_INSTALLED = { echo "The libraries were not installed: pip says why above. This once, a network is needed." >&2; exit 1; }
+
 $(VENV)/gatepost.stamp: setup.cfg pyproject.toml | $(VENV)/bin/python
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable . || $(NOT_INSTALLED)
 	@touch $@
 
 $(VENV)/test.stamp: setup.cfg pyproject.toml | $(VENV)/bin/python
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[test,fast,redis]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[test,fast,redis]' || $(NOT_INSTALLED)
 	@touch $@ $(VENV)/gatepost.stamp
