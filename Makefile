@@ -65,9 +65,11 @@ $(VENV)/bin/python:
 NOT_INSTALLED = { echo "The libraries were not installed: pip says why above. This once, a network is needed." >&2; exit 1; }
 
 $(VENV)/gatepost.stamp: setup.cfg pyproject.toml | $(VENV)/bin/python
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable . || $(NOT_INSTALLED)
+	@echo "Installing into $(VENV) …"
+	@$(BIN)/pip install --quiet --disable-pip-version-check --editable . || $(NOT_INSTALLED)
 	@touch $@
 
 $(VENV)/test.stamp: setup.cfg pyproject.toml | $(VENV)/bin/python
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[test,fast,redis]' || $(NOT_INSTALLED)
+	@echo "Installing into $(VENV) …"
+	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[test,fast,redis]' || $(NOT_INSTALLED)
 	@touch $@ $(VENV)/gatepost.stamp
