@@ -13,7 +13,7 @@ import pytest
 from models.article import Article
 from models.base import Rows, new_id
 from models.database import Database, open_database
-from models.errors import Contended, Unavailable
+from models.errors import Busy, Contended, Unavailable
 from models.product import Product, return_stock, take_stock
 from models.tenant import Tenant
 from models.writer_lock import WriterLock
@@ -178,7 +178,7 @@ def test_a_writer_that_waits_too_long_is_told_so_and_the_lock_stays_usable(tmp_p
                 second.__enter__()
     with second:
         failures = together(1, lambda _: second.__enter__())
-    assert [type(error) for error in failures] == [Unavailable]
+    assert [type(error) for error in failures] == [Busy]
     with second:
         pass
 

@@ -35,11 +35,18 @@ def article(**values: object) -> Article:
 
 
 def test_a_new_row_is_stamped_with_id_tenant_version_and_times(tenant: str) -> None:
-    row = Rows(Article, tenant).insert(article(tenant_id=new_id(), version=7))
+    row = Rows(Article, tenant).insert(article(tenant_id=new_id()))
     found = Rows(Article, tenant).find(row.id)
     assert is_id(found.id) and found.id[14] == "7"
     assert (found.tenant_id, found.version) == (tenant, 1)
     assert found.created_at == found.updated_at == parse_time(found.created_at)
+
+
+def test_a_new_row_keeps_the_version_and_times_that_an_import_brings_along(tenant: str) -> None:
+    at = "2026-01-01T00:00:00.000000Z"
+    row = Rows(Article, tenant).insert(article(version=7, created_at=at, updated_at=at))
+    found = Rows(Article, tenant).find(row.id)
+    assert (found.version, found.created_at, found.updated_at) == (7, at, at)
 
 
 def test_values_come_back_as_they_were_stored(tenant: str) -> None:
