@@ -70,10 +70,10 @@ def init(demo: bool, admin_email: str, admin_password_file: TextIO | None) -> No
 def _report(settings: Settings, outcome: Outcome) -> None:
     where = show_path(settings.instance)
     if not outcome.done:
-        click.echo(f"There is an instance in {where} already; nothing was changed.\n"
+        click.echo(f"There is an instance in {where}/ already; nothing was changed.\n"
                    "A forgotten password: gatepost user password EMAIL")
         return
-    click.echo(f"Made in {where}: {', '.join(outcome.done)}.")
+    click.echo(f"Made in {where}/: {', '.join(outcome.done)}.")
     if outcome.email is None:
         click.echo("The database was there already; its accounts are as they were.")
         return
