@@ -9,7 +9,7 @@ import peewee as pw
 
 from models.base import BATCH, IdField, Table, TimeField, new_id, now, whole
 from models.database import current
-from models.prepared import Bind, Prepared, prepare
+from models.prepared import Bind, Statement
 
 
 class Audit(Table):
@@ -69,10 +69,7 @@ class Retention(Table):
 
 def add(row: Audit) -> None:
     """Add one audit row, with its own `tenant_id`, as fast as can be: it is part of every write."""
-    statement = _adding.get(current.dialect)
-    if statement is None:
-        columns = {name: Bind(name) for name in whole(row)}
-        statement = _adding[current.dialect] = prepare(current, Audit.insert(columns))
+    statement = _ADDING.on(current, lambda: Audit.insert({name: Bind(name) for name in whole(row)}))
     current.execute_sql(statement.text, statement.bound(whole(_stamped(row))))
 
 
@@ -102,4 +99,4 @@ def _stamped(row: Audit) -> Audit:
     return row
 
 
-_adding: dict[str, Prepared] = {}
+_ADDING = Statement()

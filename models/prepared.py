@@ -6,7 +6,7 @@ once per shape, with a `Bind` wherever a value of the request belongs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,3 +62,19 @@ def prepare(database: Database, query: pw.Query) -> Prepared:
     """Build the text of `query` once, in the dialect of `database`; no connection is needed."""
     text, parameters = database.get_sql_context().sql(query).query()  # type: ignore[no-untyped-call]
     return Prepared(text, parameters)
+
+
+class Statement:
+    """The one query of a function, with a `Bind` for each of its values: built when a dialect first runs it."""
+
+    __slots__ = ("_prepared",)
+
+    def __init__(self) -> None:
+        self._prepared: dict[str, Prepared] = {}
+
+    def on(self, database: Database, build: Callable[[], pw.Query]) -> Prepared:
+        """The query that `build` makes, in the dialect of `database`."""
+        found = self._prepared.get(database.dialect)
+        if found is None:
+            found = self._prepared[database.dialect] = prepare(database, build())
+        return found

@@ -8,7 +8,7 @@ import peewee as pw
 
 from models.base import ListField, Owned, TimeField
 from models.database import Database
-from models.prepared import Bind, Prepared, prepare
+from models.prepared import Bind, Statement
 from models.user import User
 
 
@@ -49,11 +49,8 @@ class ServiceToken(Owned):
     def bearer(cls, database: Database, id: str) -> Bearer | None:
         """The token and its owner, by primary keys, in one statement: the first query of a program's request."""
         # Across tenants: the token names itself before it is known whose it is.
-        statement = _bearers.get(database.dialect)
-        if statement is None:
-            query = cls.select(*_BEARER).join(User, on=(User.id == cls.owner_id)).where(cls.id == Bind("id"))
-            statement = _bearers[database.dialect] = prepare(database, query)
-        found = statement.run(database, {"id": id})
+        found = _BEARER.on(database, lambda: cls.select(*_BEARER_COLUMNS).join(
+            User, on=(User.id == cls.owner_id)).where(cls.id == Bind("id"))).run(database, {"id": id})
         if not found:
             return None
         token_hash, scopes, expires_at, last_used_at, id, tenant_id, role, department, groups, active = found[0]
@@ -66,6 +63,6 @@ class ServiceToken(Owned):
         cls.update({cls.last_used_at: at}).where(cls.id == id).execute()
 
 
-_BEARER = (ServiceToken.token_hash, ServiceToken.scopes, ServiceToken.expires_at, ServiceToken.last_used_at, User.id,
-           User.tenant_id, User.role, User.department, User.groups, User.active)
-_bearers: dict[str, Prepared] = {}
+_BEARER = Statement()
+_BEARER_COLUMNS = (ServiceToken.token_hash, ServiceToken.scopes, ServiceToken.expires_at, ServiceToken.last_used_at,
+                   User.id, User.tenant_id, User.role, User.department, User.groups, User.active)

@@ -8,7 +8,7 @@ import peewee as pw
 
 from models.base import IdField, ListField, Record, Rows, TimeField, expire, now
 from models.database import Database, current
-from models.prepared import Bind, Prepared, prepare
+from models.prepared import Bind, Statement
 from models.user import User
 
 
@@ -59,11 +59,8 @@ class Session(Record):
     def caller(cls, database: Database, id: str) -> Caller | None:
         """Whose session it is, by primary keys, in one statement: the first query of every request."""
         # Across tenants: a token names its session before it is known whose it is.
-        statement = _callers.get(database.dialect)
-        if statement is None:
-            query = cls.select(*_CALLER).join(User, on=(User.id == cls.user_id)).where(cls.id == Bind("id"))
-            statement = _callers[database.dialect] = prepare(database, query)
-        found = statement.run(database, {"id": id})
+        found = _CALLER.on(database, lambda: cls.select(*_CALLER_COLUMNS).join(
+            User, on=(User.id == cls.user_id)).where(cls.id == Bind("id"))).run(database, {"id": id})
         if not found:
             return None
         user_id, tenant_id, role, department, groups, active, *rest = found[0]
@@ -75,9 +72,9 @@ class Session(Record):
         return expire(cls.absolute_expires_at, before, most)
 
 
-_CALLER = (User.id, User.tenant_id, User.role, User.department, User.groups, User.active, User.token_version,
-           Session.expires_at, Session.revoked_at)
-_callers: dict[str, Prepared] = {}
+_CALLER = Statement()
+_CALLER_COLUMNS = (User.id, User.tenant_id, User.role, User.department, User.groups, User.active, User.token_version,
+                   Session.expires_at, Session.revoked_at)
 
 
 def revoke(tenant_id: str, *where: pw.Expression) -> int:

@@ -4,7 +4,7 @@ import peewee as pw
 import pytest
 
 from models.base import now
-from models.prepared import Bind, prepare
+from models.prepared import Bind, Statement, prepare
 from tests.models.notes import ME, SOMEONE, TENANT, TIMES, Note, create_table, fill
 
 HOSTILE = "'; DROP TABLE notes; --"
@@ -68,3 +68,16 @@ def test_a_bind_without_a_value_is_an_error_and_a_value_without_a_bind_is_not(da
     with pytest.raises(KeyError, match="time"):
         prepared.run(database, {})
     assert len(prepared.run(database, {"time": now(), "another": 1})) == 2
+
+
+def test_a_statement_is_built_once_for_each_dialect(database):
+    built = []
+
+    def build() -> pw.Query:
+        built.append(database.dialect)
+        return Note.select(Note.id).where(Note.id == Bind("id"))
+
+    statement = Statement()
+    for id_ in (ME, SOMEONE):
+        assert statement.on(database, build).run(database, {"id": id_}) == [(id_,)]
+    assert built == [database.dialect]
