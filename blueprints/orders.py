@@ -14,7 +14,7 @@ class OrderItemSchema(StrictSchema):
 
     product_id = Reference("products", expand="product", required=True)
     quantity = Int(required=True, minimum=1, maximum=1_000_000)
-    unit_price = Int(dump_only=True)
+    unit_price = Int(dump_only=True, minimum=0)
 
 
 class OrderSchema(OwnedSchema):
@@ -22,7 +22,7 @@ class OrderSchema(OwnedSchema):
 
     items = Many(fields.Nested(OrderItemSchema), required=True, minimum=1, maximum=100)
     note = Text(maximum=2_000, allow_none=True)
-    total = Int(dump_only=True)
+    total = Int(dump_only=True, minimum=0)
     currency = fields.String(dump_only=True)
     status = fields.String(dump_only=True)
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import peewee as pw
 
+from models.base import whole
 from models.share import withdraw
 
 from . import exporting, importing, sharing
@@ -134,8 +135,7 @@ class Collection(Readable):
         faults = [read_only(name) for name in call.read_only]
         row = self.model(tenant_id=call.tenant_id)
         # The policy reads every column of a row, also of one that is not stored yet.
-        for name in self.model._meta.fields:
-            setattr(row, name, getattr(row, name))
+        row.__data__ = whole(row)
         self.stamp(call, row)
         if not call.access.allows(self.manage, row.__data__):
             faults += [read_only(name) for name in self.managed if name in call.body]

@@ -114,6 +114,4 @@ class Lines:
             raise ValidationError(f"There is no such {name}.")
         if name == "tenant_id" and loaded != self._call.tenant_id:
             raise ValidationError("Rows stay in their tenant.")
-        if name == "version" and loaded < 1:
-            raise ValidationError("Versions count from 1.")
         return loaded

@@ -16,7 +16,7 @@ class RecordSchema(StrictSchema):
 
     id = Id(dump_only=True)
     tenant_id = Id(dump_only=True)
-    version = Int(dump_only=True)
+    version = Int(dump_only=True, minimum=1)
     created_at = Time(dump_only=True)
     updated_at = Time(dump_only=True)
 
