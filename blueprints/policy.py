@@ -99,7 +99,7 @@ def effective(call: Call) -> dict[str, Any]:
     }
 
 
-@routes.get("/api/admin/policy/explain", permission="policy.view", query=QuestionSchema(), elusive=True,
+@routes.get("/api/admin/policy/explain", permission="policy.view", query=QuestionSchema(), answers_404=True,
             answer=ExplanationSchema())
 def explained(call: Call) -> dict[str, Any]:
     """Why somebody may do something to an object, or why not; now, and from the caller's own address."""

@@ -71,25 +71,25 @@ def ping(call: Call) -> dict[str, str]:
     return {"status": "ok"}
 
 
-@routes.get("/api/openapi.json", public=_DOCS, produces=("application/json",), elusive=True)
+@routes.get("/api/openapi.json", public=_DOCS, produces=("application/json",), answers_404=True)
 def openapi(call: Call) -> Response:
     """This API as OpenAPI 3.1."""
     return _document(call, "3.1.0")
 
 
-@routes.get("/api/openapi-3.0.json", public=_DOCS, produces=("application/json",), elusive=True)
+@routes.get("/api/openapi-3.0.json", public=_DOCS, produces=("application/json",), answers_404=True)
 def openapi_30(call: Call) -> Response:
     """This API as OpenAPI 3.0, for tools that lag behind."""
     return _document(call, "3.0.3")
 
 
-@routes.get("/docs", public=_DOCS, produces=("text/html",), elusive=True)
+@routes.get("/docs", public=_DOCS, produces=("text/html",), answers_404=True)
 def page(call: Call) -> Response:
     """The documentation page."""
     return _asset(call, "index.html")
 
 
-@routes.get("/docs/errors", public=_DOCS, produces=("text/html",), elusive=True)
+@routes.get("/docs/errors", public=_DOCS, produces=("text/html",), answers_404=True)
 def errors(call: Call) -> Response:
     """Every error code and what it means."""
     _refuse_when_off(call)
@@ -102,7 +102,7 @@ def asset(call: Call) -> Response:
     return _asset(call, call.path["name"])
 
 
-@routes.get("/metrics", public=_METRICS, produces=("text/plain",), elusive=True, own_credentials=True)
+@routes.get("/metrics", public=_METRICS, produces=("text/plain",), answers_404=True, own_credentials=True)
 def metrics(call: Call) -> Response:
     """Numbers for Prometheus, for whoever has the token that the setting `metrics_token` names."""
     found, wanted = call.services.metrics, call.services.settings.metrics_token

@@ -6,11 +6,12 @@ from flask import Response
 from marshmallow import fields
 
 from blueprints import Call, Email, Fault, Line, NewPassword, Problem, Routes, StrictSchema, Text
-from models.base import Rows, new_id
+from models.base import Rows, new_id, whole
 from models.session import Session, revoke
 from models.user import User
 
 from .http import audit, login, passwords
+from .http.body import MERGE_PATCH
 from .http.conditional import entity_tag
 from .users import UserSchema
 
@@ -118,8 +119,7 @@ def _applicant(call: Call) -> User:
     user = User(name=call.body["name"], email=call.body["email"], password_hash=call.body["password_hash"],
                 tenant_id=call.tenant_id, role="user")
     user.id = user.owner_id = new_id()
-    for name in User._meta.fields:
-        setattr(user, name, getattr(user, name))
+    user.__data__ = whole(user)
     return user
 
 
@@ -139,7 +139,7 @@ def profile(call: Call) -> dict[str, Any]:
 
 
 @routes.patch("/api/profile", permission="profile.update", body=ProfileSchema(), answer=UserSchema(),
-              load=_own_account, conditional=True, accepts=("application/merge-patch+json", "application/json"))
+              load=_own_account, conditional=True, accepts=MERGE_PATCH)
 def change_profile(call: Call) -> dict[str, Any]:
     """Change one's own name or e-mail address."""
     for name, value in call.body.items():
@@ -172,7 +172,7 @@ def change_password(call: Call) -> None:
     revoke(call.tenant_id, Session.user_id == user.id, Session.id != (call.session_id or ""))
 
 
-@routes.get("/.well-known/jwks.json", public=_JWKS, answer=KeySetSchema(), elusive=True)
+@routes.get("/.well-known/jwks.json", public=_JWKS, answer=KeySetSchema(), answers_404=True)
 def public_keys(call: Call) -> Response | dict[str, Any]:
     """The public keys of our access tokens (RFC 7517), where the setting `token_algorithm` has any."""
     keys = call.services.tokens.public_keys()

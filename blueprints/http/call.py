@@ -34,7 +34,7 @@ class Endpoint:
     fixed       fields of the body schema that this endpoint cannot change; sent, they must equal the stored ones
     answer      schema of the answer, for the documentation; the contract tests hold answers against it
     produces    media types of an answer that no schema describes
-    elusive     answers 404 for reasons that its path does not show
+    answers_404 for reasons that its path does not show; the documentation names it
     prepare     does what takes long and needs no row, before any writer has to wait; may fill `prepared`
     load        finds or drafts the row that the permission is judged on, before the handler runs
     writes      runs in one write transaction together with its audit row
@@ -67,7 +67,7 @@ class Endpoint:
     fixed: tuple[str, ...] = ()
     answer: Schema | None = None
     produces: tuple[str, ...] = ()
-    elusive: bool = False
+    answers_404: bool = False
     status: int = 200
     prepare: Callable[[Call], None] | None = None
     load: Callable[[Call], Any] | None = None

@@ -101,7 +101,7 @@ def _errors(endpoint: Endpoint) -> dict[int, str]:
               500: "Something went wrong on our side", 503: "Not available right now"}
     if endpoint.permission is not None:
         titles[403] = "The policy does not allow this"
-    if endpoint.load is not None or "<" in endpoint.path or endpoint.elusive:
+    if endpoint.load is not None or "<" in endpoint.path or endpoint.answers_404:
         titles[404] = "There is no such object, or it may not be seen"
     if len(endpoint.produces) != 1 and endpoint.status != 204:
         titles[406] = "There is no such representation"

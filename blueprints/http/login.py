@@ -26,7 +26,7 @@ from .keys import Keys
 
 GRACE = 10.0  # seconds
 PREFIX = "gr_"
-_SECRET, _SEAL = 43, 22  # characters of 256 and 128 bits
+_ID, _SECRET, _SEAL = 36, 43, 22  # characters of an id, of 256 and of 128 bits
 _DAY = timedelta(days=1).total_seconds()
 
 
@@ -46,7 +46,7 @@ def exchange(call: Call, token: str) -> dict[str, Any]:
 
     Raises `Problem` (`invalid_token`); for a token that was used before, all sessions of its family end.
     """
-    id = token[len(PREFIX):len(PREFIX) + 36]
+    id = token[len(PREFIX):][:_ID]
     # Who makes tokens up must not make the writers wait.
     known = token.startswith(PREFIX) and is_id(id) and Session.by_id(id) is not None
     answer = call.services.database.transact(lambda: _exchange(call, id, token)) if known else None
@@ -118,7 +118,7 @@ def _the_same(keys: Keys, id: str, token: str, token_hash: str) -> str | None:
 
 def _genuine(keys: Keys, id: str, token: str) -> bool:
     """Whether we gave this token out once."""
-    secret, seal = token[len(PREFIX) + 37:-_SEAL], token[-_SEAL:]
+    secret, seal = token[len(PREFIX) + _ID + 1:-_SEAL], token[-_SEAL:]
     return len(secret) == _SECRET and any(
         [compare_digest(_seal(key, id, secret).encode(), seal.encode()) for _, key in keys.every("refresh token")])
 
