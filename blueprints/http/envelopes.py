@@ -84,7 +84,8 @@ _kept: Kept[str] = Kept()
 
 
 def _link(call: Call, asked: ListRequest, targets: Mapping[str, Any]) -> None:
-    path, kept = sent_path(call.request), _kept.get(call.request.query_string, lambda: _rest(call, asked))
+    path, sent = sent_path(call.request), call.request.query_string
+    kept = _kept.get(sent, lambda: _rest(call, asked), text=sent)
     links = []
     for relation, target in targets.items():
         if target is not None:

@@ -7,6 +7,8 @@ from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
+_LONGEST = 1024  # bytes of a client's text in a key: what is read from it takes many times as much
+
 
 class Kept(Generic[T]):
     """At most `most` results by key. When there are more it forgets them all: a client that varies its requests
@@ -18,8 +20,11 @@ class Kept(Generic[T]):
         self._found: dict[Hashable, T] = {}
         self._most = most
 
-    def get(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What is kept under `key`, made first if it is not there; what `make` raises is not kept."""
+    def get(self, key: Hashable, make: Callable[[], T], *, text: bytes = b"") -> T:
+        """What is kept under `key`, made first if it is not there; what `make` raises is not kept, and neither is
+        what comes of a long `text` of the client's."""
+        if len(text) > _LONGEST:
+            return make()
         found = self._found.get(key)
         if found is None:
             found = make()

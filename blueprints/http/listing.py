@@ -92,9 +92,10 @@ class Listing:
         kind = "service" if call.principal.kind == "service" else call.principal.role
         most = settings.page_sizes.get(kind, settings.max_page_size)
         default = min(settings.page_size, most)
+        sent = call.request.query_string
         return self._requests.get(
-            (call.request.query_string, default, most),
-            lambda: self.query.interpret(call.query, default_size=default, max_size=most))
+            (sent, default, most),
+            lambda: self.query.interpret(call.query, default_size=default, max_size=most), text=sent)
 
     # The two envelopes
 

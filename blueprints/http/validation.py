@@ -42,7 +42,8 @@ def load_query(schema: Schema | None, request: Request) -> Mapping[str, Any]:
 
     Read once per query string: the same pages are asked for again and again.
     """
-    return _queries.get((schema, request.query_string), lambda: MappingProxyType(_query(schema, request.args)))
+    sent = request.query_string
+    return _queries.get((schema, sent), lambda: MappingProxyType(_query(schema, request.args)), text=sent)
 
 
 _queries: Kept[Mapping[str, Any]] = Kept()

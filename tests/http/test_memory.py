@@ -1,0 +1,27 @@
+"""What a client can make the service remember by asking ever differently: little, however often and long it asks."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+
+ROUNDS = 40
+MEBIBYTE = 2**20
+
+
+def test_long_queries_are_not_remembered(client):
+    def ask(number):
+        answer = client.get("/api/articles", query_string={"fields": ",".join(["id"] * 5000), "limit": number})
+        assert answer.status_code == 200
+
+    ask(1)
+    tracemalloc.start()
+    try:
+        for number in range(2, ROUNDS + 2):
+            ask(number)
+        gc.collect()
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    # One such query, read, takes 300 kB.
+    assert kept < 6 * MEBIBYTE
