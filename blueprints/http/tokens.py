@@ -7,6 +7,7 @@ revocation are looked at again on every request.
 from __future__ import annotations
 
 import logging
+import re
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache
@@ -34,6 +35,7 @@ _REQUIRED: dict[str, type] = {
     "iss": str, "aud": str, "sub": str, "exp": int, "iat": int, "jti": str, "sid": str, "role": str,
     "permissions": list, "tenant": str, "scope": str, "ver": int,
 }
+_COMPACT = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+){2}")  # RFC 7515 section 7.1: base64url, no padding
 log = logging.getLogger("gatepost.tokens")
 
 
@@ -78,6 +80,9 @@ class Tokens:
 
     def verify(self, token: str) -> Claims:
         """Raises `Problem`: `invalid_token`, or `token_expired` for one that was valid."""
+        # The library also takes a padded one: a token has one spelling.
+        if _COMPACT.fullmatch(token) is None:
+            raise Problem("invalid_token", "This is not a valid access token.")
         try:
             claims = self._decode(token)
         except (jwt.PyJWTError, JWTExtendedException, ValueError, TypeError, KeyError):

@@ -209,3 +209,10 @@ def test_the_role_in_a_token_is_not_what_counts(world, client):
     bearer = {"Authorization": f"Bearer {world.token(role='admin', permissions=['user.disable'])}"}
     answer = client.post(f"/api/users/{world.caller.id}/disable", headers=bearer)
     assert (answer.status_code, answer.get_json()["code"]) == (403, "forbidden")
+
+
+@pytest.mark.parametrize("tail", ["=", "!", "!" * 5, ".", "\u00e9", "~=!" * 1000], ids=ascii)
+def test_a_good_token_with_anything_after_it_is_no_token(world, tail):
+    sent = {"Authorization": f"Bearer {world.caller.token}{tail}"}
+    answer = world.app.test_client().get("/api/profile", headers=sent)
+    assert (answer.status_code, answer.get_json()["code"]) == (401, "invalid_token")
