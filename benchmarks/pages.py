@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -23,7 +24,7 @@ from typing import Any
 import peewee as pw
 
 from benchmarks.plot import Line, Panel, draw
-from models import migrate
+from models import bulk, migrate
 from models.article import Article
 from models.base import Rows, later, new_id
 from models.database import Database, open_database
@@ -33,6 +34,7 @@ from models.tenant import Tenant
 from models.user import User
 
 SIZE = 20
+BATCH = 20_000  # rows stored in one transaction
 DEPTHS = (1, 2, 10_000, 160_000, 1_000_000)
 START = "2026-01-01T00:00:00.000000Z"
 NEWEST_FIRST = order(Key(Article.created_at, descending=True))
@@ -144,17 +146,13 @@ def fill(database: Database, rows: int) -> World:
 
 def load(database: Database, articles: Iterator[tuple[object, ...]]) -> None:
     """Store many rows by the quickest way there is."""
-    names = ", ".join(f'"{column.column_name}"' for column in COLUMNS)
-    connection = database.connection()
+    names = [column.name for column in COLUMNS]
+    with bulk.ample_cache(database):
+        while batch := list(islice(articles, BATCH)):
+            database.transact(lambda batch=batch: bulk.load(database, Article, names, batch))
     if database.dialect == "postgres":
-        with connection.transaction(), connection.cursor().copy(f"COPY articles ({names}) FROM STDIN") as copy:
-            for row in articles:
-                copy.write_row(row)
-        database.execute_sql("VACUUM ANALYZE articles")
-        return
-    marks = ", ".join("?" * len(COLUMNS))
-    database.transact(lambda: connection.executemany(f"INSERT INTO articles ({names}) VALUES ({marks})", articles))
-    database.execute_sql("ANALYZE")
+        database.execute_sql("VACUUM articles")
+    database.analyze()
 
 
 def _position(tenant: str, edge: Order, depth: int) -> Position | None:
