@@ -4,13 +4,12 @@ A `Shape` is everything that decides the SQL text of a list; what differs from r
 values. So a page of a known shape, at whatever depth and for whomever, builds no query.
 
 A caller who may see rows for k different reasons gets k branches in one statement, each served by an index of
-its own, merged in order (SQLite `MERGE (UNION ALL)`, Postgres `Merge Append`). The order is total, so a row
-that several branches find comes as neighbours and is dropped while reading.
+its own: their positions are merged in order, each once, and only the rows of this page are read whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -60,15 +59,15 @@ def walk(database: Database, shape: Shape, values: Values, *, size: int, positio
 
 def skip(database: Database, shape: Shape, values: Values, *, size: int, offset: int) -> Page:
     """The `size` rows after the first `offset`. Costs what it skips: bound the offset."""
-    if offset == 0:
+    if offset == 0 or shape.width == 0:
         return walk(database, shape, values, size=size)
-    if shape.width == 1 and len(shape.order.ranges(Start.EDGE, False)) == 1:
+    if len(shape.order.ranges(Start.EDGE, False)) == 1:
         text, = _statements(database, shape, Start.EDGE, False, skipping=True)
-        rows = text.run(database, {**values, "page.limit": size + 1, "page.offset": offset})
+        rows = text.run(database, {**values, **_limits(size + 1, offset)})
         more = len(rows) > size
         del rows[size:]
         return _page(shape, rows, has_next=more, has_prev=True)
-    # What several branches find, and what is in each zone, is only known by reading; the positions suffice.
+    # How many rows are in each zone is only known by reading; the positions suffice.
     skipped = _read(database, shape.bare, values, offset, None, False)
     if len(skipped) < offset:
         return Page([])
@@ -87,24 +86,18 @@ def _page(shape: Shape, rows: list[Row], *, has_next: bool, has_prev: bool) -> P
 
 def _read(database: Database, shape: Shape, values: Values, wanted: int, position: Position | None,
           backward: bool) -> list[Row]:
-    """The next `wanted` different rows of `selected`, in the direction of the walk; fewer only at its end."""
+    """The next `wanted` rows of `selected`, in the direction of the walk; fewer only at its end."""
     rows: list[Row] = []
     bound = {**values, **bind(position)}
     for text in _statements(database, shape, Start.of(position), backward):
-        # Enough even if every branch finds every row. (Asking for less first, and again where rows were dropped,
-        # saves 17 µs when none are and costs 70 µs when some are.)
-        bound["page.limit"] = (wanted - len(rows)) * shape.width
-        found = text.run(database, bound)
-        rows += found if shape.width == 1 else _distinct(found, shape)
+        rows += text.run(database, {**bound, **_limits(wanted - len(rows))})
         if len(rows) >= wanted:
             break
-    del rows[wanted:]
     return rows
 
 
-def _distinct(rows: list[Row], shape: Shape) -> list[Row]:
-    id_ = shape.ordinals[-1]
-    return [row for number, row in enumerate(rows) if number == 0 or row[id_] != rows[number - 1][id_]]
+def _limits(limit: int, offset: int = 0) -> dict[str, object]:
+    return {"page.limit": limit, "page.offset": offset, "page.reach": limit + offset}
 
 
 def _statements(database: Database, shape: Shape, start: Start, backward: bool, *,
@@ -117,21 +110,35 @@ def _statements(database: Database, shape: Shape, start: Start, backward: bool, 
         for range_ in shape.order.ranges(start, backward)))
 
 
-def _reading(shape: Shape, range_: Conditions, backward: bool, skipping: bool, dialect: str) -> pw.Query:
+def _reading(shape: Shape, range_: Conditions, backward: bool, skipping: bool, dialect: str) -> Any:
     directions = shape.order.directions(backward)
-    ordering: list[pw.Node] = [
-        column.desc() if descending else column.asc()
-        for column, descending in zip(shape.order.columns, directions, strict=True)]
-    branches = [shape.rows(shape.selected, *range_, *reason) for reason in shape.reasons()]
-    if len(branches) > 1:
-        if dialect == "postgres":
-            # It merges only branches that are sorted themselves, and reads them by the right index only when
-            # it knows how few rows are wanted. SQLite merges them lazily as they are; a limit in each spoils
-            # that.
-            branches = [branch.order_by(*ordering).limit(Bind("page.limit")) for branch in branches]
-        ordering = [
-            pw.SQL(f"{number + 1} {'DESC' if descending else 'ASC'}")
-            for number, descending in zip(shape.ordinals, directions, strict=True)]
-    merged = reduce(lambda left, right: left.union_all(right), branches)
-    query: pw.Query = merged.order_by(*ordering).limit(Bind("page.limit"))
+    if shape.width == 1:
+        reason, = shape.reasons()
+        query = shape.rows(shape.selected, *range_, *reason)
+        return _cut(query.order_by(*_sorted(shape.order.columns, directions)), skipping)
+    branches = [shape.rows(shape.order.columns, *range_, *reason) for reason in shape.reasons()]
+    if dialect == "postgres":
+        # It reads each branch by the right index only when it knows how few rows are wanted. SQLite merges the
+        # branches lazily as they are; a limit in each spoils that.
+        ordering = _sorted(shape.order.columns, directions)
+        branches = [branch.order_by(*ordering).limit(Bind("page.reach")) for branch in branches]
+    # UNION, because a row that several branches find is one row.
+    merged = reduce(lambda left, right: left.union(right), branches)
+    numbers = [pw.SQL(str(number)) for number in range(1, len(directions) + 1)]
+    positions = _cut(merged.order_by(*_sorted(numbers, directions)), skipping)
+    if shape.ordinals == tuple(range(len(shape.selected))):
+        return positions
+    found = positions.alias("found")
+    places = [getattr(found.c, column.column_name) for column in shape.order.columns]
+    same = shape.model._meta.primary_key == places[-1]
+    return shape.model.select(*shape.selected).join(found, on=same).order_by(*_sorted(places, directions))
+
+
+def _sorted(columns: Iterable[Any], directions: Iterable[bool]) -> list[pw.Node]:
+    return [column.desc() if descending else column.asc()
+            for column, descending in zip(columns, directions, strict=True)]
+
+
+def _cut(query: Any, skipping: bool) -> Any:
+    query = query.limit(Bind("page.limit"))
     return query.offset(Bind("page.offset")) if skipping else query

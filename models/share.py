@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections import defaultdict
+from collections.abc import Collection, Sequence
 
 import peewee as pw
 
 from models.base import IdField, Record, Rows
+from models.database import current
+from models.prepared import Bind, Statement
 
 
 class Share(Record):
@@ -55,6 +58,18 @@ def shared_ids(tenant_id: str, resource: str, grantees: Collection[str],
     """A sub-query for `id IN (…)`: the objects on which one of `grantees` has one of `rights`."""
     return Rows(Share, tenant_id).select(Share.object_id).where(
         Share.resource == resource, Share.grantee.in_(list(grantees)), Share.right.in_(list(rights)))
+
+
+def any_shared(tenant_id: str, resource: str, grantees: Sequence[str]) -> bool:
+    """Whether one of `grantees` has any right on any object."""
+    places = [f"grantee {index}" for index in range(len(grantees))]
+    statement = _ANY[len(places)].on(current, lambda: Rows(Share, Bind("tenant")).select(pw.SQL("1")).where(
+        Share.resource == Bind("resource"), Share.grantee.in_([Bind(place) for place in places])).limit(1))
+    return bool(statement.run(current, {"tenant": tenant_id, "resource": resource,
+                                        **dict(zip(places, grantees, strict=True))}))
+
+
+_ANY: defaultdict[int, Statement] = defaultdict(Statement)  # by the number of grantees
 
 
 def has_right(tenant_id: str, resource: str, object_id: str, grantees: Collection[str],

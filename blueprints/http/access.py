@@ -16,7 +16,7 @@ import peewee as pw
 
 from models.base import Owned, Record
 from models.prepared import Bind
-from models.share import has_right, shared_ids
+from models.share import any_shared, has_right, shared_ids
 from policies import NEVER, Plan, Policy, Principal
 from policies.expression import All, Shared
 from policies.sharing import rights_for
@@ -104,12 +104,14 @@ class Access:
         plan = self.policy.plan(self.principal, permission, self.environment)
         if plan.outcome is NEVER or not self.policy.covers(self.principal, permission):
             return None
-        named = self._grantees() if plan.uses_shares else []
         resource, _, verb = permission.partition(".")
+        named = self._grantees() if plan.uses_shares else []
+        if named and not any_shared(self.principal.tenant_id, resource, named):
+            named = []  # looking up what is shared takes as long as all else, and mostly nothing is
         template = _template(plan, model, resource, verb, len(named))
         values = {name: getattr(self.principal if root == "sub" else self.environment, attribute)
                   for name, root, attribute in template.parameters}
-        if template.uses_shares:
+        if named:
             values["tenant"] = self.principal.tenant_id
             values |= {_GRANTEE[index]: grantee for index, grantee in enumerate(named)}
         return Narrowing(template.key, template.branches, template.sought, template.denies, values)
@@ -150,7 +152,6 @@ class _Template:
     sought: tuple[bool, ...]
     denies: tuple[pw.Expression, ...]
     parameters: tuple[tuple[str, str, str], ...]
-    uses_shares: bool
 
 
 MOST_GROUPS = 50  # of one user: a list asks for each of them
@@ -162,7 +163,6 @@ _GRANTEE = tuple(f"grantee {index}" for index in range(MOST_GROUPS + 14))
 @lru_cache(maxsize=4096)
 def _template(plan: Plan, model: type[Owned], resource: str, verb: str, named: int) -> _Template:
     parameters: dict[str, tuple[str, str, str]] = {}
-    shares: list[bool] = []
 
     def parameter(root: str, attribute: str) -> pw.Node:
         name = f"{root}.{attribute}"
@@ -170,7 +170,8 @@ def _template(plan: Plan, model: type[Owned], resource: str, verb: str, named: i
         return Bind(name)
 
     def shared() -> pw.Expression:
-        shares.append(True)
+        if not named:
+            return pw.SQL("1 = 0")
         return model.id.in_(shared_ids(Bind("tenant"), resource, [Bind(name) for name in _GRANTEE[:named]],
                                        rights_for(verb)))
 
@@ -179,5 +180,7 @@ def _template(plan: Plan, model: type[Owned], resource: str, verb: str, named: i
     branches = None if found.allows is None else tuple(found.allows)
     sought = tuple(any(isinstance(part, Shared) for part in (allow.parts if isinstance(allow, All) else (allow,)))
                    for allow in plan.allows or ())
-    return _Template((plan, resource, verb, named), branches, sought, tuple(found.denies),
-                     tuple(parameters.values()), bool(shares))
+    if branches is not None and not named:
+        branches = tuple(branch for branch, by_id in zip(branches, sought, strict=True) if not by_id)
+        sought = (False,) * len(branches)
+    return _Template((plan, resource, verb, named), branches, sought, tuple(found.denies), tuple(parameters.values()))

@@ -79,13 +79,18 @@ def nodes(plan):
 
 
 def assert_read_from_indexes(plan):
-    reads = [line for line in plan if line.startswith(("SEARCH", "SCAN", "Index", "Seq", "Bitmap"))]
+    # What the branches found is gone through, and its rows are looked up by their ids.
+    reads = [line for line in plan if line.startswith(("SEARCH", "SCAN", "Index", "Seq", "Bitmap"))
+             and line != "SCAN found" and "sqlite_autoindex_articles_1 (id=?)" not in line]
     assert reads, plan
     for line in reads:
         assert " articles_" in line, plan
 
 
-def assert_nothing_is_sorted(plan):
+def assert_nothing_is_sorted(plan, database, who):
+    # Postgres sorts the few positions that several branches found, to tell which of them are one row.
+    if (who, database.dialect) == ("user", "postgres"):
+        return
     assert not [line for line in plan if "TEMP B-TREE" in line or "Sort" in line], plan
 
 
@@ -102,12 +107,9 @@ def test_a_page_is_read_from_indexes_without_a_sort(database, values, monkeypatc
 
     for plan in plans(database, monkeypatch, two_pages):
         assert_read_from_indexes(plan)
-        # Where a branch fixes the status, Postgres forgets that its rows are sorted by it: it sorts those 42.
-        if (ordered, who, database.dialect) == ("status,-created_at", "user", "postgres"):
-            continue
-        assert_nothing_is_sorted(plan)
-        merged = "MERGE (UNION ALL)" if database.dialect == "sqlite" else "Merge Append"
-        assert (merged in plan) == (who == "user"), plan
+        assert_nothing_is_sorted(plan, database, who)
+        if database.dialect == "sqlite":
+            assert ("MERGE (UNION)" in plan) == (who == "user"), plan
 
 
 @pytest.mark.parametrize("who", BRANCHES)
@@ -115,7 +117,7 @@ def test_the_articles_of_one_owner_are_read_from_the_index_of_owners(database, v
     asked = shape("-created_at", who, Article.owner_id == Bind("me"))
     for plan in plans(database, monkeypatch, lambda: walk(database, asked, values, size=20)):
         assert_read_from_indexes(plan)
-        assert_nothing_is_sorted(plan)
+        assert_nothing_is_sorted(plan, database, who)
         assert any("articles_owner" in line for line in plan), plan
 
 
