@@ -6,7 +6,7 @@ from flask import Response
 from marshmallow import fields
 
 from blueprints import Call, Email, Fault, Line, NewPassword, Problem, Routes, StrictSchema, Text
-from models.base import Rows, new_id, whole
+from models.base import Rows, mailbox, new_id, whole
 from models.session import Session, revoke
 from models.user import User
 
@@ -72,7 +72,7 @@ def _check_password(call: Call) -> None:
     """Find out whose password this is, and note a hash of it where the kept one is outdated."""
     # Before the transaction: a password takes milliseconds to check, and a writer would keep all others waiting.
     email, password = call.body["email"], call.body["password"]
-    with call.services.limits.guessing(email.strip().lower(), call.request.remote_addr or "-"):
+    with call.services.limits.guessing(mailbox(email), call.request.remote_addr or "-"):
         user = User.by_email(email)
         right = passwords.verify(password, None if user is None else user.password_hash)
         if user is None or not right or not user.active:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import UTC, datetime
 from itertools import islice
@@ -95,15 +96,20 @@ class ListField(pw.TextField):
         return orjson.loads(value) if isinstance(value, str) else value
 
 
+def mailbox(address: str) -> str:
+    """An e-mail address in its one spelling: lower case, and accents as RFC 6532 section 3.1 has them (NFC)."""
+    return unicodedata.normalize("NFC", address.strip()).lower()
+
+
 class EmailField(pw.TextField):
-    """An e-mail address in lower case, however it is assigned or compared: unique whatever the case."""
+    """An e-mail address as a `mailbox`, however it is assigned or compared: unique whatever its spelling."""
 
     class accessor_class(pw.FieldAccessor):
         def __set__(self, instance: Any, value: Any) -> None:
             super().__set__(instance, self.field.db_value(value))
 
     def db_value(self, value: Any) -> Any:
-        return value.strip().lower() if isinstance(value, str) else value
+        return mailbox(value) if isinstance(value, str) else value
 
 
 class Table(pw.Model):

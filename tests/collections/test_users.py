@@ -112,6 +112,13 @@ def test_an_address_belongs_to_one_user_of_the_whole_instance_whatever_its_case(
     assert answer.json["errors"][0]["pointer"] == "/email"
 
 
+def test_an_address_belongs_to_one_user_however_its_accents_are_typed(as_role, given):
+    taken = given.user(email="ren\u00e9@example.org")
+    answer = as_role("admin").post("/api/users", new("user") | {"email": "rene\u0301@example.org"})
+    assert (answer.status_code, answer.json["code"]) == (409, "already_exists")
+    assert given.found(type(taken), taken.id).email == "ren\u00e9@example.org"
+
+
 @pytest.mark.parametrize("line", [
     {"role": "admin"}, {"role": "developer"}, {"role": "wizard"}, {"password_hash": "x"}, {"tenant_id": new_id()},
 ], ids=str)

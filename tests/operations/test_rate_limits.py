@@ -138,6 +138,16 @@ def test_guessing_a_password_ends_after_as_many_guesses_as_are_allowed(limited, 
     assert refused(answers[-1])
 
 
+def test_an_account_is_guessed_no_more_often_by_spelling_its_address_otherwise(limited, client, given):
+    limited(login_attempts=3)
+    given.user(email="ren\u00e9.no\u00ebl@example.org")
+    spellings = ["ren\u00e9.no\u00ebl", "rene\u0301.no\u00ebl", "ren\u00e9.noe\u0308l", "REN\u00c9.NO\u00cbL"]
+    answers = [client.post("/api/login", json={"email": f"{name}@example.org", "password": "not the password"},
+                           environ_overrides={"REMOTE_ADDR": f"192.0.2.{number}"}).status_code
+               for number, name in enumerate(spellings)]
+    assert answers == [401, 401, 401, 429]
+
+
 @pytest.mark.parametrize(("calls", "last"), [(2, 400), (3, 400), (4, 429)], ids=["limit - 1", "limit", "limit + 1"])
 def test_registering_is_counted_tightly(limited, client, calls, last):
     limited(login_attempts=3)
