@@ -8,7 +8,10 @@ from typing import Any
 
 from marshmallow import Schema, fields
 
-from .fields import Id, Int, Reference, StrictSchema, Time
+from .fields import Id, Int, Line, Reference, StrictSchema, Time
+
+# Leaves room to count on: a row at the end of 64 bits could never be changed again.
+_LAST_VERSION = 2**53
 
 
 class RecordSchema(StrictSchema):
@@ -16,7 +19,7 @@ class RecordSchema(StrictSchema):
 
     id = Id(dump_only=True)
     tenant_id = Id(dump_only=True)
-    version = Int(dump_only=True, minimum=1)
+    version = Int(dump_only=True, minimum=1, maximum=_LAST_VERSION)
     created_at = Time(dump_only=True)
     updated_at = Time(dump_only=True)
 
@@ -25,7 +28,7 @@ class OwnedSchema(RecordSchema):
     """A row with an owner: by default who made it. `department` is the creator's at that time."""
 
     owner_id = Reference("users", expand="owner", allow_none=True)
-    department = fields.String(dump_only=True, allow_none=True)
+    department = Line(dump_only=True, allow_none=True)
 
 
 def is_row(schema: Schema) -> bool:

@@ -92,6 +92,8 @@ HOSTILE = [
     ("id", json.dumps(article("id", id="1")).encode(), "invalid_field", "/id"),
     ("tenant", json.dumps(article("tenant", tenant_id=NOBODY)).encode(), "invalid_field", "/tenant_id"),
     ("version", json.dumps(article("version", version=0)).encode(), "invalid_field", "/version"),
+    ("last version", json.dumps(article("last-version", version=2**63 - 1)).encode(), "invalid_field", "/version"),
+    ("department", json.dumps(article("department", department="x" * 10**5)).encode(), "invalid_field", "/department"),
     ("time", json.dumps(article("time", created_at="yesterday")).encode(), "invalid_field", "/created_at"),
 ]
 
