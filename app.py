@@ -39,6 +39,8 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[ty
     """
     settings = Settings.load(overrides=config)
     app = Flask("gatepost", static_folder=None)
+    # Nothing here is a coroutine; Flask would look for that eight times on every request.
+    app.ensure_sync = lambda function: function  # type: ignore[method-assign]
     app.config["MAX_CONTENT_LENGTH"] = settings.body_limit
     keys = Keys.load(settings.secret_file)
     registry = discover(collections)

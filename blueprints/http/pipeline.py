@@ -195,13 +195,11 @@ def _judge(call: Call) -> None:
 
 
 def _through(stages: tuple[Stage, ...], call: Call) -> None:
-    for stage in stages:
-        _timed(stage, call)
-
-
-def _timed(stage: Stage, call: Call) -> None:
     start = perf_counter()
-    try:
-        stage(call)
-    finally:
-        call.timings[stage.__name__] = perf_counter() - start
+    for stage in stages:
+        try:
+            stage(call)
+        finally:
+            end = perf_counter()
+            call.timings[stage.__name__] = end - start
+            start = end

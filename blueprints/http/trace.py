@@ -41,8 +41,6 @@ def install(app: Flask) -> None:
 
     @app.after_request
     def stamp(response: Response) -> Response:
-        headers = response.headers
-        headers["X-Request-ID"] = request_id()
-        headers["API-Version"] = "1"
-        headers["X-Content-Type-Options"] = "nosniff"
+        response.headers.extend((
+            ("X-Request-ID", request_id()), ("API-Version", "1"), ("X-Content-Type-Options", "nosniff")))
         return response
