@@ -13,14 +13,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+import urllib.request
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 from benchmarks.load import Request, ask
 
-EMAIL, PASSWORD = "bench@example.org", "a long walk along the shore"
+ADMIN, EMAIL, PASSWORD = "admin@example.org", "bench@example.org", "a long walk along the shore"
 JSON = {"Content-Type": "application/json"}
 DRAFTS = 5
 
@@ -39,8 +40,11 @@ class Contender(Protocol):
     @property
     def url(self) -> str: ...
 
-    def memory(self) -> float:
-        """Resident memory of all its processes, in MiB."""
+    def export(self) -> tuple[int, float] | None:
+        """Read all articles in one answer: how many, and in how many seconds. None where it has no such thing."""
+
+    def memory(self) -> list[float]:
+        """Resident memory of each of its processes, in MiB, the largest first."""
 
     def stop(self) -> None: ...
 
@@ -50,6 +54,18 @@ def gatepost(*arguments: str) -> list[str]:
     return [sys.executable, "-c", "from app import cli; cli()", *arguments]
 
 
+# What `gatepost serve --workers N` does, for N = 1 as well, which it gives to waitress.
+GRANIAN = """
+from app import create_app
+from blueprints.http.workers import serve
+from settings import Settings
+app, settings = create_app(), Settings.load()
+app.extensions["gatepost"].stop()
+serve(app, host="127.0.0.1", port=0, workers=1, threads=settings.threads, drain_timeout=settings.drain_timeout,
+      ready=lambda host, port: print(f"http://{host}:{port}", flush=True))
+"""
+
+
 @dataclass
 class Gatepost:
     """Gatepost behind one of its servers, on an instance of its own."""
@@ -57,7 +73,7 @@ class Gatepost:
     name: str
     instance: Path
     articles: int
-    serve: tuple[str, ...] = ()
+    command: Sequence[str]
     settings: Mapping[str, str] = field(default_factory=dict)
     url: str = ""
     _process: subprocess.Popen[str] | None = None
@@ -66,8 +82,7 @@ class Gatepost:
         began = time.perf_counter()
         # A session of its own: the workers count for memory, and go with it.
         self._process = subprocess.Popen(
-            gatepost("serve", "--host", "127.0.0.1", "--port", "0", *self.serve), env=self._environment(),
-            stdout=subprocess.PIPE, text=True, start_new_session=True)
+            self.command, env=self._environment(), stdout=subprocess.PIPE, text=True, start_new_session=True)
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         found = re.search(r"http://[^\s/]+", line)
@@ -103,8 +118,17 @@ class Gatepost:
             "304": Request(item, {**bearer, "If-None-Match": tag}),
         }
 
-    def memory(self) -> float:
-        return 0.0 if self._process is None else resident(self._process.pid)
+    def export(self) -> tuple[int, float]:
+        token = self._post("/api/login", {"email": ADMIN, "password": PASSWORD})["access_token"]
+        asked = urllib.request.Request(f"{self.url}/api/articles/export", headers={
+            "Authorization": f"Bearer {token}", "Accept": "application/x-ndjson"})
+        began = time.perf_counter()
+        with urllib.request.urlopen(asked) as answer:
+            rows = sum(chunk.count(b"\n") for chunk in iter(lambda: answer.read(1 << 16), b""))
+        return rows, time.perf_counter() - began
+
+    def memory(self) -> list[float]:
+        return [] if self._process is None else resident(self._process.pid)
 
     def stop(self) -> None:
         if self._process is not None:
@@ -114,7 +138,8 @@ class Gatepost:
     def _environment(self) -> dict[str, str]:
         # Like for like: PocketBase does not wait for the disk at every commit either.
         return {**os.environ, "GATEPOST_INSTANCE": str(self.instance), "GATEPOST_RATE_LIMITS": "off",
-                "GATEPOST_SYNCHRONOUS": "normal", "GATEPOST_LOG_LEVEL": "warning", **self.settings}
+                "GATEPOST_SYNCHRONOUS": "normal", "GATEPOST_LOG_LEVEL": "warning",
+                "GATEPOST_METRICS_TOKEN": "counted-as-in-earnest", **self.settings}
 
     def _post(self, path: str, body: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Any:
         return ask(self.url, Request(path, {**JSON, **(headers or {})}, "POST", json_text(body)))[2]
@@ -137,7 +162,7 @@ def make_instance(folder: Path, articles: int) -> Path:
         subprocess.run(gatepost(*arguments), env=environment, input=text, text=True, check=True,
                        stdout=subprocess.DEVNULL)
 
-    run("init", "--no-demo", "--admin-email", "admin@example.org", "--admin-password-file", "-", text=PASSWORD)
+    run("init", "--no-demo", "--admin-email", ADMIN, "--admin-password-file", "-", text=PASSWORD)
     run("demo", "--articles", str(articles))
     run("user", "add", EMAIL, "--role", "user", "--tenant", "default", "--password-file", "-", text=PASSWORD)
     return folder
@@ -161,17 +186,17 @@ def wait_for(url: str, seconds: float = 60) -> None:
     sys.exit(f"{url} does not answer")
 
 
-def resident(leader: int) -> float:
-    """MiB of memory that the processes of a session keep resident."""
-    total = 0
+def resident(leader: int) -> list[float]:
+    """MiB of memory that each process of a session keeps resident, the largest first."""
+    found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
                 if os.getsid(int(entry.name)) == leader:
-                    total += int((entry / "statm").read_text().split()[1])
+                    found.append(int((entry / "statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20)
             except (ProcessLookupError, FileNotFoundError):
                 continue
-    return total * os.sysconf("SC_PAGE_SIZE") / 2**20
+    return sorted(found, reverse=True)
 
 
 def json_text(body: Mapping[str, Any]) -> str:

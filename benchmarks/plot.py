@@ -38,7 +38,7 @@ def draw(title: str, x: str, y: str, panels: Sequence[Panel]) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif"'
         ' font-size="12">',
         f'<rect width="{width}" height="{height}" fill="white"/>',
-        _text(width / 2, 20, title, size=15),
+        text(width / 2, 20, title, size=15),
         *(part for number, panel in enumerate(panels) for part in _panel(panel, number, x, y, _range(panels))),
         *(part for number, line in enumerate(panels[0].lines) for part in _legend(line, number)),
         "</svg>", ""])
@@ -66,16 +66,16 @@ def _panel(panel: Panel, number: int, x: str, y: str, decades: tuple[int, int, i
     def down(value: float) -> float:
         return top + HEIGHT - (value - y0) / (y1 - y0) * HEIGHT
 
-    yield _text(left + WIDTH / 2, top - 10, panel.title)
+    yield text(left + WIDTH / 2, top - 10, panel.title)
     yield f'<rect x="{left}" y="{top}" width="{WIDTH}" height="{HEIGHT}" fill="none" stroke="#888"/>'
     for decade in range(x0, x1 + 1):
-        yield _text(across(decade), top + HEIGHT + 16, f"{10 ** decade:,}")
+        yield text(across(decade), top + HEIGHT + 16, f"{10 ** decade:,}")
     for decade in range(y0, y1 + 1):
         yield f'<path d="M{left} {down(decade):.1f}h{WIDTH}" stroke="#ddd"/>'
-        yield _text(left - 4, down(decade) + 4, f"{10 ** decade:,}", anchor="end")
-    yield _text(left + WIDTH / 2, top + HEIGHT + 34, x)
+        yield text(left - 4, down(decade) + 4, f"{10 ** decade:,}", anchor="end")
+    yield text(left + WIDTH / 2, top + HEIGHT + 34, x)
     if number == 0:
-        yield _text(left, top - 10, y, anchor="start")
+        yield text(left, top - 10, y, anchor="start")
     for index, line in enumerate(panel.lines):
         path = "L".join(f"{across(log10(px)):.1f} {down(log10(py)):.1f}" for px, py in line.points)
         yield f'<path d="M{path}" fill="none" stroke-width="2" {_stroke(line, index)}/>'
@@ -84,12 +84,13 @@ def _panel(panel: Panel, number: int, x: str, y: str, decades: tuple[int, int, i
 def _legend(line: Line, number: int) -> Iterator[str]:
     y = HEIGHT + 2 * MARGIN + LEGEND * number
     yield f'<path d="M{MARGIN} {y}h40" stroke-width="2" {_stroke(line, number)}/>'
-    yield _text(MARGIN + 50, y + 4, line.name, anchor="start")
+    yield text(MARGIN + 50, y + 4, line.name, anchor="start")
 
 
 def _stroke(line: Line, number: int) -> str:
     return f'stroke="{COLOURS[number % len(COLOURS)]}"' + (' stroke-dasharray="5 4"' if line.dashed else "")
 
 
-def _text(x: float, y: float, text: str, *, anchor: str = "middle", size: int = 12) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}">{escape(text)}</text>'
+def text(x: float, y: float, words: str, *, anchor: str = "middle", size: int = 12) -> str:
+    """Words at a place."""
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}">{escape(words)}</text>'

@@ -107,8 +107,11 @@ class PocketBase:
                              json_text({"identity": EMAIL, "password": PASSWORD})),
         }
 
-    def memory(self) -> float:
-        return 0.0 if self._process is None else resident(self._process.pid)
+    def export(self) -> None:
+        """There is no such endpoint."""
+
+    def memory(self) -> list[float]:
+        return [] if self._process is None else resident(self._process.pid)
 
     def stop(self) -> None:
         if self._process is not None:
