@@ -122,7 +122,7 @@ class Settings:
     host: str = setting("127.0.0.1", _text(r"\S+", "a host name or an address"), "address to listen on")
     port: int = setting(8000, _whole(0, 65535), "port to listen on; 0 chooses a free one")
     threads: int = setting(8, _whole(1, 500), "requests that one process handles at a time")
-    workers: int = setting(1, _whole(1, 64), "processes; more than one needs the extra `fast`")
+    workers: int = setting(0, _whole(0, 64), "0: one process of waitress; else processes of granian (extra `fast`)")
     trusted_proxies: int = setting(0, _whole(0, 10), "proxies in front whose X-Forwarded-* headers count")
     public_url: str = setting("", _url("http", "https"), "the URL that clients use; empty: http://host:port")
     drain_timeout: float = setting(30.0, _seconds(0, 3600), "how long a stop waits for requests under way")

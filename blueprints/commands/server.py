@@ -31,6 +31,7 @@ from policies import PolicyError
 from settings import SettingError, Settings
 
 AppFactory = Callable[..., Flask]
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 @click.command()
@@ -100,7 +101,7 @@ Once it is served, paste in another terminal:
 @click.option("--host", metavar="H", help="Address to listen on.")
 @click.option("--port", metavar="P", help="Port to listen on; 0 chooses a free one.")
 @click.option("--threads", metavar="N", help="Requests that one process handles at a time.")
-@click.option("--workers", metavar="N", help="Processes; more than one needs the extra `fast`.")
+@click.option("--workers", metavar="N", help="Processes of granian (extra `fast`); without it, one of waitress.")
 @click.pass_obj
 def serve(create_app: AppFactory, **options: str | None) -> None:
     """Serve until SIGTERM or Ctrl-C.
@@ -114,7 +115,7 @@ def serve(create_app: AppFactory, **options: str | None) -> None:
     with open_instance() as instance:
         instance.tenant()
     logs.configure(settings.log_level)
-    serve_with = _one_process if settings.workers == 1 else _several_processes
+    serve_with = _several_processes if settings.workers else _one_process
     try:
         serve_with(lambda: app_for(create_app, **options), settings)
     except OSError as error:
@@ -140,8 +141,10 @@ def _several_processes(make_app: Callable[[], Flask], settings: Settings) -> Non
     try:
         from blueprints.http.workers import serve as serve_granian
     except ImportError:
-        raise click.ClickException(
-            "Several workers need granian. Run: pip install granian") from None
+        raise click.ClickException("--workers needs granian. Run: pip install granian") from None
+    if not settings.trusted_proxies and settings.host not in _LOOPBACK:
+        # granian waits for a body without end, and each unfinished one holds a thread.
+        click.echo("No proxy in front: clients that send slowly can keep all workers waiting. See deploy/.", err=True)
     if settings.metrics_token:
         metrics.share(settings.instance / "metrics")
     app = make_app()

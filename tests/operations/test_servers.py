@@ -10,6 +10,7 @@ import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
+from urllib.request import urlopen
 
 import pytest
 
@@ -159,6 +160,11 @@ def test_without_the_extra_several_workers_are_refused_in_a_sentence(local, monk
     done = local.run("serve", "--workers", "2")
     assert (done.returncode, done.stdout) == (1, "")
     assert "pip install granian" in done.stderr
+
+
+def test_one_worker_that_is_asked_for_is_granian_too(local):
+    with local.served("--workers", "1") as service, urlopen(f"{service.url}/api/health/live", timeout=10) as answer:
+        assert answer.headers["Server"] == "granian"
 
 
 def test_a_port_in_use_is_said_in_a_sentence(local):
