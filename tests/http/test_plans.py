@@ -63,8 +63,7 @@ def full(app, given, as_role):
             rows = [make(number) for number in range(ROWS)]
             given.database.transact(lambda model=model, rows=rows: bulk.load(
                 given.database, model, tuple(rows[0]), [tuple(row.values()) for row in rows]))
-        if given.database.dialect == "postgres":  # which gathers statistics itself, in time; SQLite never does
-            given.database.execute_sql("ANALYZE")
+        given.database.analyze()
 
 
 @pytest.fixture
