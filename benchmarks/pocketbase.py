@@ -98,7 +98,7 @@ class PocketBase:
             "page + exact total": Request(first, bearer),
             "page at row 160 000": Request(f"{first}&skipTotal=1&page={count * 4 // 5 // 20}", bearer),
             "five rows": Request(f"{first}&skipTotal=1&filter=(status%3D'draft')", bearer),
-            "filtered page": Request(f"{first}&skipTotal=1&filter=(language%3D'de')", bearer),
+            "filtered page": Request(f"{first}&skipTotal=1&filter=(language%3D'en')", bearer),
             "page + expand": Request(f"{first}&skipTotal=1&expand=owner", bearer),
             "create": Request(records, {**bearer, **JSON}, "POST", json_text({
                 "title": "A title", "slug": "made-{n}", "body": "Some words.", "status": "draft", "owner": me})),

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks import bars
-from benchmarks.contenders import GRANIAN, Contender, Gatepost, copy_instance, gatepost, make_instance
+from benchmarks.contenders import Contender, Gatepost, copy_instance, gatepost, make_instance
 from benchmarks.load import Request, measure, require_wrk
 from benchmarks.pocketbase import PocketBase, install
 
@@ -60,7 +59,7 @@ def prepare(folder: Path, articles: int, *, peers: bool) -> list[Contender]:
 
     serve = gatepost("serve", "--host", "127.0.0.1", "--port", "0")
     contenders: list[Contender] = [
-        server("waitress ×1", serve), server("granian ×1", [sys.executable, "-c", GRANIAN]),
+        server("waitress ×1", serve), server("granian ×1", [*serve, "--workers", "1"]),
         server("granian ×2", [*serve, "--workers", "2"])]
     if peers:
         peer = PocketBase(install(folder / "peer"), folder / "peer-data", first / "gatepost.db")
