@@ -130,6 +130,7 @@ def _reading(shape: Shape, range_: Conditions, backward: bool, skipping: bool, d
         return positions
     found = positions.alias("found")
     places = [getattr(found.c, column.column_name) for column in shape.order.columns]
+    # Within the tenant already: whatever the branches found has passed their filters, in this very statement.
     same = shape.model._meta.primary_key == places[-1]
     return shape.model.select(*shape.selected).join(found, on=same).order_by(*_sorted(places, directions))
 

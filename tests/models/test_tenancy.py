@@ -33,6 +33,7 @@ CROSSING = {
     "base.Rows.delete", "base.Rows.remove",
     "base.expire",
     "service_token.ServiceToken.by_id", "service_token.ServiceToken.bearer", "service_token.ServiceToken.touch",
+    "paging._reading",  # looks up, in the same statement, what `Shape.rows` has found
     "shape.Shape.rows",  # its filters hold the tenant
     "session.Session.by_id", "session.Session.caller",
     "tenant.Tenant.add", "tenant.Tenant.by_name", "tenant.Tenant.by_id", "tenant.Tenant.all",
