@@ -241,5 +241,5 @@ def test_limits_hold_also_without_the_redis_that_they_should_share(redis_port, l
 
 def test_a_redis_that_nobody_can_speak_to_stops_the_start(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "redis", None)
-    with pytest.raises(SettingError, match=r"pip install 'gatepost\[redis\]'"):
+    with pytest.raises(SettingError, match=r"pip install redis"):
         counters.Counters("redis://127.0.0.1")
