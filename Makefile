@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help serve test lint types bench bench-pages bench-policy bench-login bench-export bench-kill profile wheel clean
+.PHONY: help serve test lint types messages bench bench-pages bench-policy bench-login bench-export bench-kill profile wheel clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):.*## /\1\t/' | \
@@ -22,6 +22,9 @@ lint: $(VENV)/test.stamp ## style and likely mistakes
 
 types: $(VENV)/test.stamp ## static types of models, policies and settings
 	$(BIN)/mypy
+
+messages: $(VENV)/test.stamp ## bring blueprints/translations/*.po up to date with the texts in the code
+	$(BIN)/python -m tests.texts
 
 bench: $(VENV)/test.stamp ## requests a second by workload and server (needs wrk); PEERS=1 adds PocketBase
 	$(BIN)/python -m benchmarks.run $(if $(PEERS),--peers) $(BENCH_ARGS)

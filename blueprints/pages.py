@@ -10,7 +10,7 @@ from blueprints import Call, Collection, Endpoint, Language, Line, OwnedSchema, 
 from models.base import is_id, now
 from models.page import Page
 
-from .http.language import best
+from .http.language import best, wishes
 
 
 class PageSlug(Slug):
@@ -55,7 +55,7 @@ class Pages(Collection):
             return self.visible(call, key)
         pages = [dict(page.__data__) for page in self.rows(call).select().where(Page.slug == key)]
         seen = {page["language"]: page for page in pages if call.access.allows(self.view, page)}
-        return seen[best(call.request.accept_languages, seen, call.services.settings.language)] if seen else None
+        return seen[best(wishes(call.request), seen, call.services.settings.language)] if seen else None
 
     def read(self, call: Call) -> dict[str, Any]:
         """A page by its slug, in the language that suits the reader best; by its id, all there is to it."""

@@ -14,6 +14,7 @@ from .http.access import Access
 from .http.environment import Environment
 from .http.errors import not_found
 from .http.identity import guest, principal_of
+from .http.messages import Message
 
 routes = Routes("policy", "The access rules in force, and what they answer.")
 
@@ -153,7 +154,8 @@ def _refuse_to_tell(call: Call, principal: Principal, permission: str, person: d
     if collection is not None and row is not None:
         secret |= {name for root, name in reads if root == "obj"} & _hidden(call, collection, row)
     if secret:
-        raise Problem("forbidden", f"The reasons would tell {', '.join(sorted(secret))}, which you may not see.")
+        raise Problem("forbidden", Message("The reasons would tell {fields}, which you may not see.",
+                                           fields=", ".join(sorted(secret))))
 
 
 def _hidden(call: Call, collection: Collection, row: dict[str, Any]) -> set[str]:

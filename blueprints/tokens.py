@@ -10,6 +10,7 @@ from models.base import later
 from models.service_token import ServiceToken
 
 from .http.identity import service_token
+from .http.messages import Message
 
 _TEN_YEARS = 10 * 365 * 24 * 60 * 60
 
@@ -39,7 +40,8 @@ class Tokens(Collection):
 
     def draft(self, call: Call) -> ServiceToken:
         row: ServiceToken = super().draft(call)
-        faults = [Fault("unknown_scope", f"There is no scope {scope[:80]!r}.", pointer=f"/scopes/{index}")
+        faults = [Fault("unknown_scope", Message("There is no scope {scope!r}.", scope=scope[:80]),
+                        pointer=f"/scopes/{index}")
                   for index, scope in enumerate(row.scopes) if scope not in call.access.policy.scope_names]
         if faults:
             raise Problem.of(faults, "invalid_body")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from marshmallow import fields, validate
+from marshmallow import fields
 
 from blueprints import Call, Collection, Email, Line, Many, NewPassword, Problem, RecordSchema, action
 from models.base import new_id
@@ -12,6 +12,8 @@ from models.share import forget
 from models.user import User
 
 from .http.access import MOST_GROUPS
+from .http.fields import one_of
+from .http.messages import Message
 from .http.registry import ROLES
 
 
@@ -22,7 +24,7 @@ class UserSchema(RecordSchema):
     name = Line(required=True)
     email = Email(required=True)
     password = NewPassword(required=True, load_only=True, attribute="password_hash")
-    role = Line(validate=[validate.OneOf(sorted(ROLES))])
+    role = Line(validate=[one_of(sorted(ROLES))])
     department = Line(allow_none=True)
     groups = Many(Line(maximum=64), maximum=MOST_GROUPS)
     active = fields.Boolean(dump_only=True)
@@ -54,8 +56,8 @@ class Users(Collection):
     def restrict(self, call: Call) -> None:
         """Nobody makes, changes or unmakes a user above their own role, whatever the policy says."""
         if call.row.role not in call.access.roles:
-            raise Problem("forbidden", f"A {call.principal.role} cannot decide about a user with the role "
-                                       f"{call.row.role}.")
+            raise Problem("forbidden", Message("A {role} cannot decide about a user with the role {other}.",
+                                               role=call.principal.role, other=call.row.role))
 
     def delete(self, call: Call, row: User) -> None:
         forget(row.tenant_id, f"user:{row.id}")

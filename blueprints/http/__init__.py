@@ -10,10 +10,11 @@ A request's way
     validation      schemas applied to query and body
     body            the strict JSON reader
     fields          the fields of schemas; `parameters` those of query strings
-    negotiation     `Accept`; `language` is `Accept-Language`, `versions` is `API-Version`
+    negotiation     `Accept`; `language` is `lang` and `Accept-Language`, `versions` is `API-Version`
     conditional     ETag, `If-Match`, `If-None-Match`
     respond         the result as bytes and headers
     errors          every error code, and the problem document
+    messages        texts with values in them, and their translations
 
 Before and after it
     uri             what a URL may look like at all

@@ -24,6 +24,7 @@ from policies.sql import where
 
 from .environment import Environment
 from .errors import Problem
+from .messages import Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +88,13 @@ class Access:
     def refusal(self, permission: str) -> Problem:
         """401 for a guest, 403 for anybody else (API, section 1)."""
         if self.principal.kind == "guest":
-            return Problem("unauthenticated", f"A guest may not do this ({permission}). Log in first.")
+            return Problem("unauthenticated", Message(
+                "A guest may not do this ({permission}). Log in first.", permission=permission))
         if not self.policy.covers(self.principal, permission):
-            return Problem("insufficient_scope", f"The token's scopes do not cover {permission}.",
+            return Problem("insufficient_scope", Message(
+                "The token's scopes do not cover {permission}.", permission=permission),
                            headers={"WWW-Authenticate": self._challenge(permission)})
-        return Problem("forbidden", f"The policy does not allow {permission} here.")
+        return Problem("forbidden", Message("The policy does not allow {permission} here.", permission=permission))
 
     def _challenge(self, permission: str) -> str:
         """RFC 6750 section 3: the scope that would do, the narrowest first in the policy's files."""

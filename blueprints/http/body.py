@@ -13,6 +13,7 @@ from typing import Any
 from flask import Request
 
 from .errors import Fault, Problem
+from .messages import Message
 
 MAX_DEPTH = 64
 INT64 = range(-(2**63), 2**63)
@@ -30,8 +31,9 @@ def read_json(request: Request, *, accepts: tuple[str, ...] = JSON, required: bo
     if not raw and not required:
         return {}
     if request.mimetype not in accepts:
-        headers = {"Accept-Patch" if request.method == "PATCH" else "Accept": ", ".join(accepts)}
-        raise Problem("unsupported_media_type", f"Send {' or '.join(accepts)}.", headers=headers)
+        types = ", ".join(accepts)
+        headers = {"Accept-Patch" if request.method == "PATCH" else "Accept": types}
+        raise Problem("unsupported_media_type", Message("Send {types}.", types=types), headers=headers)
     return parse_object(raw)
 
 
@@ -45,7 +47,9 @@ def parse_object(raw: bytes) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise Problem("malformed_json", "The body is not UTF-8.") from None
     except json.JSONDecodeError as error:
-        raise Problem("malformed_json", f"{error.msg} at line {error.lineno}, column {error.colno}.") from None
+        raise Problem("malformed_json", Message(
+            "{what} at line {line}, column {column}.", what=Message(error.msg), line=error.lineno,
+            column=error.colno)) from None
     if not isinstance(value, dict):
         raise Problem("invalid_body", "The body must be a JSON object.")
     _check(value, "", 1)
@@ -56,12 +60,12 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) != len(pairs):
         twice = next(name for name, times in Counter(name for name, _ in pairs).items() if times > 1)
-        raise Problem("malformed_json", f"The key {_shown(twice)} appears twice in one object.")
+        raise Problem("malformed_json", Message("The key {key} appears twice in one object.", key=_shown(twice)))
     return made
 
 
 def _constant(name: str) -> None:
-    raise Problem("malformed_json", f"{name} is not JSON.")
+    raise Problem("malformed_json", Message("{name} is not JSON.", name=name))
 
 
 def _integer(digits: str) -> int:
@@ -87,22 +91,22 @@ def _check(value: Any, pointer: str, depth: int) -> None:
     elif isinstance(value, dict):
         for name, item in value.items():
             if (reason := unstorable(name)) is not None:
-                raise Problem("malformed_json", f"A key is not usable: {reason}")
+                raise Problem("malformed_json", Message("A key is not usable: {reason}", reason=reason))
             _check(item, f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}", depth + 1)
     elif isinstance(value, list):
         for index, item in enumerate(value):
             _check(item, f"{pointer}/{index}", depth + 1)
 
 
-def unstorable(text: str) -> str | None:
+def unstorable(text: str) -> Message | None:
     """Why no database could keep this text, or None: NUL and lone surrogates."""
     if "\0" in text:
-        return "The character NUL is not allowed."
+        return Message("The character NUL is not allowed.")
     if not text.isascii():
         try:
             text.encode()
         except UnicodeEncodeError:
-            return "A lone surrogate is not a character."
+            return Message("A lone surrogate is not a character.")
     return None
 
 
@@ -111,4 +115,4 @@ def _shown(name: str) -> str:
 
 
 def _too_deep() -> Problem:
-    return Problem("malformed_json", f"The body is nested more than {MAX_DEPTH} levels deep.")
+    return Problem("malformed_json", Message("The body is nested more than {most} levels deep.", most=MAX_DEPTH))

@@ -23,6 +23,7 @@ from .conditional import entity_tag
 from .errors import Fault, Problem, dangling, read_only
 from .fields import StrictSchema
 from .listing import Listing
+from .messages import Message
 from .query import ItemQuery
 from .readable import Readable, Values
 from .respond import fingerprint
@@ -189,8 +190,8 @@ class Collection(Readable):
             row, before = call.row, getattr(call.row, found.state)
             if before not in found.transitions:
                 meta = {"from": before, "allowed_from": list(found.transitions)}
-                fault = Fault("invalid_transition", f"{found.name} is not possible from {before}.",
-                              pointer=f"/{found.state}", meta=meta)
+                detail = Message("{action} is not possible from {state}.", action=found.name, state=before)
+                fault = Fault("invalid_transition", detail, pointer=f"/{found.state}", meta=meta)
                 raise Problem.of([fault], "invalid_transition")
             found.method(self, row)
             setattr(row, found.state, found.transitions[before])

@@ -12,6 +12,7 @@ from flask import Response
 
 from .call import Call
 from .errors import Fault, Problem
+from .messages import Message
 
 _TAG = r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"'
 _TAGS = re.compile(rf"\s*(?:\*|{_TAG}(?:\s*,\s*{_TAG})*)\s*")
@@ -76,5 +77,5 @@ def _names(tags: str, version: str, *, weak: bool) -> bool:
 
 
 def _conflict(version: str) -> Problem:
-    return Problem("version_conflict", f"The object is at version {version} now.",
+    return Problem("version_conflict", Message("The object is at version {version} now.", version=version),
                    headers={"ETag": entity_tag(int(version))})

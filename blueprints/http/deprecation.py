@@ -21,6 +21,7 @@ from werkzeug.http import http_date
 from models.deprecated_use import note_use
 
 from .errors import Problem
+from .messages import Message
 
 if TYPE_CHECKING:
     from models.database import Database
@@ -80,7 +81,7 @@ def note(call: Call, deprecation: Deprecation, part: str = "") -> None:
     Raises `Problem` (`gone`) once the end has come.
     """
     if datetime.now(UTC) >= _start(deprecation.sunset):
-        raise Problem("gone", f"Use {deprecation.successor}.", headers=deprecation.headers())
+        raise Problem("gone", Message("Use {path}.", path=deprecation.successor), headers=deprecation.headers())
     call.headers.update(deprecation.headers())
     endpoint = f"{call.endpoint.method} {call.endpoint.path}{part}"
     call.services.deprecated_uses.add(call.tenant_id, endpoint, call.principal.key)

@@ -20,6 +20,7 @@ from marshmallow import Schema, fields
 from .call import Endpoint
 from .errors import CATALOGUE, Problem
 from .fields import Id, StrictSchema, Time
+from .language import PARAMETER
 from .schema import answered, is_row
 
 if TYPE_CHECKING:
@@ -142,7 +143,8 @@ _ABOUT = """What a caller may do is what the policy's lines say: each operation 
 Rows that the caller may not view are not found, not listed and not counted.
 
 Log in with `POST /api/login`, then send `Authorization: Bearer <access_token>`. Errors are
-[problem documents](/docs/errors) whose `code` never changes.
+[problem documents](/docs/errors) whose `code` never changes; `title` and `detail` come in the language that `lang` or
+`Accept-Language` asks for, where there is a translation.
 """
 
 
@@ -157,6 +159,9 @@ def document(registry: Registry, version: str) -> bytes:
     plugin.converter.add_attribute_function(_portable)
     api.DEFAULT_ERROR_RESPONSE_NAME = None
     api.spec.components.security_scheme("bearer", {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"})
+    api.spec.components.parameter(PARAMETER, "query", {
+        "description": "The language of error details and of pages (RFC 5646); before `Accept-Language`.",
+        "schema": {"type": "string"}, "example": "de"})
     api.register_field(Id, "string", "uuid")
     api.register_field(Time, "string", "date-time")
     for made in registry.blueprints():

@@ -26,56 +26,58 @@ from models.errors import (
 )
 
 from . import trace
+from .messages import Message, Translation, plural
 from .passwords import TooManyHashes
+from .services import services
 
 log = logging.getLogger("gatepost")
 
 # code → (status, title). A code's meaning never changes; a new meaning is a new code.
 CATALOGUE: dict[str, tuple[int, str]] = {
-    "malformed_json": (400, "The body is not valid JSON"),
-    "invalid_body": (400, "The body is not valid"),
-    "invalid_field": (400, "A field is not valid"),
-    "missing_field": (400, "A required field is missing"),
-    "unknown_field": (400, "A field is not known"),
-    "read_only_field": (400, "A field cannot be set"),
-    "invalid_parameter": (400, "A parameter is not valid"),
-    "unknown_parameter": (400, "A parameter is not known"),
-    "invalid_header": (400, "A header is not valid"),
-    "pagination_conflict": (400, "Paging parameters contradict each other"),
-    "offset_too_large": (400, "The offset is too large"),
-    "invalid_cursor": (400, "The cursor is not valid"),
-    "cursor_mismatch": (400, "The cursor belongs to another query"),
-    "cursor_expired": (400, "The cursor is too old"),
-    "invalid_reference": (400, "A reference leads nowhere"),
-    "unknown_scope": (400, "A scope is not known"),
-    "unsupported_version": (400, "This API version is not supported"),
-    "idempotency_unsupported": (400, "Idempotency-Key is not supported here"),
-    "unauthenticated": (401, "Credentials are needed"),
-    "invalid_token": (401, "The token is not valid"),
-    "token_expired": (401, "The token has expired"),
-    "invalid_credentials": (401, "E-mail or password is wrong"),
-    "forbidden": (403, "The policy does not allow this"),
-    "insufficient_scope": (403, "The token's scopes do not cover this"),
-    "not_found": (404, "There is no such thing"),
-    "method_not_allowed": (405, "This method is not allowed here"),
-    "not_acceptable": (406, "No acceptable representation"),
-    "conflict": (409, "The state of the object does not allow this"),
-    "already_exists": (409, "Another object has this value"),
-    "still_referenced": (409, "Other objects refer to this one"),
-    "invalid_transition": (409, "The object is in another state"),
-    "out_of_stock": (409, "Not enough in stock"),
-    "idempotency_in_progress": (409, "The first request with this key still runs"),
-    "gone": (410, "This endpoint is no longer there"),
-    "version_conflict": (412, "The object has changed since"),
-    "body_too_large": (413, "The body is too large"),
-    "uri_too_long": (414, "The URL is too long"),
-    "unsupported_media_type": (415, "The media type is not supported"),
-    "idempotency_mismatch": (422, "The key was used for another request"),
-    "precondition_required": (428, "If-Match is required"),
-    "rate_limited": (429, "Too many requests"),
-    "internal_error": (500, "Something went wrong on our side"),
-    "unavailable": (503, "The service is not available right now"),
-    "timeout": (503, "The request took too long"),
+    "malformed_json": (400, Message("The body is not valid JSON")),
+    "invalid_body": (400, Message("The body is not valid")),
+    "invalid_field": (400, Message("A field is not valid")),
+    "missing_field": (400, Message("A required field is missing")),
+    "unknown_field": (400, Message("A field is not known")),
+    "read_only_field": (400, Message("A field cannot be set")),
+    "invalid_parameter": (400, Message("A parameter is not valid")),
+    "unknown_parameter": (400, Message("A parameter is not known")),
+    "invalid_header": (400, Message("A header is not valid")),
+    "pagination_conflict": (400, Message("Paging parameters contradict each other")),
+    "offset_too_large": (400, Message("The offset is too large")),
+    "invalid_cursor": (400, Message("The cursor is not valid")),
+    "cursor_mismatch": (400, Message("The cursor belongs to another query")),
+    "cursor_expired": (400, Message("The cursor is too old")),
+    "invalid_reference": (400, Message("A reference leads nowhere")),
+    "unknown_scope": (400, Message("A scope is not known")),
+    "unsupported_version": (400, Message("This API version is not supported")),
+    "idempotency_unsupported": (400, Message("Idempotency-Key is not supported here")),
+    "unauthenticated": (401, Message("Credentials are needed")),
+    "invalid_token": (401, Message("The token is not valid")),
+    "token_expired": (401, Message("The token has expired")),
+    "invalid_credentials": (401, Message("E-mail or password is wrong")),
+    "forbidden": (403, Message("The policy does not allow this")),
+    "insufficient_scope": (403, Message("The token's scopes do not cover this")),
+    "not_found": (404, Message("There is no such thing")),
+    "method_not_allowed": (405, Message("This method is not allowed here")),
+    "not_acceptable": (406, Message("No acceptable representation")),
+    "conflict": (409, Message("The state of the object does not allow this")),
+    "already_exists": (409, Message("Another object has this value")),
+    "still_referenced": (409, Message("Other objects refer to this one")),
+    "invalid_transition": (409, Message("The object is in another state")),
+    "out_of_stock": (409, Message("Not enough in stock")),
+    "idempotency_in_progress": (409, Message("The first request with this key still runs")),
+    "gone": (410, Message("This endpoint is no longer there")),
+    "version_conflict": (412, Message("The object has changed since")),
+    "body_too_large": (413, Message("The body is too large")),
+    "uri_too_long": (414, Message("The URL is too long")),
+    "unsupported_media_type": (415, Message("The media type is not supported")),
+    "idempotency_mismatch": (422, Message("The key was used for another request")),
+    "precondition_required": (428, Message("If-Match is required")),
+    "rate_limited": (429, Message("Too many requests")),
+    "internal_error": (500, Message("Something went wrong on our side")),
+    "unavailable": (503, Message("The service is not available right now")),
+    "timeout": (503, Message("The request took too long")),
 }
 
 _BY_STATUS = {404: "not_found", 405: "method_not_allowed", 406: "not_acceptable", 413: "body_too_large",
@@ -99,8 +101,10 @@ class Fault:
     header: str | None = None
     meta: Mapping[str, Any] | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if value is not None}
+    def to_dict(self, translation: Translation) -> dict[str, Any]:
+        """What is answered of it, in the language of the answer."""
+        known = {name: value for name, value in vars(self).items() if value is not None}
+        return known | {"detail": translation.say(self.detail)}
 
 
 @dataclass
@@ -124,7 +128,8 @@ class Problem(Exception):
         """A single fault lends its own code to the problem; several come under `together`."""
         if len(faults) == 1:
             return cls(faults[0].code, faults[0].detail, faults)
-        return cls(together, f"{len(faults)} problems; see errors.", faults)
+        found = plural("{number} problem; see errors.", "{number} problems; see errors.", len(faults))
+        return cls(together, found, faults)
 
 
 def not_found() -> Problem:
@@ -143,22 +148,24 @@ def read_only(name: str) -> Fault:
 
 
 def answer(problem: Problem) -> Response:
-    """The problem document (RFC 9457 section 3) with its headers."""
-    status, title = CATALOGUE[problem.code]
+    """The problem document (RFC 9457 section 3) with its headers, in the language that suits the caller."""
+    translation = services().translations.wanted(request)
+    status, title = problem.status, translation.say(CATALOGUE[problem.code][1])
     g.problem = problem.code
     document = {
         "type": f"/docs/errors#{problem.code}",
         "title": title,
         "status": status,
-        "detail": problem.detail or title + ".",
+        "detail": translation.say(problem.detail) or title + ".",
         # It echoes the path, which may hold what UTF-8 cannot: never fail while reporting a failure.
         "instance": request.path.encode("utf-8", "replace").decode(),
         "code": problem.code,
         "request_id": trace.request_id(),
-        "errors": [fault.to_dict() for fault in problem.faults],
+        "errors": [fault.to_dict(translation) for fault in problem.faults],
     }
     response = Response(orjson.dumps(document), status, mimetype="application/problem+json")
-    response.headers["Cache-Control"] = "no-store"
+    response.headers.update({"Cache-Control": "no-store", "Content-Language": translation.tag,
+                             "Vary": "Accept-Language"})
     response.headers.update(problem.headers)
     if status == 401:
         response.headers.setdefault("WWW-Authenticate", _challenge(problem.code))
@@ -186,8 +193,8 @@ def translate(error: Exception) -> Problem:
         case Problem():
             return error
         case AlreadyExists():
-            faults = [Fault("already_exists", f"Another object has this {column}.", pointer=f"/{column}")
-                      for column in error.columns]
+            faults = [Fault("already_exists", Message("Another object has this {field}.", field=column),
+                            pointer=f"/{column}") for column in error.columns]
             return Problem("already_exists", "Another object has this value.", faults)
         case StillReferenced():
             return Problem("still_referenced", "Other objects still refer to this one.")
@@ -217,7 +224,7 @@ def _from_werkzeug(error: HTTPException) -> Problem:
     code = _BY_STATUS.get(error.code or 500)
     if code is None:
         code = "invalid_parameter" if (error.code or 500) < 500 else "internal_error"
-    return Problem(code, "", headers=headers)
+    return Problem(code, headers=headers)
 
 
 def install(app: Flask) -> None:

@@ -14,6 +14,7 @@ from flask import Request, Response
 from . import formats
 from .call import Call, Endpoint
 from .errors import Problem
+from .messages import Message
 
 if TYPE_CHECKING:
     from .collection import Collection
@@ -69,5 +70,6 @@ def _wanted(request: Request) -> str:
         return formats.NDJSON
     found = request.accept_mimetypes.best_match((*formats.MEDIA_TYPES, f"{formats.CSV}; charset=utf-8"))
     if found is None:
-        raise Problem("not_acceptable", f"There are {' and '.join(formats.MEDIA_TYPES)}.")
+        raise Problem("not_acceptable", Message(
+            "This is answered as {types} only.", types=", ".join(formats.MEDIA_TYPES)))
     return found.partition(";")[0]

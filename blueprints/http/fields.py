@@ -7,6 +7,7 @@ fields take exactly the JSON type they say. Nothing here knows a collection.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from marshmallow import RAISE, Schema, ValidationError, fields, validate
@@ -15,9 +16,22 @@ from models.base import is_id, parse_time
 
 from . import passwords
 from .body import unstorable
+from .messages import Message
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _EMAIL = re.compile(r"\A[^@\s]{1,64}@[^@\s]+\.[^@\s.]+\Z")
+
+
+def length(minimum: int, maximum: int) -> validate.Length:
+    """From `minimum` to `maximum` characters or entries."""
+    if minimum:
+        return validate.Length(minimum, maximum, error=Message("Length must be between {min} and {max}."))
+    return validate.Length(max=maximum, error=Message("Longer than maximum length {max}."))
+
+
+def one_of(choices: Sequence[str]) -> validate.OneOf:
+    """One of these words."""
+    return validate.OneOf(choices, error=Message("Must be one of: {choices}."))
 
 
 class StrictSchema(Schema):
@@ -31,7 +45,7 @@ class Text(fields.String):
     """Text of several lines, `minimum` to `maximum` characters."""
 
     def __init__(self, *, maximum: int, minimum: int = 0, **kwargs: Any) -> None:
-        checks = [validate.Length(min=minimum or None, max=maximum), *kwargs.pop("validate", ())]
+        checks = [length(minimum, maximum), *kwargs.pop("validate", ())]
         super().__init__(validate=checks, **kwargs)
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
@@ -60,7 +74,7 @@ class Slug(Line):
     """A name for URLs: lower-case letters, digits and single hyphens."""
 
     def __init__(self, **kwargs: Any) -> None:
-        check = validate.Regexp(r"\A[a-z0-9]+(?:-[a-z0-9]+)*\Z", error="Use a-z, 0-9 and single hyphens.")
+        check = validate.Regexp(r"\A[a-z0-9]+(?:-[a-z0-9]+)*\Z", error=Message("Use a-z, 0-9 and single hyphens."))
         super().__init__(maximum=100, validate=[check], **kwargs)
 
 
@@ -68,7 +82,7 @@ class Email(Line):
     """An e-mail address, kept in lower case so that one mailbox is one account."""
 
     def __init__(self, **kwargs: Any) -> None:
-        check = validate.Regexp(_EMAIL, error="This is not an e-mail address.")
+        check = validate.Regexp(_EMAIL, error=Message("This is not an e-mail address."))
         super().__init__(maximum=254, validate=[check], **kwargs)
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
@@ -79,7 +93,7 @@ class Language(Line):
     """A language tag such as `en` or `pt-BR` (RFC 5646, language and region)."""
 
     def __init__(self, **kwargs: Any) -> None:
-        check = validate.Regexp(r"\A[a-z]{2,3}(?:-[A-Z]{2})?\Z", error="Use a tag such as en or pt-BR.")
+        check = validate.Regexp(r"\A[a-z]{2,3}(?:-[A-Z]{2})?\Z", error=Message("Use a tag such as en or pt-BR."))
         super().__init__(maximum=16, validate=[check], **kwargs)
 
 
@@ -87,7 +101,7 @@ class Currency(Line):
     """An ISO 4217 code: three capital letters."""
 
     def __init__(self, **kwargs: Any) -> None:
-        check = validate.Regexp(r"\A[A-Z]{3}\Z", error="Use an ISO 4217 code such as EUR.")
+        check = validate.Regexp(r"\A[A-Z]{3}\Z", error=Message("Use an ISO 4217 code such as EUR."))
         super().__init__(maximum=3, validate=[check], **kwargs)
 
 
@@ -95,7 +109,7 @@ class Many(fields.List):
     """A list of `minimum` to `maximum` entries; a longer one is refused before any entry is looked at."""
 
     def __init__(self, inner: fields.Field[Any], *, maximum: int, minimum: int = 0, **kwargs: Any) -> None:
-        self._length = validate.Length(min=minimum or None, max=maximum)
+        self._length = length(minimum, maximum)
         super().__init__(inner, validate=self._length, **kwargs)
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> list[Any]:
@@ -108,7 +122,9 @@ class Int(fields.Integer):
     """A whole JSON number within `minimum` and `maximum`, 64-bit at most; never "1", 1.0 or true."""
 
     def __init__(self, *, minimum: int = -(2**63), maximum: int = 2**63 - 1, **kwargs: Any) -> None:
-        super().__init__(strict=True, validate=[validate.Range(min=minimum, max=maximum)], **kwargs)
+        within = validate.Range(minimum, maximum, error=Message(
+            "Must be greater than or equal to {min} and less than or equal to {max}."))
+        super().__init__(strict=True, validate=[within], **kwargs)
 
     def _validated(self, value: Any) -> int | None:
         if isinstance(value, bool) or not isinstance(value, int):

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import peewee as pw
-from marshmallow import fields, validate
+from marshmallow import fields
 from webargs.fields import DelimitedList
 
 from models.base import is_id
 from models.prepared import Bind
 
-from .fields import Bool, Email, Id, Int, Text, Time
+from .fields import Bool, Email, Id, Int, Text, Time, length
 from .parameters import LowerText, Number, Switch
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def operand(collection: Readable, name: str, operator: str) -> fields.Field[Any]
         case _:
             value = Text(maximum=_LONGEST, minimum=least, metadata=about)
     if operator == "in":
-        return DelimitedList(value, validate=validate.Length(min=1, max=_IN_LIMIT), metadata=about)
+        return DelimitedList(value, validate=length(1, _IN_LIMIT), metadata=about)
     return value
 
 

@@ -19,6 +19,7 @@ from marshmallow import Schema, fields
 
 from .body import parse_object, unstorable
 from .errors import MOST_FAULTS, Fault, Problem
+from .messages import Message
 
 NDJSON, CSV = "application/x-ndjson", "text/csv"
 MEDIA_TYPES = (NDJSON, CSV)
@@ -77,7 +78,7 @@ def _read_ndjson(stream: BinaryIO) -> Iterator[Line]:
         if len(line) > LONGEST:
             while not line.endswith(b"\n") and (line := stream.readline(LONGEST)):
                 pass
-            yield number, Problem("body_too_large", f"A line has at most {LONGEST} bytes.")
+            yield number, Problem("body_too_large", Message("A line has at most {most} bytes.", most=LONGEST))
             continue
         if number == 1:
             line = line.removeprefix(BOM_UTF8)
@@ -108,16 +109,16 @@ def _read_csv(stream: BinaryIO, schema: Schema) -> Iterator[Line]:
             if cells:
                 yield number, _row(header, cells, readings)
     except csv.Error as error:
-        raise _unreadable(f"This is not CSV: {error}.", number) from None
+        raise _unreadable(Message("This is not CSV: {what}.", what=Message(str(error))), number) from None
     except UnicodeDecodeError:
-        raise _unreadable("The file is not UTF-8.", number) from None
+        raise _unreadable(Message("The file is not UTF-8."), number) from None
     finally:
         text.detach()
 
 
 def _check_header(header: list[str], schema: Schema) -> None:
     if not header:
-        raise _unreadable("The first line names the columns.", 1)
+        raise _unreadable(Message("The first line names the columns."), 1)
     unknown = (Fault("unknown_field", "There is no such field.", pointer=f"/{_shown(name)}", meta={"line": 1})
                for name in header if name not in schema.fields)
     repeated = (Fault("invalid_body", "A column is named twice.", pointer=f"/{_shown(name)}", meta={"line": 1})
@@ -126,7 +127,7 @@ def _check_header(header: list[str], schema: Schema) -> None:
         raise Problem("invalid_body", "The first line names every column once.", faults)
 
 
-def _unreadable(detail: str, line: int) -> Problem:
+def _unreadable(detail: Message, line: int) -> Problem:
     return Problem("invalid_body", detail, [Fault("invalid_body", detail, meta={"line": line})])
 
 
@@ -136,7 +137,8 @@ def _shown(name: str) -> str:
 
 def _row(header: list[str], cells: list[str], readings: list[fields.Field[Any]]) -> dict[str, Any] | Problem:
     if len(cells) != len(header):
-        return Problem("invalid_body", f"There are {len(cells)} cells for {len(header)} columns.")
+        return Problem("invalid_body", Message("There are {cells} cells for {columns} columns.", cells=len(cells),
+                                               columns=len(header)))
     row = {}
     for name, cell, field in zip(header, cells, readings, strict=True):
         if (reason := unstorable(cell)) is not None:

@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from marshmallow import fields, validate
+from marshmallow import fields
 
 from . import formats
 from .call import Call, Endpoint
 from .errors import Problem
-from .fields import StrictSchema
+from .fields import StrictSchema, one_of
 from .intake import Intake
+from .messages import Message
 
 if TYPE_CHECKING:
     from .collection import Collection
@@ -39,7 +40,7 @@ class ImportedSchema(StrictSchema):
 
 
 class _Options(StrictSchema):
-    on_error = fields.String(validate=validate.OneOf(["skip"]), metadata={
+    on_error = fields.String(validate=one_of(["skip"]), metadata={
         "description": "skip: leave out the lines that fail. Without it, one failing line undoes all."})
 
 
@@ -47,7 +48,7 @@ def endpoint(collection: Collection) -> Endpoint:
     """The import of a collection that declares it."""
     declared: dict[str, Any] = dict(_Options._declared_fields)
     if collection.import_keys:
-        declared["key"] = fields.String(validate=validate.OneOf(collection.import_keys), metadata={
+        declared["key"] = fields.String(validate=one_of(collection.import_keys), metadata={
             "description": "A line updates the row that has this value, if there is one."})
     options = StrictSchema.from_dict(declared, name=f"{type(collection).__name__}Import")()
     return Endpoint(name="import", method="POST", path=f"/api/{collection.name}/import", query=options,
@@ -60,8 +61,8 @@ def endpoint(collection: Collection) -> Endpoint:
 def _check(collection: Collection, call: Call) -> None:
     """Read the body and check every line, before any writer has to wait."""
     if call.request.mimetype not in formats.MEDIA_TYPES:
-        raise Problem("unsupported_media_type", f"Send {' or '.join(formats.MEDIA_TYPES)}.",
-                      headers={"Accept-Post": ", ".join(formats.MEDIA_TYPES)})
+        types = ", ".join(formats.MEDIA_TYPES)
+        raise Problem("unsupported_media_type", Message("Send {types}.", types=types), headers={"Accept-Post": types})
     call.request.max_content_length = call.services.settings.import_limit
     body = _Body(call.request.stream)
     call.prepared = Intake(collection, call, key=call.query.get("key"), skip="on_error" in call.query)
@@ -72,6 +73,11 @@ def _check(collection: Collection, call: Call) -> None:
 def _store(call: Call) -> dict[str, Any]:
     _finish(call.prepared.store())
     outcome: dict[str, Any] = call.prepared.outcome
+    if outcome["errors"]:
+        translation = call.services.translations.wanted(call.request)
+        for fault in outcome["errors"]:
+            fault["detail"] = translation.say(fault["detail"])
+        call.headers.update({"Content-Language": translation.tag, "Vary": "Accept-Language"})
     return outcome
 
 

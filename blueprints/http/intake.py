@@ -23,6 +23,7 @@ from . import errors, formats
 from .call import Call
 from .errors import Fault, Problem
 from .lines import Lines
+from .messages import plural
 
 if TYPE_CHECKING:
     from .collection import Collection
@@ -261,8 +262,8 @@ class Faults:
     def problem(self) -> Problem:
         """The refusal of the whole file."""
         found = [replace(fault, meta={**(fault.meta or {}), "line": line}) for line, fault in self._sorted()]
-        what = "1 line" if self.lines == 1 else f"{self.lines} lines"
-        return Problem("invalid_body", f"{what} cannot be imported; nothing was.", found)
+        return Problem("invalid_body", plural("{number} line cannot be imported; nothing was.",
+                                              "{number} lines cannot be imported; nothing was.", self.lines), found)
 
     def _sorted(self) -> list[tuple[int, Fault]]:
         return sorted(self._listed, key=lambda one: one[0])[:_MOST_FAULTS]

@@ -1,24 +1,51 @@
-"""In which language a caller would rather read: `Accept-Language` (RFC 9110 section 12.5.4)."""
+"""In which language a caller would rather read: `lang`, then `Accept-Language` (RFC 9110 section 12.5.4)."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Iterable
 
+from flask import Request
 from werkzeug.datastructures import LanguageAccept
+from werkzeug.http import parse_accept_header
+
+PARAMETER = "lang"
+
+Wish = tuple[str, float]
+"""A language range and its weight, from 0 (never) to 1."""
+
+# RFC 5646 section 2.1: language, script, region, variants, extensions, private use.
+_TAG = re.compile(
+    r"(?:[a-z]{2,3}(?:-[a-z]{3}){0,3}|[a-z]{4,8})(?:-[a-z]{4})?(?:-(?:[a-z]{2}|[0-9]{3}))?"
+    r"(?:-(?:[a-z0-9]{5,8}|[0-9][a-z0-9]{3}))*(?:-[0-9a-wy-z](?:-[a-z0-9]{2,8})+)*(?:-x(?:-[a-z0-9]{1,8})+)?"
+    r"|x(?:-[a-z0-9]{1,8})+", re.ASCII | re.IGNORECASE)
+_LONGEST = 1000  # characters of Accept-Language: nobody reads more languages, and each takes time
 
 
-def best(wishes: LanguageAccept, available: Collection[str], default: str) -> str:
+def is_well_formed(tag: str) -> bool:
+    """Whether this looks like a language tag, whatever it may mean (RFC 5646 section 2.2.9)."""
+    return _TAG.fullmatch(tag) is not None
+
+
+def wishes(request: Request) -> list[Wish]:
+    """What the caller would rather read, best first. Whatever cannot be understood is no wish, and never an error."""
+    named = request.args.getlist(PARAMETER)
+    sent = request.headers.get("Accept-Language", "")
+    accepted = parse_accept_header(sent, LanguageAccept) if len(sent) <= _LONGEST else ()
+    return [*((tag, 1.0) for tag in named if len(named) == 1 and is_well_formed(tag)), *accepted]
+
+
+def best(wishes: Iterable[Wish], available: Collection[str], default: str) -> str:
     """The one of `available` (tags; not empty) that suits `wishes` best, by lookup (RFC 4647 section 3.4).
 
     Each wish is shortened until something fits, `de-AT` to `de`, before the next is tried; where none fits it is
     `default`, or if that is not there either, any.
     """
     # Werkzeug's own best_match prefers an exact second wish to a shortened first.
-    tags = {tag.lower(): tag for tag in sorted(available, reverse=True)}
-    for wish, quality in wishes:
-        parts = wish.lower().replace("_", "-").split("-")
-        while parts and quality > 0:
-            if (found := tags.get("-".join(parts))) is not None:
-                return found
-            parts.pop()
-    return tags.get(default.lower()) or min(available)
+    tags = sorted(available, key=lambda tag: (-len(tag), tag))
+    for wish, quality in (*wishes, (default, 1.0)):
+        wanted = wish.lower().replace("_", "-") + "-"
+        for tag in tags:
+            if quality > 0 and wanted.startswith(tag.lower() + "-"):
+                return tag
+    return min(available)

@@ -22,6 +22,7 @@ from flask import Flask, Response, g
 from .call import Call
 from .counters import SECONDS, Counters
 from .errors import Problem
+from .messages import Message
 
 if TYPE_CHECKING:
     from policies import Principal
@@ -97,7 +98,8 @@ class Limits:
         if (known := g.get("limit")) is None or left < known[1]:
             g.limit = quota, left, wait
         if left < 0:
-            raise Problem("rate_limited", f"Try again in {wait} s.", headers={"Retry-After": str(wait)})
+            raise Problem("rate_limited", Message("Try again in {seconds} s.", seconds=wait),
+                          headers={"Retry-After": str(wait)})
 
 
 def spend_by_address(call: Call) -> None:

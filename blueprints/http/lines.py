@@ -15,6 +15,7 @@ from marshmallow import ValidationError
 
 from .call import Call
 from .errors import Fault, Problem, read_only
+from .messages import Message
 from .validation import load_body
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ class Lines:
             try:
                 checked[name] = self._checked_value(name, value)
             except ValidationError as error:
-                faults += [Fault("invalid_field", str(message), pointer=f"/{name}") for message in error.messages]
+                faults += [Fault("invalid_field", message, pointer=f"/{name}") for message in error.messages]
         if faults:
             raise Problem.of(faults, "invalid_body")
         return {name: value for name, value in checked.items() if name in self._columns}
@@ -111,7 +112,7 @@ class Lines:
             return None
         loaded = self._collection.body_schema.fields[name].deserialize(value)
         if name in self._states and loaded not in self._states[name]:
-            raise ValidationError(f"There is no such {name}.")
+            raise ValidationError(Message("There is no such {field}.", field=name))
         if name == "tenant_id" and loaded != self._call.tenant_id:
             raise ValidationError("Rows stay in their tenant.")
         return loaded

@@ -24,6 +24,7 @@ from .cursors import Cursor, CursorError, fingerprint
 from .errors import Fault, Problem
 from .filters import Filter, condition, resolve
 from .kept import Kept
+from .messages import Message
 from .query import ListQuery, ListRequest
 from .schema import answered
 
@@ -215,7 +216,8 @@ class Listing:
         if managed is not None and managed.everything:
             return None
         if sorted_by:
-            fault = Fault("invalid_parameter", f"You may not sort by {sorted_by[0]}.", parameter="sort")
+            fault = Fault("invalid_parameter", Message("You may not sort by {field}.", field=sorted_by[0]),
+                          parameter="sort")
             raise Problem.of([fault], "invalid_parameter")
         return call.access.own(self._model, managed)
 

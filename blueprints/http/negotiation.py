@@ -9,6 +9,7 @@ from werkzeug.http import parse_accept_header
 
 from .call import Call
 from .errors import Problem
+from .messages import Message
 
 JSON = "application/json"
 
@@ -18,7 +19,7 @@ def check(call: Call) -> None:
     endpoint = call.endpoint
     sent = call.request.environ.get("HTTP_ACCEPT")
     if sent and endpoint.status != 204 and not endpoint.produces and not _takes_json(sent):
-        raise Problem("not_acceptable", f"This is answered as {JSON} only.")
+        raise Problem("not_acceptable", Message("This is answered as {types} only.", types=JSON))
 
 
 @lru_cache(maxsize=256)

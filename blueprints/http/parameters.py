@@ -12,6 +12,8 @@ from marshmallow import ValidationError, fields
 from webargs.fields import DelimitedList
 
 from .fields import Text
+from .language import is_well_formed
+from .messages import Message
 
 _BEYOND = 2**63  # as good as any number that 64 bits cannot hold
 
@@ -58,14 +60,25 @@ class LowerText(Text):
         return super()._deserialize(value, attr, data, **kwargs).lower()
 
 
+class Tag(fields.String):
+    """A language tag, of which nothing but its shape matters: whatever nobody speaks here is passed over."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        tag: str = super()._deserialize(value, attr, data, **kwargs)
+        if not is_well_formed(tag):
+            raise ValidationError("This is not a language tag such as de or pt-BR.")
+        return tag
+
+
 def names(allowed: Sequence[str], about: str) -> fields.Field[Any]:
     """A list of names out of `allowed`, separated by commas."""
     known = frozenset(allowed)
 
     def check(found: list[str]) -> None:
         if not found:
-            raise ValidationError(f"Name at least one of {', '.join(allowed)}.")
+            raise ValidationError(Message("Name at least one of {names}.", names=", ".join(allowed)))
         if wrong := [name for name in found if name not in known]:
-            raise ValidationError(f"{wrong[0][:80]!r} is not one of {', '.join(allowed)}.")
+            raise ValidationError(Message("{name!r} is not one of {names}.", name=wrong[0][:80],
+                                          names=", ".join(allowed)))
 
     return DelimitedList(fields.String(), validate=check, metadata={"description": about})

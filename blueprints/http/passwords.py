@@ -14,6 +14,8 @@ from threading import BoundedSemaphore
 from argon2 import PasswordHasher, Type
 from argon2.exceptions import InvalidHashError, VerificationError
 
+from .messages import Message
+
 SHORTEST = 8
 LONGEST = 1024
 UNUSABLE = "!"  # kept for an account that nobody can log in to until it is given a password
@@ -52,15 +54,15 @@ class TooManyHashes(Exception):
     """Too many are waiting, or every slot stayed taken for `PATIENCE` seconds: come back later (429)."""
 
 
-def objection(password: str) -> str | None:
+def objection(password: str) -> Message | None:
     """Why this password is not accepted, or None (NIST SP 800-63B, section 5.1.1.2: length and a list)."""
     text = _normalised(password)
     if len(text) < SHORTEST:
-        return f"A password has at least {SHORTEST} characters."
+        return Message("A password has at least {least} characters.", least=SHORTEST)
     if len(text) > LONGEST:
-        return f"A password has at most {LONGEST} characters."
+        return Message("A password has at most {most} characters.", most=LONGEST)
     if text.casefold() in common():
-        return "This password is among the most common ones."
+        return Message("This password is among the most common ones.")
     return None
 
 

@@ -10,13 +10,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from marshmallow import Schema, fields, validate
+from marshmallow import Schema, fields
 
 from models.keyset import Key, Order, order
 
 from .errors import Fault, Problem
-from .fields import StrictSchema, Text
+from .fields import StrictSchema, Text, one_of
 from .filters import Filter, operand, parameter
+from .messages import Message
 from .parameters import Count, Switch, names
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ class ListQuery(ItemQuery):
 
     def _rows(self) -> dict[str, Any]:
         """Which rows, and in which order."""
-        made: dict[str, Any] = {"sort": fields.String(validate=validate.OneOf(sorted(self.orders)), metadata={
+        made: dict[str, Any] = {"sort": fields.String(validate=one_of(sorted(self.orders)), metadata={
             "description": f"The order of the rows; `-` is descending. Default: {self._collection.default_sort}."})}
         if self._collection.search:
             made["q"] = Text(maximum=200, metadata={
@@ -144,13 +145,14 @@ def _refuse_conflicts(loaded: Mapping[str, Any]) -> None:
         return
     cursors = [name for name in CURSORS if name in loaded]
     clashes = (
-        ("page" in loaded and "offset" in loaded, "page and offset exclude each other."),
-        (bool(cursors) and not loaded.keys().isdisjoint(NUMBERS), "page and offset exclude cursors."),
-        ("before" in loaded and len(cursors) > 1, "before excludes after, also by its other name, cursor."),
-        (_differ(loaded, ("cursor", "after")), "cursor is another name of after, and the two differ."),
-        ("first" in loaded and ("before" in loaded or "last" in loaded), "first goes with after, last with before."),
-        ("last" in loaded and "before" not in loaded, "last needs before."),
-        (_differ(loaded, SIZES), "The page sizes differ."),
+        ("page" in loaded and "offset" in loaded, Message("page and offset exclude each other.")),
+        (bool(cursors) and not loaded.keys().isdisjoint(NUMBERS), Message("page and offset exclude cursors.")),
+        ("before" in loaded and len(cursors) > 1, Message("before excludes after, also by its other name, cursor.")),
+        (_differ(loaded, ("cursor", "after")), Message("cursor is another name of after, and the two differ.")),
+        ("first" in loaded and ("before" in loaded or "last" in loaded),
+         Message("first goes with after, last with before.")),
+        ("last" in loaded and "before" not in loaded, Message("last needs before.")),
+        (_differ(loaded, SIZES), Message("The page sizes differ.")),
     )
     for clash, detail in clashes:
         if clash:
@@ -181,14 +183,15 @@ def _offset(loaded: Mapping[str, Any], size: int) -> tuple[str | None, int | Non
     if asked < low:
         raise Problem.of([_out_of_range(number, low, high)], "invalid_parameter")
     if asked > high:
-        fault = Fault("offset_too_large", f"At most {MAX_OFFSET} rows can be skipped; use cursors.",
+        fault = Fault("offset_too_large", Message("At most {most} rows can be skipped; use cursors.", most=MAX_OFFSET),
                       parameter=number, meta={"min": low, "max": high})
         raise Problem.of([fault], "invalid_parameter")
     return number, (asked - 1) * size if number == "page" else asked
 
 
 def _out_of_range(name: str, low: int, high: int) -> Fault:
-    return Fault("invalid_parameter", f"{name} must be from {low} to {high}.", parameter=name,
+    return Fault("invalid_parameter", Message("{name} must be from {low} to {high}.", name=name, low=low,
+                                              high=high), parameter=name,
                  meta={"min": low, "max": high})
 
 

@@ -14,6 +14,7 @@ from flask_smorest import Blueprint
 
 from . import docs
 from .call import Call, Endpoint
+from .language import PARAMETER
 from .pipeline import run
 from .services import Services
 
@@ -63,7 +64,8 @@ def blueprint(name: str, about: str, endpoints: Iterable[Endpoint]) -> Blueprint
     """A flask-smorest blueprint whose views run these endpoints through the pipeline."""
     made = Blueprint(name, __name__, description=about)
     for endpoint in endpoints:
-        made.add_url_rule(endpoint.path, endpoint.name, _view(endpoint), methods=[endpoint.method])
+        made.add_url_rule(endpoint.path, endpoint.name, _view(endpoint), methods=[endpoint.method],
+                          parameters=[PARAMETER])
     return made
 
 

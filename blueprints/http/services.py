@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .deprecation import DeprecatedUses
     from .keys import Keys
     from .limits import Limits
+    from .messages import Translations
     from .metrics import Metrics
     from .registry import Registry
     from .tokens import Tokens
@@ -50,6 +51,7 @@ class Services:
     trail: Trail
     background: Background
     deprecated_uses: DeprecatedUses
+    translations: Translations
     metrics: Metrics | None = None
     _process: int = 0
 

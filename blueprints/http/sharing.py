@@ -17,7 +17,8 @@ from policies.sharing import RIGHTS
 
 from .call import Call, Endpoint
 from .errors import Fault, Problem, not_found
-from .fields import Line, StrictSchema, Time
+from .fields import Line, StrictSchema, Time, one_of
+from .messages import Message
 
 if TYPE_CHECKING:
     from .collection import Collection
@@ -27,8 +28,8 @@ class Grantee(Line):
     """`user:<id>`, `group:<name>` or `role:<name>`."""
 
     def __init__(self, **kwargs: Any) -> None:
-        forms = "user:<id>, group:<name> or role:<name>"
-        check = validate.Regexp(r"\A(?:user|group|role):\S(?:.*\S)?\Z", error=f"Use {forms}.")
+        forms = "user:<id>, group:<name>, role:<name>"
+        check = validate.Regexp(r"\A(?:user|group|role):\S(?:.*\S)?\Z", error=Message("Use {forms}.", forms=forms))
         super().__init__(maximum=100, validate=[check], metadata={"description": forms}, **kwargs)
 
 
@@ -36,7 +37,7 @@ class ShareSchema(StrictSchema):
     """Who may do what with the object. A grantee has one right; write includes read, manage everything."""
 
     grantee = Grantee(required=True)
-    right = fields.String(required=True, validate=validate.OneOf(list(RIGHTS)))
+    right = fields.String(required=True, validate=one_of(list(RIGHTS)))
     created_at = Time(dump_only=True)
 
 

@@ -12,6 +12,7 @@ from urllib.parse import unquote_to_bytes
 from flask import Flask, request
 
 from .errors import Problem
+from .messages import Message
 
 LONGEST = 16_384  # bytes of path and query: the longest cursor and a hundred ids fit twice
 _STRAY = re.compile(r"%(?![0-9A-Fa-f]{2})")
@@ -27,7 +28,8 @@ def install(app: Flask) -> None:
         environ = request.environ
         query: str = environ.get("QUERY_STRING", "")
         if len(environ.get("PATH_INFO", "")) + len(query) > LONGEST:
-            raise Problem("uri_too_long", f"Path and query have at most {LONGEST} bytes together.")
+            raise Problem("uri_too_long", Message(
+                "Path and query have at most {most} bytes together.", most=LONGEST))
         if "%" not in query and query.isascii():
             return
         try:

@@ -14,9 +14,13 @@ from werkzeug.datastructures import MultiDict
 
 from .errors import MOST_FAULTS, Fault, Problem
 from .kept import Kept
+from .language import PARAMETER
+from .messages import Message
+from .parameters import Tag
 
 _MISSING = "Missing data for required field."
 _UNKNOWN = "Unknown field."
+_EVERYWHERE: dict[str, Field[Any]] = {PARAMETER: Tag()}  # parameters of every endpoint
 
 
 def load_body(schema: Schema, body: Mapping[str, Any], *, partial: bool = False,
@@ -38,7 +42,7 @@ def load_body(schema: Schema, body: Mapping[str, Any], *, partial: bool = False,
 
 
 def load_query(schema: Schema | None, request: Request) -> Mapping[str, Any]:
-    """The query string as the schema understands it; without a schema no parameter is known.
+    """The query string as the schema understands it; `lang` is known everywhere, other parameters to schemas alone.
 
     Read once per query string: the same pages are asked for again and again.
     """
@@ -51,20 +55,20 @@ _queries: Kept[Mapping[str, Any]] = Kept()
 
 def _query(schema: Schema | None, arguments: MultiDict[str, str]) -> dict[str, Any]:
     faults = []
-    known = {field.data_key or name for name, field in schema.fields.items()} if schema is not None else ()
+    fields = _EVERYWHERE if schema is None else _EVERYWHERE | schema.fields
+    known = {field.data_key or name for name, field in fields.items()}
     for name, values in arguments.lists():
         if name not in known:
             shown = name.encode("utf-8", "replace").decode()[:80]
-            faults.append(Fault("unknown_parameter", f"There is no parameter {shown!r} here.", parameter=shown))
+            faults.append(Fault("unknown_parameter", Message("There is no parameter {name!r} here.", name=shown),
+                                parameter=shown))
         elif len(values) > 1:
             faults.append(Fault("invalid_parameter", "The parameter was sent more than once.", parameter=name))
     if faults:
         raise Problem.of(faults, "invalid_parameter")
-    if schema is None:
-        return {}
     # Field by field, not `schema.load`, which takes its time for each field that was not sent.
     loaded: dict[str, Any] = {}
-    for name, field in schema.fields.items():
+    for name, field in fields.items():
         sent = arguments.get(field.data_key or name, missing)
         if sent is missing and not field.required and field.load_default is missing:
             continue
@@ -85,7 +89,7 @@ def _body_faults(messages: Mapping[Any, Any], pointer: str) -> Iterator[Fault]:
             continue
         for message in problem if isinstance(problem, list) else [problem]:
             code = {_MISSING: "missing_field", _UNKNOWN: "unknown_field"}.get(message, "invalid_field")
-            yield Fault(code, str(message), pointer=here)
+            yield Fault(code, message, pointer=here)
 
 
 def _query_faults(name: str, field: Field[Any], problem: Any) -> list[Fault]:
@@ -98,4 +102,4 @@ def _query_faults(name: str, field: Field[Any], problem: Any) -> list[Fault]:
 def _flatten(problem: Any) -> list[str]:
     if isinstance(problem, Mapping):
         return [text for inner in problem.values() for text in _flatten(inner)]
-    return [str(text) for text in problem] if isinstance(problem, list) else [str(problem)]
+    return list(problem) if isinstance(problem, list) else [problem]

@@ -10,6 +10,7 @@ from flask import Flask, Request, request
 
 from .call import Call
 from .errors import Fault, Problem
+from .messages import Message
 
 CURRENT = "1"
 _PREFIX = re.compile(r"/api/v(\d+)(?=/|$)")
@@ -43,7 +44,8 @@ def negotiate(call: Call) -> None:
     """Raises `unsupported_version` for any version but 1, and where header and path disagree."""
     sent = call.request.headers.get("API-Version")
     if sent is not None and sent.strip() != CURRENT:
-        fault = Fault("unsupported_version", f"This server speaks version {CURRENT}.", header="API-Version")
+        fault = Fault("unsupported_version", Message("This server speaks version {current}.", current=CURRENT),
+                      header="API-Version")
         raise Problem.of([fault], "unsupported_version")
 
 
@@ -54,4 +56,5 @@ def install(app: Flask) -> None:
     def refuse_unknown_prefix() -> None:
         named = request.environ.get(_ENVIRON_KEY, CURRENT)
         if named != CURRENT:
-            raise Problem("unsupported_version", f"This server speaks version {CURRENT}, not {named}.")
+            raise Problem("unsupported_version", Message(
+                "This server speaks version {current}, not {asked}.", current=CURRENT, asked=named))

@@ -1,0 +1,135 @@
+"""What is said to people: English texts, and their translations.
+
+A text is its own name, as gettext has it: `translations/de.po` says what it is in German. A constant text is a plain
+`str`; one with values in it is a `Message`, which is put together again in the language of the answer. Words of the
+API (fields, codes, states) are values, and stay what they are.
+
+`make messages` collects what is given to `Problem`, `Fault`, `Conflict`, `ValidationError`, `Message` and `plural`.
+"""
+
+from __future__ import annotations
+
+from gettext import GNUTranslations, NullTranslations
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from io import BytesIO
+from typing import Any
+
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
+from flask import Request
+
+from .language import best, wishes
+
+SOURCE = "en"  # the language of the texts in the code
+SHIPPED = files("blueprints").joinpath("translations")
+
+
+class Message(str):
+    """An English text that remembers what it was made of.
+
+    >>> Message("{name} must be from {low} to {high}.", name="page", low=1, high=7)
+    'page must be from 1 to 7.'
+    """
+
+    template: str
+    values: dict[str, Any]
+    many: str | None = None
+
+    def __new__(cls, template: str, /, **values: Any) -> Message:
+        made = super().__new__(cls, template.format(**values) if values else template)
+        made.template, made.values = template, values
+        return made
+
+    def format(self, **values: Any) -> Message:  # type: ignore[override]
+        """The same text with these values, as marshmallow fills in what it knows."""
+        return Message(self.template, **values)
+
+
+def plural(one: str, many: str, number: int, /, **values: Any) -> Message:
+    """`one` or `many`, whichever the number asks for; it is `{number}` in the text."""
+    made = Message(one if number == 1 else many, number=number, **values)
+    made.template, made.many = one, many
+    return made
+
+
+class Translation:
+    """The texts in one language. `tag` is the language's (RFC 5646)."""
+
+    def __init__(self, tag: str, catalogue: NullTranslations) -> None:
+        self.tag = tag
+        self._catalogue = catalogue
+
+    def say(self, text: str) -> str:
+        """The text in this language; where nobody has translated it, in English."""
+        if not isinstance(text, Message):
+            # The empty text is the name of a catalogue's own header.
+            return self._catalogue.gettext(str(text)) if text else ""
+        if text.many is not None:
+            said = self._catalogue.ngettext(text.template, text.many, text.values["number"])
+        else:
+            said = self._catalogue.gettext(text.template)
+        if not text.values:
+            return said
+        try:
+            return said.format(**{name: self.say(value) if isinstance(value, Message) else value
+                                  for name, value in text.values.items()})
+        except (KeyError, IndexError, ValueError):
+            # Who mends a translation must not break the answer.
+            return str(text)
+
+
+class Translations:
+    """Every language that errors can be said in: English, and one `<tag>.po` each in `directory`."""
+
+    def __init__(self, default: str, directory: Traversable = SHIPPED) -> None:
+        self._default = default
+        self._known = {SOURCE: Translation(SOURCE, NullTranslations())}
+        for file in directory.iterdir():
+            tag, _, kind = file.name.rpartition(".")
+            if kind == "po":
+                self._known[tag] = Translation(tag, _read(file))
+
+    def wanted(self, request: Request) -> Translation:
+        """The language that suits the caller best: `lang`, then `Accept-Language`, then the setting `language`."""
+        return self._known[best((*wishes(request), (self._default, 1.0)), self._known, SOURCE)]
+
+
+def _read(file: Traversable) -> GNUTranslations:
+    compiled = BytesIO()
+    with file.open("rb") as source:
+        write_mo(compiled, read_po(source))
+    compiled.seek(0)
+    return GNUTranslations(compiled)
+
+
+# What is said by the libraries that look at bodies and parameters: marshmallow, json and csv.
+LIBRARIES = (
+    Message("Missing data for required field."),
+    Message("Field may not be null."),
+    Message("Unknown field."),
+    Message("Invalid value."),
+    Message("Invalid type."),
+    Message("Invalid input type."),
+    Message("Not a valid string."),
+    Message("Not a valid utf-8 string."),
+    Message("Not a valid number."),
+    Message("Number too large."),
+    Message("Not a valid integer."),
+    Message("Not a valid boolean."),
+    Message("Not a valid list."),
+    Message("Not a valid mapping type."),
+    Message("Expecting value"),
+    Message("Expecting property name enclosed in double quotes"),
+    Message("Expecting ':' delimiter"),
+    Message("Expecting ',' delimiter"),
+    Message("Extra data"),
+    Message("Unterminated string starting at"),
+    Message("Invalid control character at"),
+    Message("Invalid \\escape"),
+    Message("Invalid \\uXXXX escape"),
+    Message("Illegal trailing comma before end of object"),
+    Message("Illegal trailing comma before end of array"),
+    Message("unexpected end of data"),
+    Message("',' expected after '\"'"),
+)

@@ -1,0 +1,49 @@
+"""The texts that errors are told in, as they stand in the code, and the files that translate them.
+
+`make messages` runs this module: it brings every translation up to date with the code and leaves new texts empty.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from babel.messages.catalog import Catalog
+from babel.messages.extract import extract_from_dir
+from babel.messages.pofile import read_po, write_po
+
+from tests.running import ROOT
+
+FILES = sorted((ROOT / "blueprints" / "translations").glob("*.po"))
+# Which argument is a text: the detail of an error, or a text that becomes one.
+KEYWORDS = {"Problem": (2,), "Fault": (2,), "Conflict": (1,), "ValidationError": (1,), "Message": (1,),
+            "plural": (1, 2)}  # fmt: skip
+OUTSIDE = ("commands", "testing")  # what operators and developers read stays English
+
+
+def in_the_code() -> Catalog:
+    """Every text, with the file in which it stands."""
+    found = Catalog(project="Gatepost")
+    folder = ROOT / "blueprints"
+    for file, _, text, _, _ in extract_from_dir(folder, [("**.py", "python")], keywords=KEYWORDS):
+        if Path(file).parts[0] not in OUTSIDE:
+            found.add(text, locations=[(f"blueprints/{file}", None)])
+    return found
+
+
+def translated(file: Path) -> Catalog:
+    """A translation as it is kept."""
+    with file.open("rb") as source:
+        return read_po(source, locale=file.stem.replace("-", "_"))
+
+
+def update(file: Path) -> None:
+    """Bring one translation up to date."""
+    kept = translated(file)
+    kept.update(in_the_code(), no_fuzzy_matching=True, update_creation_date=False)
+    with file.open("wb") as target:
+        write_po(target, kept, width=120, sort_by_file=True, ignore_obsolete=True)
+
+
+if __name__ == "__main__":
+    for file in FILES:
+        update(file)
