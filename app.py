@@ -62,7 +62,8 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[ty
     services = app.extensions["gatepost"] = Services(
         settings=settings, database=database, policy=policy, keys=keys, registry=registry,
         tokens=Tokens(app, settings, keys), limits=Limits(settings), guest_tenant=tenant.id,
-        cursors=cursors, trail=trail, deprecated_uses=uses, translations=Translations(settings.language),
+        cursors=cursors, trail=trail, deprecated_uses=uses,
+        translations=Translations(settings.language, registry.translations),
         background=beside_the_requests(settings, database, keys, trail, uses))
     for blueprint in registry.blueprints():
         app.register_blueprint(blueprint)

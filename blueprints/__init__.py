@@ -27,11 +27,12 @@ from .http.fields import (
     Text,
     Time,
 )
+from .http.messages import Message, plural
 from .http.routes import Routes
 from .http.schema import OwnedSchema, RecordSchema
 
 __all__ = [
     "Bool", "Call", "Collection", "Conflict", "Currency", "Email", "Endpoint", "Fault", "Id", "Int", "Language",
-    "Line", "Many", "NewPassword", "OwnedSchema", "Problem", "RecordSchema", "Reference", "Routes", "Slug",
-    "StrictSchema", "Text", "Time", "action",
+    "Line", "Many", "Message", "NewPassword", "OwnedSchema", "Problem", "RecordSchema", "Reference", "Routes", "Slug",
+    "StrictSchema", "Text", "Time", "action", "plural",
 ]  # fmt: skip

@@ -4,7 +4,7 @@ from typing import Any
 
 from marshmallow import fields
 
-from blueprints import Call, Collection, Fault, Id, Line, Problem, Routes, StrictSchema
+from blueprints import Call, Collection, Fault, Id, Line, Message, Problem, Routes, StrictSchema
 from models.base import Rows, is_id
 from models.user import User
 from policies import Principal
@@ -14,7 +14,6 @@ from .http.access import Access
 from .http.environment import Environment
 from .http.errors import not_found
 from .http.identity import guest, principal_of
-from .http.messages import Message
 
 routes = Routes("policy", "The access rules in force, and what they answer.")
 

@@ -5,12 +5,11 @@ from dataclasses import replace
 
 from marshmallow import fields
 
-from blueprints import Call, Collection, Endpoint, Fault, Id, Int, Line, Many, Problem, StrictSchema, Time
+from blueprints import Call, Collection, Endpoint, Fault, Id, Int, Line, Many, Message, Problem, StrictSchema, Time
 from models.base import later
 from models.service_token import ServiceToken
 
 from .http.identity import service_token
-from .http.messages import Message
 
 _TEN_YEARS = 10 * 365 * 24 * 60 * 60
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from marshmallow import fields
 
-from blueprints import Call, Collection, Email, Line, Many, NewPassword, Problem, RecordSchema, action
+from blueprints import Call, Collection, Email, Line, Many, Message, NewPassword, Problem, RecordSchema, action
 from models.base import new_id
 from models.session import Session, revoke
 from models.share import forget
@@ -13,7 +13,6 @@ from models.user import User
 
 from .http.access import MOST_GROUPS
 from .http.fields import one_of
-from .http.messages import Message
 from .http.registry import ROLES
 
 

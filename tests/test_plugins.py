@@ -91,6 +91,7 @@ def plugin(tmp_path, monkeypatch, request):
             if text is None:
                 (folder / name).unlink()
             else:
+                (folder / name).parent.mkdir(exist_ok=True)
                 (folder / name).write_text(text, encoding="utf-8")
         written = tmp_path / "site" / f"{package}-1.0.dist-info"
         written.mkdir()
@@ -188,3 +189,22 @@ def test_rules_of_a_plugin_that_are_broken_stop_the_start_by_file_and_line(plugi
     plugin({"notes.csv": "p, user, note.veiw, own, allow\n# end\n"})
     with pytest.raises(PolicyError, match=r"notes\.csv:1"):
         serving()
+
+
+GERMAN = """msgid "A pinned note stays open."
+msgstr "Eine angeheftete Notiz bleibt offen."
+"""
+
+
+def test_a_plugin_says_its_errors_in_the_languages_that_it_brings(plugin, serving):
+    from blueprints.testing import log_in
+
+    stubborn = source().replace('"""Tick it off."""', 'raise Conflict("A pinned note stays open.")')
+    plugin({"notes.py": stubborn.replace("Collection, Line", "Collection, Conflict, Line"),
+            "translations/de.po": GERMAN})
+    caller = log_in(serving(), "user")
+    note = caller.post("/api/notes", {"text": "Buy milk", "pinned": True}).get_json()["id"]
+    refused = [caller.post(f"/api/notes/{note}/finish?lang={lang}") for lang in ("en", "de", "fr")]
+    assert [answer.get_json()["detail"] for answer in refused] == [
+        "A pinned note stays open.", "Eine angeheftete Notiz bleibt offen.", "A pinned note stays open."]
+    assert caller.get("/api/notes?lang=de&limit=0").get_json()["title"] == "Ein Parameter ist ungültig"

@@ -9,6 +9,7 @@ API (fields, codes, states) are values, and stay what they are.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from gettext import GNUTranslations, NullTranslations
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -43,7 +44,7 @@ class Message(str):
 
     def format(self, **values: Any) -> Message:  # type: ignore[override]
         """The same text with these values, as marshmallow fills in what it knows."""
-        return Message(self.template, **values)
+        return Message(self.template, **{**self.values, **values})
 
 
 def plural(one: str, many: str, number: int, /, **values: Any) -> Message:
@@ -74,31 +75,37 @@ class Translation:
         try:
             return said.format(**{name: self.say(value) if isinstance(value, Message) else value
                                   for name, value in text.values.items()})
-        except (KeyError, IndexError, ValueError):
+        except (AttributeError, LookupError, TypeError, ValueError):
             # Who mends a translation must not break the answer.
             return str(text)
 
 
 class Translations:
-    """Every language that errors can be said in: English, and one `<tag>.po` each in `directory`."""
+    """Every language that errors can be said in: English, and each for which a directory has a file `<tag>.po`.
 
-    def __init__(self, default: str, directory: Traversable = SHIPPED) -> None:
-        self._default = default
-        self._known = {SOURCE: Translation(SOURCE, NullTranslations())}
-        for file in directory.iterdir():
+    What several directories have in one language is looked up in their order.
+    """
+
+    def __init__(self, default: str, directories: Iterable[Traversable] = (SHIPPED,)) -> None:
+        catalogues: dict[str, NullTranslations] = {SOURCE: NullTranslations()}
+        for file in (file for directory in directories for file in directory.iterdir()):
             tag, _, kind = file.name.rpartition(".")
-            if kind == "po":
-                self._known[tag] = Translation(tag, _read(file))
+            if kind == "po" and tag in catalogues:
+                catalogues[tag].add_fallback(_read(file, tag))
+            elif kind == "po":
+                catalogues[tag] = _read(file, tag)
+        self._default = default
+        self._known = {tag: Translation(tag, catalogue) for tag, catalogue in catalogues.items()}
 
     def wanted(self, request: Request) -> Translation:
         """The language that suits the caller best: `lang`, then `Accept-Language`, then the setting `language`."""
         return self._known[best((*wishes(request), (self._default, 1.0)), self._known, SOURCE)]
 
 
-def _read(file: Traversable) -> GNUTranslations:
+def _read(file: Traversable, tag: str) -> GNUTranslations:
     compiled = BytesIO()
     with file.open("rb") as source:
-        write_mo(compiled, read_po(source))
+        write_mo(compiled, read_po(source, locale=tag.replace("-", "_")))
     compiled.seek(0)
     return GNUTranslations(compiled)
 
@@ -118,6 +125,7 @@ LIBRARIES = (
     Message("Not a valid integer."),
     Message("Not a valid boolean."),
     Message("Not a valid list."),
+    Message("Not a valid delimited list."),
     Message("Not a valid mapping type."),
     Message("Expecting value"),
     Message("Expecting property name enclosed in double quotes"),

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import entry_points
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -24,6 +25,7 @@ from models import indexes, migrate
 from models.base import IdField, ListField, Owned, TimeField
 from policies import SHIPPED, Column, Resource, Vocabulary
 
+from . import messages
 from .call import Endpoint
 from .collection import Collection
 from .routes import Routes, blueprint
@@ -44,12 +46,14 @@ class Registry:
 
     plugin_policies  file name → the rules that a plugin ships
     migrations       name of a history → its directory of migrations: the shipped one, and one of each plugin
+    translations     folders of translations: the shipped one, and one of each plugin
     """
 
     collections: Mapping[str, Collection]
     routes: Mapping[str, Routes]
     plugin_policies: Mapping[str, Path]
     migrations: Mapping[str, Path]
+    translations: tuple[Traversable, ...]
 
     def endpoints(self) -> Iterable[tuple[str, str, list[Endpoint]]]:
         """(name, description, endpoints) of every group."""
@@ -92,6 +96,7 @@ def discover(extra: Iterable[type[Collection]] = ()) -> Registry:
     routes: dict[str, Routes] = {}
     policies: dict[str, Path] = {}
     migrations: dict[str, Path] = dict(migrate.SHIPPED)
+    translations: list[Traversable] = [messages.SHIPPED]
 
     def add(source: str, module: ModuleType | type[Collection]) -> None:
         for found in _contents(module):
@@ -114,6 +119,8 @@ def discover(extra: Iterable[type[Collection]] = ()) -> Registry:
         try:
             policies.update(_policy_of(source, plugin))
             migrations.update(_migrations_of(plugin))
+            if (brought := _beside(plugin, "translations")) is not None:
+                translations.append(brought)
             add(source, plugin)
         except (AttributeError, KeyError, TypeError) as error:
             raise PluginError(f"{source} does not declare a usable collection: {error}") from error
@@ -129,7 +136,7 @@ def discover(extra: Iterable[type[Collection]] = ()) -> Registry:
         add_plugin(f"plugin {point.name} ({point.value})", plugin)
     for collection in extra:
         add_plugin(collection.__name__, collection)
-    return Registry(collections, routes, policies, migrations)
+    return Registry(collections, routes, policies, migrations, tuple(translations))
 
 
 def _contents(plugin: ModuleType | type[Collection]) -> list[Any]:
@@ -157,10 +164,20 @@ def _policy_of(source: str, plugin: ModuleType | type[Collection]) -> dict[str, 
 
 def _migrations_of(plugin: ModuleType | type[Collection]) -> dict[str, Path]:
     """The folder `migrations` beside a plugin's module; its history is called like the package."""
-    module = importlib.import_module(plugin.__module__) if isinstance(plugin, type) else plugin
-    directory = Path(module.__file__ or "").with_name("migrations")
+    module = _module_of(plugin)
     name = (module.__package__ or module.__name__).replace(".", "_").lower()
-    return {name: directory} if directory.is_dir() else {}
+    directory = _beside(plugin, "migrations")
+    return {} if directory is None else {name: directory}
+
+
+def _beside(plugin: ModuleType | type[Collection], name: str) -> Path | None:
+    """The folder of that name beside a plugin's module, if there is one."""
+    directory = Path(_module_of(plugin).__file__ or "").with_name(name)
+    return directory if directory.is_dir() else None
+
+
+def _module_of(plugin: ModuleType | type[Collection]) -> ModuleType:
+    return importlib.import_module(plugin.__module__) if isinstance(plugin, type) else plugin
 
 
 def _resource(name: str, permissions: set[str], collection: Collection | None) -> Resource:

@@ -28,8 +28,8 @@ class Grantee(Line):
     """`user:<id>`, `group:<name>` or `role:<name>`."""
 
     def __init__(self, **kwargs: Any) -> None:
-        forms = "user:<id>, group:<name>, role:<name>"
-        check = validate.Regexp(r"\A(?:user|group|role):\S(?:.*\S)?\Z", error=Message("Use {forms}.", forms=forms))
+        forms = Message("Use user:<id>, group:<name> or role:<name>.")
+        check = validate.Regexp(r"\A(?:user|group|role):\S(?:.*\S)?\Z", error=forms)
         super().__init__(maximum=100, validate=[check], metadata={"description": forms}, **kwargs)
 
 

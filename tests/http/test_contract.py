@@ -82,6 +82,16 @@ def test_no_route_takes_a_parameter_that_it_does_not_know(admin, endpoint):
 
 
 @routes()
+def test_every_route_takes_lang_and_says_errors_in_it(admin, endpoint):
+    answer = ask(admin, endpoint, f"{url(endpoint)}?lang=de&surprise=1")
+    problem = check_problem(answer, 400)
+    assert {fault["parameter"] for fault in problem["errors"]} & {"surprise"}
+    assert "lang" not in {fault["parameter"] for fault in problem["errors"]}
+    assert answer.headers["Content-Language"] == "de"
+    assert "Accept-Language" in answer.headers["Vary"].split(", ")
+
+
+@routes()
 def test_a_request_id_comes_back_and_an_unusable_one_is_replaced(as_role, endpoint):
     guest = as_role("guest")
     assert ask(guest, endpoint, headers={"X-Request-ID": "Trip-7.a_b"}).headers["X-Request-ID"] == "Trip-7.a_b"
