@@ -33,7 +33,8 @@ def read_json(request: Request, *, accepts: tuple[str, ...] = JSON, required: bo
     if request.mimetype not in accepts:
         types = ", ".join(accepts)
         headers = {"Accept-Patch" if request.method == "PATCH" else "Accept": types}
-        raise Problem("unsupported_media_type", Message("Send {types}.", types=types), headers=headers)
+        raise Problem("unsupported_media_type", Message("Media types that are taken here: {types}.", types=types),
+                      headers=headers)
     return parse_object(raw)
 
 

@@ -111,7 +111,9 @@ class Fault:
 class Problem(Exception):
     """An answer that is an error. Raise it anywhere below the pipeline.
 
-    >>> raise Problem("version_conflict", "The article is at version 4.")
+    `detail` is a constant text, or a `Message` where there are values in it: it is told in the caller's language.
+
+    >>> raise Problem("version_conflict", Message("The object is at version {version} now.", version=4))
     """
 
     code: str

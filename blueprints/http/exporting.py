@@ -71,5 +71,5 @@ def _wanted(request: Request) -> str:
     found = request.accept_mimetypes.best_match((*formats.MEDIA_TYPES, f"{formats.CSV}; charset=utf-8"))
     if found is None:
         raise Problem("not_acceptable", Message(
-            "This is answered as {types} only.", types=", ".join(formats.MEDIA_TYPES)))
+            "Media types that are answered here: {types}.", types=", ".join(formats.MEDIA_TYPES)))
     return found.partition(";")[0]

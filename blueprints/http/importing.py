@@ -62,7 +62,8 @@ def _check(collection: Collection, call: Call) -> None:
     """Read the body and check every line, before any writer has to wait."""
     if call.request.mimetype not in formats.MEDIA_TYPES:
         types = ", ".join(formats.MEDIA_TYPES)
-        raise Problem("unsupported_media_type", Message("Send {types}.", types=types), headers={"Accept-Post": types})
+        raise Problem("unsupported_media_type", Message("Media types that are taken here: {types}.", types=types),
+                      headers={"Accept-Post": types})
     call.request.max_content_length = call.services.settings.import_limit
     body = _Body(call.request.stream)
     call.prepared = Intake(collection, call, key=call.query.get("key"), skip="on_error" in call.query)

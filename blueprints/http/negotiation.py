@@ -19,7 +19,7 @@ def check(call: Call) -> None:
     endpoint = call.endpoint
     sent = call.request.environ.get("HTTP_ACCEPT")
     if sent and endpoint.status != 204 and not endpoint.produces and not _takes_json(sent):
-        raise Problem("not_acceptable", Message("This is answered as {types} only.", types=JSON))
+        raise Problem("not_acceptable", Message("Media types that are answered here: {types}.", types=JSON))
 
 
 @lru_cache(maxsize=256)

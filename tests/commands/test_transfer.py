@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -61,6 +62,15 @@ def test_bad_lines_are_named_and_nothing_is_imported(instance, imported, tmp_pat
     assert "line 3: missing_field /title: " in refused.stderr
     assert "2 lines cannot be imported; nothing was." in refused.stderr
     assert len(lines(instance)) == 3
+
+
+def test_commands_speak_english_whatever_the_service_speaks(instance, imported, tmp_path):
+    path = tmp_path / "bad.ndjson"
+    path.write_text('{"slug": "five"}\n', encoding="utf-8")
+    german = replace(instance, environment={**instance.environment, "GATEPOST_LANGUAGE": "de"})
+    refused = german.run("import", "articles", str(path))
+    assert "Missing data for required field." in refused.stderr
+    assert "1 line cannot be imported; nothing was." in refused.stderr
 
 
 def test_bad_lines_are_left_out_and_a_key_finds_the_others(instance, imported, tmp_path):

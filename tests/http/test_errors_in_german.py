@@ -53,7 +53,7 @@ def there(given):
              code="already_exists"),
     Scenario("wrong state", "editor", "POST", "/api/articles/{article}/approve", status=409,
              code="invalid_transition"),
-    Scenario("conflict", "admin", "PATCH", "/api/articles/{article}", {"category_id": NOBODY}, status=400,
+    Scenario("dangling", "admin", "PATCH", "/api/articles/{article}", {"category_id": NOBODY}, status=400,
              code="invalid_reference"),
     Scenario("changed since", "editor", "PATCH", "/api/articles/{article}", {"title": "T"},
              headers={"If-Match": '"99"'}, status=412, code="version_conflict"),
