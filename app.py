@@ -70,8 +70,8 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[ty
     refuse_strays(app)
     answer_options(app)
     errors.install(app)
-    trace.install(app)
-    limits.install(app)
+    if settings.rate_limits:
+        limits.install(app)
     if settings.metrics_token:
         services.metrics = metrics.Metrics(services)
         metrics.install(app, services.metrics)
@@ -82,6 +82,8 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[ty
     uri.install(app)
     versions.install(app)
     app.wsgi_app = versions.VersionPrefix(app.wsgi_app)  # type: ignore[method-assign]
+    app.wsgi_app = trace.Stamp(  # type: ignore[method-assign]
+        app.wsgi_app, (("API-Version", versions.CURRENT), *browsers.PROTECTION))
     if deep := settings.trusted_proxies:
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=deep, x_proto=deep, x_host=deep)  # type: ignore[method-assign]
     return app

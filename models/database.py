@@ -125,6 +125,10 @@ class Database(pw.Database):
         """Run one read and return all its rows; the dialect's own placeholders. For prepared statements."""
         raise NotImplementedError
 
+    def recall(self, sql: str, params: Values) -> list[tuple[Any, ...]]:
+        """Like `query`, for the few rows that every request asks for: read again only when something was committed."""
+        return self.query(sql, params)
+
     def without_triggers(self) -> AbstractContextManager[Any]:
         """Let what this connection writes pull no trigger, where a load is the slower for them."""
         return nullcontext()

@@ -57,6 +57,10 @@ class Prepared:
         """
         return database.query(self.text, self.bound(values))
 
+    def recall(self, database: Database, values: Mapping[str, object]) -> list[tuple[Any, ...]]:
+        """`run`, for the few rows that every request asks for (`Database.recall`)."""
+        return database.recall(self.text, self.bound(values))
+
 
 def prepare(database: Database, query: pw.Query) -> Prepared:
     """Build the text of `query` once, in the dialect of `database`; no connection is needed."""

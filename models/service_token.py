@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import peewee as pw
 
@@ -12,8 +12,7 @@ from models.prepared import Bind, Statement
 from models.user import User
 
 
-@dataclass(frozen=True, slots=True)
-class Bearer:
+class Bearer(NamedTuple):
     """What every request must know again of a service token and the user it acts for."""
 
     token_hash: str
@@ -24,7 +23,7 @@ class Bearer:
     tenant_id: str
     role: str
     department: str | None
-    groups: list[str]
+    groups: tuple[str, ...]
     active: bool
 
 
@@ -50,12 +49,12 @@ class ServiceToken(Owned):
         """The token and its owner, by primary keys, in one statement: the first query of a program's request."""
         # Across tenants: the token names itself before it is known whose it is.
         found = _BEARER.on(database, lambda: cls.select(*_BEARER_COLUMNS).join(
-            User, on=(User.id == cls.owner_id)).where(cls.id == Bind("id"))).run(database, {"id": id})
+            User, on=(User.id == cls.owner_id)).where(cls.id == Bind("id"))).recall(database, {"id": id})
         if not found:
             return None
         token_hash, scopes, expires_at, last_used_at, id, tenant_id, role, department, groups, active = found[0]
         return Bearer(token_hash, frozenset(cls.scopes.python_value(scopes)), expires_at, last_used_at, id, tenant_id,
-                      role, department, User.groups.python_value(groups), bool(active))
+                      role, department, tuple(User.groups.python_value(groups)), bool(active))
 
     @classmethod
     def touch(cls, id: str, at: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import peewee as pw
 
@@ -12,15 +12,14 @@ from models.prepared import Bind, Statement
 from models.user import User
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(NamedTuple):
     """What every request must know again of a session and its user."""
 
     user_id: str
     tenant_id: str
     role: str
     department: str | None
-    groups: list[str]
+    groups: tuple[str, ...]
     active: bool
     token_version: int
     expires_at: str
@@ -60,11 +59,12 @@ class Session(Record):
         """Whose session it is, by primary keys, in one statement: the first query of every request."""
         # Across tenants: a token names its session before it is known whose it is.
         found = _CALLER.on(database, lambda: cls.select(*_CALLER_COLUMNS).join(
-            User, on=(User.id == cls.user_id)).where(cls.id == Bind("id"))).run(database, {"id": id})
+            User, on=(User.id == cls.user_id)).where(cls.id == Bind("id"))).recall(database, {"id": id})
         if not found:
             return None
         user_id, tenant_id, role, department, groups, active, *rest = found[0]
-        return Caller(user_id, tenant_id, role, department, User.groups.python_value(groups), bool(active), *rest)
+        return Caller(user_id, tenant_id, role, department, tuple(User.groups.python_value(groups)), bool(active),
+                      *rest)
 
     @classmethod
     def purge(cls, before: str, most: int) -> int:

@@ -32,6 +32,7 @@ BUSY_TIMEOUT = 5.0  # seconds
 MIGRATION_WAIT = 600.0  # seconds
 STATEMENTS = 512  # compiled statements kept per connection; apsw's default of 100 is fewer than our shapes
 ANALYSED = 1000  # entries of an index looked at for statistics: milliseconds, however long it is
+RECALLED = 1000  # answers kept per connection for `recall`
 STEPS = 50_000  # virtual machine steps between two looks at the clock: about a millisecond
 _COLUMN = re.compile(r"[\w]+\.([\w]+)")
 
@@ -52,6 +53,12 @@ class Connection(apsw.Connection):
 
     deadline: float = float("inf")
     file: tuple[int, int] = (0, 0)
+    state: tuple[int, int] | None = None  # of the database when `recalled` was read
+    known: bool = False  # whether `state` was compared since the connection was taken from the pool
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.recalled: dict[tuple[str, tuple[Any, ...]], list[tuple[Any, ...]]] = {}
 
 
 def _storable(_cursor: apsw.Cursor, _index: int, value: object) -> Any:
@@ -189,6 +196,23 @@ class SqliteDatabase(Database, _PooledSqliteDatabase, _Apsw):  # type: ignore[mi
                 raise
             raise problem from error
 
+    def recall(self, sql: str, params: Values) -> list[tuple[Any, ...]]:
+        conn = self._state.conn
+        # What is not committed yet may be taken back, and nothing would tell.
+        if not conn.getautocommit():
+            return self.query(sql, params)
+        # The first number changes when another connection commits, in whatever process; the second when this one does.
+        others = conn.state[0] if conn.known and conn.state else self.query("PRAGMA data_version")[0][0]
+        state = others, conn.total_changes()
+        if state != conn.state or len(conn.recalled) >= RECALLED:
+            conn.state, conn.recalled = state, {}
+        conn.known = True
+        key = sql, tuple(params)
+        found = conn.recalled.get(key)
+        if found is None:
+            found = conn.recalled[key] = self.query(sql, params)
+        return found
+
     def cursor(self, named_cursor: Any = None) -> Any:
         # Every statement of peewee's asks for a cursor first, so its clock starts here.
         found = super().cursor(named_cursor)
@@ -213,6 +237,7 @@ class SqliteDatabase(Database, _PooledSqliteDatabase, _Apsw):  # type: ignore[mi
         # A connection to a file that was moved or replaced would read and write what nobody sees any more.
         try:
             if conn.file == _identity(self.database):
+                conn.known = False
                 return False
         except OSError:
             pass

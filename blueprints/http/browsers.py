@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from flask import Flask, Response, request
 
-PROTECTION = (("X-Frame-Options", "DENY"), ("Referrer-Policy", "no-referrer"))
-POLICY = "default-src 'none'; frame-ancestors 'none'"
+# On every answer; the documentation's own page has another Content-Security-Policy.
+PROTECTION = (("X-Content-Type-Options", "nosniff"), ("X-Frame-Options", "DENY"), ("Referrer-Policy", "no-referrer"),
+              ("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"))
 REQUEST_HEADERS = ("Accept-Language, API-Version, Authorization, Content-Type, Idempotency-Key, If-Match, "
                    "If-None-Match, Prefer, traceparent, X-Request-ID")
 ANSWER_HEADERS = ("API-Version, Content-Language, Deprecation, ETag, Link, Location, Preference-Applied, RateLimit, "
@@ -18,19 +19,20 @@ MAX_AGE = 600  # seconds that a browser remembers a permission
 
 
 def install(app: Flask, *, hsts_seconds: int, cors_origins: str) -> None:
-    """Protect every answer; `hsts_seconds` and `cors_origins` are the settings of that name."""
-
-    @app.after_request
-    def protect(response: Response) -> Response:
-        response.headers.extend(PROTECTION)
-        response.headers.setdefault("Content-Security-Policy", POLICY)
-        # Over plain HTTP it must not be sent (RFC 6797 section 7.2).
-        if hsts_seconds and request.is_secure:
-            response.headers["Strict-Transport-Security"] = f"max-age={hsts_seconds}"
-        return response
-
+    """Tell what depends on the request; `hsts_seconds` and `cors_origins` are the settings of that name."""
+    if hsts_seconds:
+        _insist(app, hsts_seconds)
     if cors_origins:
         _share(app, frozenset(cors_origins.split()))
+
+
+def _insist(app: Flask, seconds: int) -> None:
+    @app.after_request
+    def insist(response: Response) -> Response:
+        # Over plain HTTP it must not be sent (RFC 6797 section 7.2).
+        if request.is_secure:
+            response.headers["Strict-Transport-Security"] = f"max-age={seconds}"
+        return response
 
 
 def _share(app: Flask, origins: frozenset[str]) -> None:

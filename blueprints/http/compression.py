@@ -28,13 +28,13 @@ def install(app: Flask) -> None:
     def compress(response: Response) -> Response:
         headers = response.headers
         length = headers.get("Content-Length")  # a stream has none
-        if (length is not None and int(length) < LEAST) or _secret():
+        if length is not None and int(length) < LEAST:
             return response
-        if headers.get("Content-Type", "").partition(";")[0] not in KINDS or "Content-Encoding" in headers:
+        if headers.get("Content-Type", "").partition(";")[0] not in KINDS or _secret():
             return response
         known = headers.get("Vary")
         headers["Vary"] = f"{known}, Accept-Encoding" if known else "Accept-Encoding"
-        if not _takes_gzip(request.environ.get("HTTP_ACCEPT_ENCODING", "")):
+        if not _takes_gzip(request.environ.get("HTTP_ACCEPT_ENCODING", "")) or "Content-Encoding" in headers:
             return response
         headers["Content-Encoding"] = "gzip"
         if length is None:

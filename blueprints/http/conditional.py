@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import re
 
-from flask import Response
-
 from .call import Call
 from .errors import Fault, Problem
 from .messages import Message
@@ -26,8 +24,8 @@ def entity_tag(version: int, fingerprint: str | None = None) -> str:
 
 def check_syntax(call: Call) -> None:
     """Raises `invalid_header` for a precondition that is not a list of entity tags."""
-    for header in ("If-Match", "If-None-Match"):
-        sent = call.request.headers.get(header)
+    for header, key in (("If-Match", "HTTP_IF_MATCH"), ("If-None-Match", "HTTP_IF_NONE_MATCH")):
+        sent = call.request.environ.get(key)
         if sent is not None and not _TAGS.fullmatch(sent):
             fault = Fault("invalid_header", 'Send entity tags such as "3", or *.', header=header)
             raise Problem.of([fault], "invalid_header")
@@ -38,7 +36,7 @@ def check(call: Call) -> None:
     one must be sent and was not."""
     if not call.endpoint.conditional:
         return
-    wanted, unwanted = call.request.headers.get("If-Match"), call.request.headers.get("If-None-Match")
+    wanted, unwanted = call.request.environ.get("HTTP_IF_MATCH"), call.request.environ.get("HTTP_IF_NONE_MATCH")
     if wanted is None and call.services.settings.require_if_match:
         raise Problem("precondition_required", "Send If-Match with the ETag that you have read.")
     version = str(call.row.version)
@@ -49,25 +47,18 @@ def check(call: Call) -> None:
         raise _conflict(version)
 
 
-def answer_conditionally(call: Call, response: Response) -> None:
-    """Turn the answer to a read into 304 when the client has this representation already.
+def is_known(call: Call, tag: str) -> bool:
+    """Whether the client has the representation that `tag` names already, so that 304 answers its read.
 
     Raises `version_conflict` when it asked for another one by `If-Match`.
     """
-    tag = response.headers.get("ETag")
-    if tag is None or response.status_code != 200:
-        return
-    found, wanted = _VERSION.fullmatch(tag), call.request.headers.get("If-Match")
-    if found and wanted is not None and not _names(wanted, found[2], weak=False):
-        raise _conflict(found[2])
-    sent = call.request.headers.get("If-None-Match")
-    if sent is None:
-        return
-    if sent.strip() == "*" or tag in (known.removeprefix("W/") for known in re.findall(_TAG, sent)):
-        response.status_code = 304
-        response.set_data(b"")
-        for header in ("Content-Type", "Content-Length"):
-            response.headers.pop(header, None)
+    sent, wanted = call.request.environ.get("HTTP_IF_NONE_MATCH"), call.request.environ.get("HTTP_IF_MATCH")
+    if wanted is not None:
+        found = _VERSION.fullmatch(tag)
+        if found and not _names(wanted, found[2], weak=False):
+            raise _conflict(found[2])
+    return sent is not None and (
+        sent.strip() == "*" or tag in (known.removeprefix("W/") for known in re.findall(_TAG, sent)))
 
 
 def _names(tags: str, version: str, *, weak: bool) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import logging
 from datetime import UTC, datetime
-from time import perf_counter
 from typing import Any
 
 from flask import Flask, Response, g, has_request_context, request
@@ -56,6 +55,6 @@ def install(app: Flask) -> None:
             principal = None if call is None else getattr(call, "principal", None)
             requests.info("%s %s", request.method, request.path, extra={"fields": {
                 "status": response.status_code, "code": g.get("problem"),
-                "milliseconds": round((perf_counter() - g.started) * 1000, 3),
+                "milliseconds": round(trace.elapsed() * 1000, 3),
                 "principal": None if principal is None else principal.key, "address": request.remote_addr}})
         return response

@@ -5,33 +5,66 @@ from __future__ import annotations
 from collections.abc import Mapping
 from hashlib import sha256
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import orjson
 from flask import Response
+from werkzeug.datastructures import Headers
 
 from . import conditional
 from .call import Call
 
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIEnvironment
+
 NONE: Mapping[str, str] = MappingProxyType({})
+
+
+class JsonResponse(Response):
+    """Bytes and headers that are whole as they are: nothing is left to work out when they are sent."""
+
+    default_mimetype = None
+
+    def get_wsgi_headers(self, environ: WSGIEnvironment) -> Headers:
+        return self.headers
+
 
 def respond(call: Call) -> Response:
     """JSON-ready data becomes `application/json`, None becomes 204, a Response stays what it is."""
-    result, reads = call.result, call.request.method in ("GET", "HEAD")
-    if isinstance(result, Response):
-        response = result
-        response.headers.update(_headers(call, reads, response.headers))
-    elif result is None:
-        response = Response(status=204, headers=_headers(call, reads))
-        del response.headers["Content-Type"]
-    else:
-        response = Response(orjson.dumps(result), call.status, _headers(call, reads), content_type="application/json")
-    if reads:
-        if response.status_code == 200 and "ETag" not in response.headers and not response.is_streamed:
-            response.headers.add("ETag", f'"{fingerprint(response.get_data())}"')
-        conditional.answer_conditionally(call, response)
+    reads = call.request.method in ("GET", "HEAD")
+    response = _finished(call, call.result, reads) if isinstance(call.result, Response) else _json(call, reads)
     if call.services.settings.server_timing:
         response.headers["Server-Timing"] = ", ".join(
             f"{stage};dur={seconds * 1000:.3f}" for stage, seconds in call.timings.items())
+    return response
+
+
+def _json(call: Call, reads: bool) -> Response:
+    headers = _headers(call, reads)
+    if call.result is None:
+        return JsonResponse(status=204, headers=headers)
+    body = orjson.dumps(call.result)
+    if reads and call.status == 200:
+        tag = headers.get("ETag") or headers.setdefault("ETag", f'"{fingerprint(body)}"')
+        if conditional.is_known(call, tag):
+            return JsonResponse(status=304, headers=headers)
+    headers["Content-Type"], headers["Content-Length"] = "application/json", str(len(body))
+    return JsonResponse([body], call.status, headers)
+
+
+def _finished(call: Call, response: Response, reads: bool) -> Response:
+    """What a handler made itself, with the headers that every answer of an endpoint has."""
+    response.headers.update(_headers(call, reads, response.headers))
+    if not reads or response.status_code != 200:
+        return response
+    if "ETag" not in response.headers and not response.is_streamed:
+        response.headers.add("ETag", f'"{fingerprint(response.get_data())}"')
+    tag = response.headers.get("ETag")
+    if tag is not None and conditional.is_known(call, tag):
+        response.status_code = 304
+        response.set_data(b"")
+        for header in ("Content-Type", "Content-Length"):
+            response.headers.pop(header, None)
     return response
 
 

@@ -7,40 +7,57 @@ carries it. `traceparent` (W3C Trace Context, section 3.2) is read, so that log 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from time import perf_counter
+from typing import Any
 
-from flask import Flask, Response, g, request
+from flask import request
 
 from models.base import new_id
 
+WSGI = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
+
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 _TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?")
+_ID, _STARTED = "gatepost.request_id", "gatepost.started"
+
+
+class Stamp:
+    """WSGI middleware: the headers that every answer carries (API, section 1), whoever has made the answer.
+
+    `headers` are put on an answer unless it has one of that name already.
+    """
+
+    def __init__(self, application: WSGI, headers: Iterable[tuple[str, str]]) -> None:
+        self._application = application
+        self._headers = tuple(headers)
+
+    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        environ[_STARTED] = perf_counter()
+        sent = environ.get("HTTP_X_REQUEST_ID")
+        id = environ[_ID] = sent if sent is not None and _REQUEST_ID.fullmatch(sent) else new_id()
+
+        def start(status: str, headers: list[tuple[str, str]], error: Any = None) -> Any:
+            given = {name for name, _ in headers}
+            return start_response(status, [*headers, ("X-Request-ID", id),
+                                           *(header for header in self._headers if header[0] not in given)], error)
+
+        return self._application(environ, start)
 
 
 def request_id() -> str:
-    """The id of the current request: the client's own when valid, else one made once."""
-    known: str | None = g.get("request_id")
-    if known is None:
-        sent = request.headers.get("X-Request-ID", "")
-        known = g.request_id = sent if _REQUEST_ID.fullmatch(sent) else new_id()
-    return known
+    """The id of the current request: the client's own when valid, else one made for it."""
+    id: str = request.environ[_ID]
+    return id
+
+
+def elapsed() -> float:
+    """Seconds since the current request arrived."""
+    started: float = request.environ[_STARTED]
+    return perf_counter() - started
 
 
 def trace_id() -> str | None:
     """The trace that the client's `traceparent` names, 32 hex digits, or None."""
     match = _TRACEPARENT.fullmatch(request.headers.get("traceparent", ""))
     return match[1] if match else None
-
-
-def install(app: Flask) -> None:
-    """Put on every answer what every answer carries (API, section 1)."""
-
-    @app.before_request
-    def start() -> None:
-        g.started = perf_counter()
-
-    @app.after_request
-    def stamp(response: Response) -> Response:
-        response.headers.extend((
-            ("X-Request-ID", request_id()), ("API-Version", "1"), ("X-Content-Type-Options", "nosniff")))
-        return response

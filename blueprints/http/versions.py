@@ -42,7 +42,7 @@ def sent_path(request: Request) -> str:
 
 def negotiate(call: Call) -> None:
     """Raises `unsupported_version` for any version but 1, and where header and path disagree."""
-    sent = call.request.headers.get("API-Version")
+    sent = call.request.environ.get("HTTP_API_VERSION")
     if sent is not None and sent.strip() != CURRENT:
         fault = Fault("unsupported_version", Message("This server speaks version {current}.", current=CURRENT),
                       header="API-Version")
