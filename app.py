@@ -70,8 +70,7 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[ty
     refuse_strays(app)
     answer_options(app)
     errors.install(app)
-    if settings.rate_limits:
-        limits.install(app)
+    limits.install(app)
     if settings.metrics_token:
         services.metrics = metrics.Metrics(services)
         metrics.install(app, services.metrics)
