@@ -1,8 +1,9 @@
 """What one page of articles costs at row 1 and at row 1 000 000, for whom, beside OFFSET: `make bench-pages`.
 
-Each number is the median time of one page of 20 whole rows, from Python to Python, without HTTP. Three callers ask:
-one who sees all, one who sees what is published (nine tenths) or their own, and one who sees five rows of the million.
-Depth is counted from where the walk begins; the deepest page is the last full one. Prints Markdown; --plot draws.
+Each number is the median time in which the service answers a page of 20 whole rows: token, policy, statement, JSON and
+headers, all but the network. Three callers ask: one who sees all, one who sees what is published (nine tenths) or
+their own, and one who sees five rows of the million. OFFSET is the bare statement and nothing else. Depth is counted
+from where the walk begins; the deepest page is the last full one. Prints Markdown; --plot draws.
 """
 
 from __future__ import annotations
@@ -10,41 +11,45 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import re
 import statistics
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-import peewee as pw
+from flask import Flask
 
+from app import create_app
+from benchmarks.contenders import EMAIL, PASSWORD, gatepost
 from benchmarks.plot import Line, Panel, draw
-from models import bulk, migrate
+from benchmarks.profile import request
+from blueprints.http.cursors import Cursor, fingerprint
+from models import bulk
 from models.article import Article
-from models.base import Rows, later, new_id
-from models.database import Database, open_database
-from models.paging import Key, Order, Position, Shape, order, walk
+from models.base import later, new_id
+from models.database import Database
+from models.paging import Key, Order, Position, order
 from models.prepared import Bind, prepare
 from models.tenant import Tenant
 from models.user import User
 
 SIZE = 20
 BATCH = 20_000  # rows stored in one transaction
-DEPTHS = (1, 2, 10_000, 160_000, 1_000_000)
+DEPTHS = (1, 10_000, 160_000, 1_000_000)
 START = "2026-01-01T00:00:00.000000Z"
 NEWEST_FIRST = order(Key(Article.created_at, descending=True))
 COLUMNS = tuple(Article._meta.sorted_fields)
-OWN = Article.owner_id == Bind("me")
-# Nothing is in review, so only their own five are left; the planner does not know that.
-CALLERS: Mapping[str, tuple[pw.Expression, ...] | None] = {
-    "all": None,
-    "published or own": (Article.status == "published", OWN),
-    "five rows": (Article.status == "in_review", OWN),
+# Caller → role and rules. Nothing is approved, so that only their own five are left; no planner knows that.
+CALLERS: Mapping[str, tuple[str, str]] = {
+    "all": ("developer", "always"),
+    "published or own": ("user", "published own"),
+    "five rows": ("support", "approved own"),
 }
 OFFSET = "OFFSET"
 # Medians of one database, in microseconds: (caller, way) → depth → cost.
@@ -65,13 +70,34 @@ def main() -> None:
     measured: dict[str, Costs] = {}
     with tempfile.TemporaryDirectory(prefix="gatepost-bench-") as directory:
         for url in _databases(options.postgres, Path(directory)):
-            with closing(open_database(url, pool_size=1, synchronous="normal", statement_timeout=600)) as database:
-                measured[database.dialect] = run(database, options.rows, options.seconds)
+            app = make_app(Path(directory) / url.partition(":")[0], url)
+            try:
+                measured[url.partition(":")[0]] = measure(app, filled(app, options.rows), options.seconds)
+            finally:
+                app.extensions["gatepost"].stop()
     for dialect, costs in measured.items():
         print(f"\n{dialect}, {options.rows:,} rows, microseconds a page\n\n{table(costs)}")
     if options.plot:
         options.plot.write_text(picture(measured), encoding="utf-8")
         print(f"\n{options.plot} written")
+
+
+def make_app(instance: Path, url: str) -> Flask:
+    """The service on a new instance whose policy gives each role of `CALLERS` its articles, and nothing else."""
+    environment = {**os.environ, "GATEPOST_INSTANCE": str(instance), "GATEPOST_DATABASE_URL": url}
+    for arguments in (("init", "--no-demo", "--admin-email", "admin@example.org", "--admin-password-file", "-"),
+                      *(("user", "add", f"{role}-{EMAIL}", "--role", role, "--tenant", "default",
+                         "--password-file", "-") for role, _ in CALLERS.values())):
+        subprocess.run(gatepost(*arguments), env=environment, input=PASSWORD, text=True, check=True,
+                       stdout=subprocess.DEVNULL)
+    rules = [f"p, {role}, article.view, {condition}, allow\n"
+             for role, conditions in CALLERS.values() for condition in conditions.split()]
+    (instance / "policies" / "articles.csv").write_text("".join((*rules, "# end\n")), encoding="utf-8")
+    roles = instance / "policies" / "roles.csv"
+    # Nobody inherits what another caller of this benchmark sees.
+    roles.write_text(re.sub(r"g, (support|developer), *user", r"g, \1, guest", roles.read_text("utf-8")), "utf-8")
+    return create_app({"instance": instance, "database_url": url, "rate_limits": "off", "synchronous": "normal",
+                       "statement_timeout": 600})
 
 
 def _options() -> argparse.Namespace:
@@ -101,28 +127,33 @@ def _databases(postgres: str | None, directory: Path) -> Iterator[str]:
         yield server.url("pages")
 
 
-def run(database: Database, rows: int, seconds: float) -> Costs:
-    """Fill the empty `database` and measure its pages."""
-    migrate.upgrade(database)
+def filled(app: Flask, rows: int) -> World:
+    """Fill the empty database of `app`, and say how long that took."""
+    database: Database = app.extensions["gatepost"].database
     with database.connected():
         started = perf_counter()
         world = fill(database, rows)
         print(f"{database.dialect}: filled in {perf_counter() - started:.0f} s", file=sys.stderr)
-        costs: Costs = {}
-        for caller in CALLERS:
-            for (way, depth), cost in medians(dict(pages(database, world, caller)), seconds).items():
-                costs.setdefault((caller, way), {})[depth] = cost
+    return world
+
+
+def measure(app: Flask, world: World, seconds: float) -> Costs:
+    """What the pages of every caller cost, and OFFSET."""
+    database: Database = app.extensions["gatepost"].database
+    costs: Costs = {}
+    for caller in CALLERS:
+        for (way, depth), cost in medians(dict(pages(app, world, caller)), seconds).items():
+            costs.setdefault((caller, way), {})[depth] = cost
+    with database.connected():
+        for (way, depth), cost in medians(dict(offsets(database, world)), seconds).items():
+            costs.setdefault(("all", way), {})[depth] = cost
     return costs
 
 
 def fill(database: Database, rows: int) -> World:
-    """A tenant with `rows` articles, three to a second: a tenth by one author, five by a reader."""
-    def people() -> tuple[str, dict[str, str]]:
-        tenant = Tenant.add("pages").id
-        return tenant, {name: Rows(User, tenant).insert(
-            User(name=name, email=f"{number}@example.org", password_hash="")).id for number, name in enumerate(CALLERS)}
-
-    tenant, users = database.transact(people)
+    """Fill the default tenant with `rows` articles, three to a second: a tenth by one author, five by a reader."""
+    tenant = Tenant.by_name("default").id
+    users = {caller: User.by_email(f"{role}-{EMAIL}").id for caller, (role, _) in CALLERS.items()}
     chance, few = random.Random(5), {rows * part // 6 for part in range(1, 6)}
 
     def articles() -> Iterator[tuple[object, ...]]:
@@ -166,20 +197,31 @@ def _position(tenant: str, edge: Order, depth: int) -> Position | None:
     return found
 
 
-def pages(database: Database, world: World, caller: str) -> Iterator[tuple[tuple[str, int], Callable[[], Any]]]:
-    """What reads each page of one caller, by way and depth; OFFSET for the one who sees all."""
-    shape = Shape(Article, COLUMNS, NEWEST_FIRST, (Article.tenant_id == Bind("tenant"),), CALLERS[caller])
-    values = {"tenant": world.tenant, "me": world.users[caller]}
+def pages(app: Flask, world: World, caller: str) -> Iterator[tuple[tuple[str, int], Callable[[], Any]]]:
+    """What asks for each page as one caller, by way and depth."""
+    token = app.test_client().post("/api/login", json={
+        "email": f"{CALLERS[caller][0]}-{EMAIL}", "password": PASSWORD}).get_json()["access_token"]
+    cursors = app.extensions["gatepost"].cursors
+    question = fingerprint(filters={}, sort="-created_at", q=None, tenant=world.tenant)
     for (way, depth), position in world.positions.items():
-        yield (way, depth), lambda way=way, position=position: walk(
-            database, shape, values, size=SIZE, position=position, backward=way == "backward")
-    if shape.branches is None:
-        query = Article.select(*COLUMNS).where(Article.tenant_id == Bind("tenant")).order_by(
-            Article.created_at.desc(), Article.id.desc()).limit(SIZE + 1).offset(Bind("offset"))
-        raw = prepare(database, query)
-        for way, depth in world.positions:
-            if way == "forward":
-                yield (OFFSET, depth), lambda skipped=depth - 1: raw.run(database, {**values, "offset": skipped})
+        path = f"/api/articles?limit={SIZE}"
+        if position is not None:
+            cursor = cursors.write("articles", Cursor(position), question)
+            path += f"&{'after' if way == 'forward' else 'before'}={cursor}"
+        elif way == "backward":
+            continue  # backwards needs a place to begin at
+        yield (way, depth), request(app, path, token)
+
+
+def offsets(database: Database, world: World) -> Iterator[tuple[tuple[str, int], Callable[[], Any]]]:
+    """The statement that skips rows instead of seeking them, by depth."""
+    query = Article.select(*COLUMNS).where(Article.tenant_id == Bind("tenant")).order_by(
+        Article.created_at.desc(), Article.id.desc()).limit(SIZE + 1).offset(Bind("offset"))
+    raw = prepare(database, query)
+    for way, depth in world.positions:
+        if way == "forward":
+            yield (OFFSET, depth), lambda skipped=depth - 1: raw.run(
+                database, {"tenant": world.tenant, "offset": skipped})
 
 
 def medians(reads: Mapping[tuple[str, int], Callable[[], object]], seconds: float,
@@ -203,9 +245,9 @@ def table(costs: Costs) -> str:
     depths = sorted(next(iter(costs.values())))
     heads = [f"{caller} {way}" if way != OFFSET else way for caller, way in costs]
     lines = [["row", *heads], ["---:"] * (len(heads) + 1)]
-    lines += [[f"{depth:,}", *(f"{line[depth]:,.0f}" for line in costs.values())] for depth in depths]
-    # Row 2 is the first that needs a cursor, whose comparison is a constant part of the cost from there on.
-    lines += [["dearest ÷ row 2", *(f"{max(line.values()) / line[2]:.2f}" for line in costs.values())]]
+    lines += [[f"{depth:,}", *(f"{line[depth]:,.0f}" if depth in line else "" for line in costs.values())]
+              for depth in depths]
+    lines += [["dearest ÷ cheapest", *(f"{max(line.values()) / min(line.values()):.2f}" for line in costs.values())]]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 

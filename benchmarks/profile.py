@@ -22,7 +22,7 @@ from app import create_app
 from benchmarks.contenders import make_instance
 
 _STAGE = re.compile(r"(\w+);dur=([\d.]+)")
-Ask = Callable[[], dict[str, str]]
+Ask = Callable[[], tuple[dict[str, str], bytes]]
 
 
 def main() -> None:
@@ -50,7 +50,7 @@ def stages(ask: Ask, requests: int) -> None:
     spent: dict[str, list[float]] = {}
     for _ in range(requests):
         start = perf_counter()
-        headers = ask()
+        headers, _ = ask()
         totals.append((perf_counter() - start) * 1e6)
         for stage, milliseconds in _STAGE.findall(headers["Server-Timing"]):
             spent.setdefault(stage, []).append(float(milliseconds) * 1000)
@@ -71,18 +71,20 @@ def functions(ask: Ask, requests: int, lines: int) -> None:
     pstats.Stats(profile).sort_stats("tottime").print_stats(lines)
 
 
-def request(app: Flask, path: str) -> Ask:
-    """A function that makes this request and returns the headers of its answer."""
-    environ = EnvironBuilder(path=path.partition("?")[0], query_string=path.partition("?")[2]).get_environ()
+def request(app: Flask, path: str, token: str | None = None) -> Ask:
+    """A function that makes this request, with an access token or as a guest, and returns headers and body."""
+    headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+    environ = EnvironBuilder(path=path.partition("?")[0], query_string=path.partition("?")[2],
+                             headers=headers).get_environ()
 
-    def ask() -> dict[str, str]:
+    def ask() -> tuple[dict[str, str], bytes]:
         answers: list[tuple[str, dict[str, str]]] = []
         body = b"".join(app.wsgi_app(environ.copy(), lambda status, headers, error=None: answers.append(
             (status, dict(headers)))))
         status, headers = answers[0]
         if not status.startswith("200"):
             raise SystemExit(f"{path}: {status} {body.decode()}")
-        return headers
+        return headers, body
 
     return ask
 

@@ -1,42 +1,47 @@
 """The page benchmark still runs, reads what it says it reads, and draws a picture that a browser can read."""
 
+import json
 from xml.etree import ElementTree
 
 import pytest
 
 from benchmarks import pages
-from models import migrate
-from models.database import open_database
 
-ID = [column.name for column in pages.COLUMNS].index("id")
+WAYS = {(caller, way) for caller in pages.CALLERS for way in ("forward", "backward")}
 
 
-@pytest.fixture
-def database(tmp_path):
-    made = open_database(f"sqlite:///{tmp_path / 'pages.db'}", synchronous="normal")
+@pytest.fixture(scope="module")
+def app(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pages")
+    made = pages.make_app(folder / "instance", f"sqlite:///{folder / 'pages.db'}")
     yield made
-    made.close_all()
+    made.extensions["gatepost"].stop()
 
 
-def test_a_small_run_measures_every_caller_in_both_directions(database):
-    costs = pages.run(database, rows=60, seconds=0.01)
-    assert set(costs) == {*((caller, way) for caller in pages.CALLERS for way in ("forward", "backward")),
-                          ("all", "OFFSET")}
-    assert all(set(line) == {1, 2, 40} for line in costs.values())
+@pytest.fixture(scope="module")
+def world(app):
+    return pages.filled(app, rows=60)
+
+
+def test_every_caller_is_measured_in_both_directions(app, world):
+    costs = pages.measure(app, world, seconds=0.01)
+    assert set(costs) == {*WAYS, ("all", "OFFSET")}
+    assert all(set(line) == ({40} if way == "backward" else {1, 40}) for (_, way), line in costs.items())
     drawn = ElementTree.fromstring(pages.picture({"sqlite": costs, "postgres": costs}))
     lines = [one for one in drawn.iter() if one.get("stroke-width") == "2"]
     assert len(lines) == (2 + 1) * len(costs)  # a line in each panel, and one in the legend
 
 
-def test_a_page_begins_at_its_depth_counted_from_where_the_walk_begins(database):
-    migrate.upgrade(database)
+def test_a_page_begins_at_its_depth_and_shows_what_its_caller_may_see(app, world):
+    database, mine = app.extensions["gatepost"].database, world.users
     with database.connected():
-        world = pages.fill(database, 60)
-        newest_first = [row for row, in database.query("SELECT id FROM articles ORDER BY created_at DESC, id DESC")]
-        reads = dict(pages.pages(database, world, "all"))
-        for depth in (1, 2, 40):
-            behind = newest_first[depth - 1:depth + 19]
-            assert [row[ID] for row in reads["forward", depth]().rows] == behind
-            assert [row[ID] for row in reads["OFFSET", depth]()][:20] == behind
-            oldest_first = newest_first[::-1][depth - 1:depth + 19]
-            assert [row[ID] for row in reads["backward", depth]().rows] == oldest_first[::-1]
+        newest_first = database.query("SELECT id, status, owner_id FROM articles ORDER BY created_at DESC, id DESC")
+    sees = {"all": lambda status, owner: True,
+            "published or own": lambda status, owner: status == "published" or owner == mine["published or own"],
+            "five rows": lambda status, owner: owner == mine["five rows"]}
+    for caller, may in sees.items():
+        for (way, depth), read in pages.pages(app, world, caller):
+            rows = newest_first[depth - 1:] if way == "forward" else newest_first[::-1][depth - 1:]
+            wanted = [id for id, status, owner in rows if may(status, owner)][:20]
+            shown = [item["id"] for item in json.loads(read()[1])["items"]]
+            assert shown == (wanted if way == "forward" else wanted[::-1])
