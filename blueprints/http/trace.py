@@ -47,7 +47,9 @@ class Stamp:
 
 def request_id() -> str:
     """The id of the current request: the client's own when valid, else one made for it."""
-    id: str = request.environ[_ID]
+    id: str | None = request.environ.get(_ID)
+    if id is None:  # what a command does is no client's request
+        id = request.environ[_ID] = new_id()
     return id
 
 
