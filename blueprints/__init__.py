@@ -7,7 +7,7 @@ from blueprints import Collection, Line, OwnedSchema, action
 
 from __future__ import annotations
 
-from .http.action import Conflict, action
+from .http.action import Conflict, action, transition
 from .http.call import Call, Endpoint
 from .http.collection import Collection
 from .http.errors import Fault, Problem
@@ -34,5 +34,5 @@ from .http.schema import OwnedSchema, RecordSchema
 __all__ = [
     "Bool", "Call", "Collection", "Conflict", "Currency", "Email", "Endpoint", "Fault", "Id", "Int", "Language",
     "Line", "Many", "Message", "NewPassword", "OwnedSchema", "Problem", "RecordSchema", "Reference", "Routes", "Slug",
-    "StrictSchema", "Text", "Time", "action", "plural",
+    "StrictSchema", "Text", "Time", "action", "plural", "transition",
 ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 from marshmallow import fields
 
-from blueprints import Collection, Language, Line, OwnedSchema, Reference, Slug, Text, Time, action
+from blueprints import Collection, Language, Line, OwnedSchema, Reference, Slug, Text, Time, action, transition
 from models.article import Article
 from models.base import now
 
@@ -41,23 +41,13 @@ class Articles(Collection):
     expand = ("category", "owner")
     import_keys = ("slug",)
 
-    @action("submit", transitions={"draft": "in_review"})
-    def submit(self, article: Article) -> None:
-        """Hand a draft to the editors."""
-
-    @action("approve", transitions={"in_review": "approved"})
-    def approve(self, article: Article) -> None:
-        """Accept what was handed in."""
-
-    @action("reject", transitions={"in_review": "draft"})
-    def reject(self, article: Article) -> None:
-        """Give it back to its author."""
+    submit = transition("submit", "Hand a draft to the editors.", {"draft": "in_review"})
+    approve = transition("approve", "Accept what was handed in.", {"in_review": "approved"})
+    reject = transition("reject", "Give it back to its author.", {"in_review": "draft"})
 
     @action("publish", transitions={"draft": "published", "approved": "published"})
     def publish(self, article: Article) -> None:
         """Show it to everybody."""
         article.published_at = now()
 
-    @action("archive", transitions={"published": "archived"})
-    def archive(self, article: Article) -> None:
-        """Take it off the public pages, and keep it."""
+    archive = transition("archive", "Take it off the public pages, and keep it.", {"published": "archived"})

@@ -2,7 +2,7 @@
 
 from marshmallow import fields
 
-from blueprints import Collection, OwnedSchema, Reference, Text, action
+from blueprints import Collection, OwnedSchema, Reference, Text, transition
 from models.comment import Comment
 
 
@@ -31,10 +31,6 @@ class Comments(Collection):
     expand = ("article", "owner")
     create_only = ("article_id",)
 
-    @action("approve", transitions={"pending": "approved", "rejected": "approved"})
-    def approve(self, comment: Comment) -> None:
-        """Show it to everybody."""
-
-    @action("reject", transitions={"pending": "rejected", "approved": "rejected"})
-    def reject(self, comment: Comment) -> None:
-        """Hide it from everybody but its author and the moderators."""
+    approve = transition("approve", "Show it to everybody.", {"pending": "approved", "rejected": "approved"})
+    reject = transition("reject", "Hide it from everybody but its author and the moderators.",
+                        {"pending": "rejected", "approved": "rejected"})

@@ -6,7 +6,7 @@ from typing import Any
 
 from marshmallow import ValidationError, fields
 
-from blueprints import Call, Collection, Endpoint, Language, Line, OwnedSchema, Slug, Text, Time, action
+from blueprints import Call, Collection, Endpoint, Language, Line, OwnedSchema, Slug, Text, Time, action, transition
 from models.base import is_id, now
 from models.page import Page
 
@@ -70,6 +70,4 @@ class Pages(Collection):
         """Show it to everybody."""
         page.published_at = now()
 
-    @action("archive", transitions={"published": "archived"})
-    def archive(self, page: Page) -> None:
-        """Take it down, and keep it."""
+    archive = transition("archive", "Take it down, and keep it.", {"published": "archived"})

@@ -2,7 +2,7 @@
 
 from marshmallow import fields
 
-from blueprints import Collection, Currency, Int, Line, OwnedSchema, Reference, Text, action
+from blueprints import Collection, Currency, Int, Line, OwnedSchema, Reference, Text, transition
 from models.product import Product
 
 
@@ -41,10 +41,5 @@ class Products(Collection):
     expand = ("category", "owner")
     import_keys = ("sku",)
 
-    @action("publish", transitions={"draft": "active"})
-    def publish(self, product: Product) -> None:
-        """Put it up for sale."""
-
-    @action("archive", transitions={"active": "archived"})
-    def archive(self, product: Product) -> None:
-        """Take it out of sale, and keep it."""
+    publish = transition("publish", "Put it up for sale.", {"draft": "active"})
+    archive = transition("archive", "Take it out of sale, and keep it.", {"active": "archived"})
