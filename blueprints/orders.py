@@ -5,8 +5,8 @@ from typing import Any
 
 from marshmallow import fields
 
-from blueprints import Call, Collection, Conflict, Fault, Int, Many, OwnedSchema, Reference, StrictSchema, Text, action
-from models.order import Order, OutOfStock, give_back, items_of, place
+from blueprints import Call, Collection, Int, Many, OwnedSchema, Reference, StrictSchema, Text, action, transition
+from models.order import Order, give_back, items_of, place, require_pending
 
 
 class OrderItemSchema(StrictSchema):
@@ -33,13 +33,8 @@ class Orders(Collection):
     name, resource = "orders", "order"
     model, schema = Order, OrderSchema
     sort = ("created_at", "updated_at", "total", "status,-created_at")
-    filters = {
-        "status": ("eq", "ne", "in"),
-        "total": ("eq", "lt", "lte", "gt", "gte"),
-        "currency": ("eq",),
-        "owner_id": ("eq", "in"),
-        "created_at": ("gte", "lt"),
-    }
+    filters = {"status": ("eq", "ne", "in"), "total": ("eq", "lt", "lte", "gt", "gte"), "currency": ("eq",),
+               "owner_id": ("eq", "in"), "created_at": ("gte", "lt")}
     expand = ("owner", "items.product")
     create_only = ("items",)
     imports = False  # an order takes stock at today's prices: it cannot be brought along
@@ -48,25 +43,15 @@ class Orders(Collection):
         items = call.body["items"]
         products = call.services.collections["products"].referred(
             call, [item["product_id"] for item in items], "/items/{}/product_id")
-        if any(product.status != "active" for product in products):
-            raise Conflict("Only active products can be ordered.")
-        if len({product.currency for product in products}) > 1:
-            raise Conflict("All products of an order have one currency.")
-        try:
-            place(row, [(product, item["quantity"]) for product, item in zip(products, items, strict=True)])
-        except OutOfStock as error:
-            raise Conflict("There is not enough in stock.", "out_of_stock", [
-                Fault("out_of_stock", "There is not enough of this in stock.", pointer=f"/items/{position}")
-                for position in error.positions]) from None
+        place(row, [(product, item["quantity"]) for product, item in zip(products, items, strict=True)])
 
     def update(self, call: Call, row: Order, changes: Mapping[str, Any]) -> None:
-        if row.status != "pending" and changes.get("note", row.note) != row.note:
-            raise Conflict("The note can be changed only while the order is pending.")
+        if changes.get("note", row.note) != row.note:
+            require_pending(row, "The note can be changed only while the order is pending.")
         super().update(call, row, changes)
 
     def delete(self, call: Call, row: Order) -> None:
-        if row.status != "pending":
-            raise Conflict("Only a pending order can be deleted; cancel or refund this one.")
+        require_pending(row, "Only a pending order can be deleted; cancel or refund this one.")
         give_back(row)
         super().delete(call, row)
 
@@ -77,12 +62,11 @@ class Orders(Collection):
     def attach(self, tenant_id: str, rows: list[dict[str, Any]]) -> None:
         found = items_of(tenant_id, [row["id"] for row in rows])
         for row in rows:
-            row["items"] = [{"product_id": item.product_id, "quantity": item.quantity,
-                             "unit_price": item.unit_price} for item in found[row["id"]]]
+            row["items"] = [item.line() for item in found[row["id"]]]
 
-    @action("approve", transitions={"pending": "approved"})
-    def approve(self, order: Order) -> None:
-        """Accept the order."""
+    approve = transition("approve", "Accept the order.", {"pending": "approved"})
+    ship = transition("ship", "The products have left.", {"approved": "shipped"})
+    complete = transition("complete", "The products have arrived.", {"shipped": "completed"})
 
     @action("reject", transitions={"pending": "rejected"})
     def reject(self, order: Order) -> None:
@@ -93,14 +77,6 @@ class Orders(Collection):
     def cancel(self, order: Order) -> None:
         """Take the order back; its products go back into stock."""
         give_back(order)
-
-    @action("ship", transitions={"approved": "shipped"})
-    def ship(self, order: Order) -> None:
-        """The products have left."""
-
-    @action("complete", transitions={"shipped": "completed"})
-    def complete(self, order: Order) -> None:
-        """The products have arrived."""
 
     @action("refund", transitions={"approved": "refunded", "shipped": "refunded", "completed": "refunded"})
     def refund(self, order: Order) -> None:

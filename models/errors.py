@@ -1,5 +1,9 @@
 """What can go wrong with rows, in the same words on both databases."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+
 
 class RowError(Exception):
     """Base of everything that this package raises on purpose."""
@@ -39,6 +43,22 @@ class InvalidReference(RowError):
 
 class Outdated(RowError):
     """The row was changed or deleted since it was read."""
+
+
+class InvalidState(RowError):
+    """What is stored does not allow this; the message says why, to whoever asked.
+
+    `fields` are the values that stand in the way, as paths into the row: `items/0`.
+    """
+
+    def __init__(self, message: str, fields: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.message = message
+        self.fields = tuple(fields)
+
+
+class OutOfStock(InvalidState):
+    """There is less in stock than was asked for."""
 
 
 class InvalidValue(RowError):

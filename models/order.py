@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import peewee as pw
 
 from models.base import IdField, MoneyField, Owned, Record, Rows
-from models.errors import InvalidValue, RowError
+from models.errors import InvalidState, InvalidValue, OutOfStock
 from models.product import Product, return_stock, take_stock
 
 
@@ -35,6 +36,10 @@ class OrderItem(Record):
     class Meta:
         table_name = "order_items"
 
+    def line(self) -> dict[str, Any]:
+        """What the order says of it."""
+        return {"product_id": self.product_id, "quantity": self.quantity, "unit_price": self.unit_price}
+
 
 def items_of(tenant_id: str, order_ids: Collection[str]) -> dict[str, list[OrderItem]]:
     """The items of each order, in their order, with one query for all."""
@@ -53,32 +58,38 @@ def quantities(items: Collection[OrderItem]) -> dict[str, int]:
     return total
 
 
-class OutOfStock(RowError):
-    """There is not enough of the products at these positions of an order."""
-
-    def __init__(self, positions: Sequence[int]) -> None:
-        super().__init__(", ".join(map(str, positions)))
-        self.positions = positions
-
-
 def place(order: Order, wanted: Sequence[tuple[Product, int]]) -> None:
     """Store a new order of `wanted` (product, quantity), at its price and out of its stock; in a transaction.
 
-    All products have one currency. Raises `OutOfStock`, and `InvalidValue` for a total beyond 64 bits; then the
-    transaction must be undone.
+    Raises `InvalidState` for products that are not active or not of one currency, `OutOfStock`, each with the items
+    at fault (`items/0`), and `InvalidValue` for a total beyond 64 bits; then the transaction must be undone.
     """
     items = [OrderItem(position=position, product_id=product.id, quantity=quantity, unit_price=product.price)
              for position, (product, quantity) in enumerate(wanted)]
     order.currency, order.total = wanted[0][0].currency, sum(item.unit_price * item.quantity for item in items)
+    unsold = [f"items/{position}" for position, (product, _) in enumerate(wanted) if product.status != "active"]
+    if unsold:
+        raise InvalidState("Only active products can be ordered.", unsold)
+    foreign = [f"items/{position}" for position, (product, _) in enumerate(wanted)
+               if product.currency != order.currency]
+    if foreign:
+        raise InvalidState("All products of an order have one currency.", foreign)
     if order.total >= 2**63:
         raise InvalidValue("the total of the order is beyond 64 bits")
     short = take_stock(order.tenant_id, quantities(items))
     if short:
-        raise OutOfStock([item.position for item in items if item.product_id in short])
+        raise OutOfStock("There is not enough in stock.",
+                         [f"items/{item.position}" for item in items if item.product_id in short])
     Rows(Order, order.tenant_id).insert(order)
     for item in items:
         item.order_id = order.id
     Rows(OrderItem, order.tenant_id).insert_many(items)
+
+
+def require_pending(order: Order, message: str) -> None:
+    """Raises `InvalidState` with this message once the order has been decided about."""
+    if order.status != "pending":
+        raise InvalidState(message)
 
 
 def give_back(order: Order) -> None:

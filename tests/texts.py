@@ -16,17 +16,17 @@ from tests.running import ROOT
 FILES = sorted((ROOT / "blueprints" / "translations").glob("*.po"))
 # Which argument is a text: the detail of an error, or a text that becomes one.
 KEYWORDS = {"Problem": (2,), "Fault": (2,), "Conflict": (1,), "ValidationError": (1,), "Message": (1,),
-            "plural": (1, 2)}  # fmt: skip
+            "plural": (1, 2), "InvalidState": (1,), "OutOfStock": (1,), "require_pending": (2,)}  # fmt: skip
 OUTSIDE = ("commands", "testing")  # what operators and developers read stays English
 
 
 def in_the_code() -> Catalog:
     """Every text, with the file in which it stands."""
     found = Catalog(project="Gatepost")
-    folder = ROOT / "blueprints"
-    for file, _, text, _, _ in extract_from_dir(folder, [("**.py", "python")], keywords=KEYWORDS):
-        if Path(file).parts[0] not in OUTSIDE:
-            found.add(text, locations=[(f"blueprints/{file}", None)])
+    for room in ("blueprints", "models"):
+        for file, _, text, _, _ in extract_from_dir(ROOT / room, [("**.py", "python")], keywords=KEYWORDS):
+            if Path(file).parts[0] not in OUTSIDE:
+                found.add(text, locations=[(f"{room}/{file}", None)])
     return found
 
 

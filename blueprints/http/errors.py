@@ -18,8 +18,10 @@ from werkzeug.exceptions import HTTPException
 from models.errors import (
     AlreadyExists,
     InvalidReference,
+    InvalidState,
     InvalidValue,
     Outdated,
+    OutOfStock,
     StillReferenced,
     TimedOut,
     Unavailable,
@@ -206,6 +208,10 @@ def translate(error: Exception) -> Problem:
             return Problem("invalid_body", "The database cannot store one of these values.")
         case Outdated():
             return Problem("conflict", "The object was changed or deleted at the same time. Read it again.")
+        case OutOfStock():
+            return _conflict("out_of_stock", error)
+        case InvalidState():
+            return _conflict("conflict", error)
         case TooManyHashes():
             return Problem("rate_limited", "Too many logins at once.", headers={"Retry-After": "2"})
         case TimedOut():
@@ -218,6 +224,10 @@ def translate(error: Exception) -> Problem:
             return _from_werkzeug(error)
     log.exception("unhandled error", exc_info=error)
     return Problem("internal_error", "Tell the operator the request id.")
+
+
+def _conflict(code: str, error: InvalidState) -> Problem:
+    return Problem(code, error.message, [Fault(code, error.message, pointer=f"/{name}") for name in error.fields])
 
 
 def _from_werkzeug(error: HTTPException) -> Problem:

@@ -17,7 +17,7 @@ from weakref import finalize
 
 from models import bulk
 from models.base import is_id
-from models.errors import AlreadyExists, InvalidReference, InvalidValue, Outdated, StillReferenced
+from models.errors import AlreadyExists, InvalidReference, InvalidState, InvalidValue, Outdated, StillReferenced
 
 from . import errors, formats
 from .call import Call
@@ -33,7 +33,7 @@ _IN_MEMORY = 2**20  # bytes of checked lines that are kept in memory; more goes 
 _MOST_FAULTS = 1000  # faults that one answer lists
 
 # What may be wrong with one row. Whatever else a database says concerns the whole import.
-_REFUSED = (Problem, AlreadyExists, InvalidReference, InvalidValue, Outdated, StillReferenced)
+_REFUSED = (Problem, AlreadyExists, InvalidReference, InvalidState, InvalidValue, Outdated, StillReferenced)
 
 Address = tuple[str, str]
 """A column and its value, by which a line names a row."""

@@ -4,7 +4,8 @@ A text is its own name, as gettext has it: `translations/de.po` says what it is 
 `str`; one with values in it is a `Message`, which is put together again in the language of the answer. Words of the
 API (fields, codes, states) are values, and stay what they are.
 
-`make messages` collects what is given to `Problem`, `Fault`, `Conflict`, `ValidationError`, `Message` and `plural`.
+`make messages` collects what is given to `Problem`, `Fault`, `Conflict`, `ValidationError`, `Message` and `plural`,
+and in `models` to `InvalidState`.
 """
 
 from __future__ import annotations
