@@ -22,7 +22,7 @@ from .trace import RuleTrace, traced
 from .vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from .explain import Explanation
+    from .explanation import Explanation
 
 # Enough for every role and a few hundred persons with lines of their own; then the memory starts afresh.
 MOST_STANDINGS = 20_000

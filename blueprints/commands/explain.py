@@ -23,8 +23,9 @@ from models.base import Rows, is_id
 from models.user import User
 from policies import Policy, Principal
 from policies.cases import Environment
-from policies.explain import READS, REFUSED, Explanation
+from policies.explain import READS
 from policies.explain import explain as reasons
+from policies.explanation import REFUSED, Explanation
 from policies.policy import nobody
 
 if TYPE_CHECKING:

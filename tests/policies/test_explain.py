@@ -10,7 +10,8 @@ import pytest
 
 from policies import SHIPPED, Policy, Principal, load
 from policies.cases import Environment
-from policies.explain import ALLOWED, DEPENDS, REFUSED, Explanation, explain
+from policies.explain import explain
+from policies.explanation import ALLOWED, DEPENDS, REFUSED, Explanation
 from tests.policies.editing import add_line, shipped_copy
 from tests.policies.shipped_vocabulary import PERMISSIONS, ROLES, VOCABULARY
 
