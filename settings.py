@@ -18,7 +18,6 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
-from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, available_timezones
 
 from marshmallow import ValidationError, fields, validate
@@ -104,7 +103,7 @@ def setting(default: Any, field: fields.Field[Any], help: str, *, secret: bool =
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Settings:
-    """The values in force. Immutable: a change needs a restart. Sizes in bytes, times in seconds."""
+    """The values in force. Immutable: a change needs a restart. Every number's help names its unit."""
 
     instance: Path = setting(Path("instance"), fields.String(), "the folder of secrets, policies and SQLite")
 
@@ -114,7 +113,7 @@ class Settings:
     pool_size: int = setting(8, _whole(4, 500), "database connections that one process keeps")
     synchronous: str = setting("full", _choice("full", "normal"),
                                "SQLite: full survives a power cut, normal a killed process only")
-    statement_timeout: float = setting(10.0, _seconds(0.1, 3600), "when a database statement is stopped")
+    statement_timeout: float = setting(10.0, _seconds(0.1, 3600), "seconds after which a database statement is stopped")
     redis_url: str = setting("", _url("redis", "rediss", "unix"),
                              "limits that processes share; empty: in memory", secret=True)
 
@@ -122,10 +121,10 @@ class Settings:
     host: str = setting("127.0.0.1", _text(r"\S+", "a host name or an address"), "address to listen on")
     port: int = setting(8000, _whole(0, 65535), "port to listen on; 0 chooses a free one")
     threads: int = setting(8, _whole(1, 500), "requests that one process handles at a time")
-    workers: int = setting(0, _whole(0, 64), "0: one process of waitress; else processes of granian (extra `fast`)")
+    workers: int = setting(0, _whole(0, 64), "processes of granian (extra `fast`); 0: one of waitress")
     trusted_proxies: int = setting(0, _whole(0, 10), "proxies in front whose X-Forwarded-* headers count")
     public_url: str = setting("", _url("http", "https"), "the URL that clients use; empty: http://host:port")
-    drain_timeout: float = setting(30.0, _seconds(0, 3600), "how long a stop waits for requests under way")
+    drain_timeout: float = setting(30.0, _seconds(0, 3600), "seconds that a stop waits for requests under way")
 
     # who and where
     default_tenant: str = setting("default", _text(r"[a-z0-9][a-z0-9_-]{0,62}", "lower-case letters, digits, - and _"),
@@ -138,9 +137,9 @@ class Settings:
     issuer: str = setting("gatepost", _text(r"\S+", "text without spaces"), "iss and aud of access tokens")
     token_algorithm: str = setting("HS256", _choice("HS256", "ES256", "EdDSA"),
                                    "what signs access tokens; ES256 and EdDSA publish a JWKS")
-    access_token_minutes: int = setting(15, _whole(1, 1440), "how long an access token is valid")
-    refresh_idle_days: int = setting(7, _whole(1, 365), "a session unused for this long ends")
-    refresh_absolute_days: int = setting(30, _whole(1, 3650), "every session ends after this")
+    access_token_minutes: int = setting(15, _whole(1, 1440), "minutes that an access token is valid")
+    refresh_idle_days: int = setting(7, _whole(1, 365), "days after which an unused session ends")
+    refresh_absolute_days: int = setting(30, _whole(1, 3650), "days after which every session ends")
 
     # limits
     rate_limits: bool = setting(True, _switch(), "count requests and answer 429; off only to measure")
@@ -149,11 +148,11 @@ class Settings:
         {}, _by_role("units", 10**9), "units a minute of one role, or of service tokens, instead of principal_units")
     address_units: int = setting(6000, _whole(1, 10**9), "cost units a minute for one address")
     login_attempts: int = setting(10, _whole(1, 10**6), "logins a minute for an account, and an address")
-    body_limit: int = setting(2**20, _whole(1024, 2**30), "largest request body")
-    import_limit: int = setting(32 * 2**20, _whole(1024, 2**30), "largest body of an import")
+    body_limit: int = setting(2**20, _whole(1024, 2**30), "most bytes of a request body (1048576 are 1 MiB)")
+    import_limit: int = setting(32 * 2**20, _whole(1024, 2**30), "most bytes of an import (33554432 are 32 MiB)")
 
     # the audit trail
-    audit_days: int = setting(365, _whole(0, 36500), "audit rows older than this are deleted; 0 keeps them all")
+    audit_days: int = setting(365, _whole(0, 36500), "days that audit rows are kept; 0: for ever")
 
     # answers
     page_size: int = setting(20, _whole(1, 1000), "rows on a page when the caller names no size")
@@ -170,7 +169,7 @@ class Settings:
     cors_origins: str = setting("", fields.String(validate=_origins),
                                 "origins whose pages may call the API, or *; empty: none (no CORS)")
     hsts_seconds: int = setting(0, _whole(0, 10**9),
-                                "how long browsers must use HTTPS only (Strict-Transport-Security); 0: not said")
+                                "seconds that browsers must use HTTPS only (Strict-Transport-Security); 0: not said")
 
     # the log
     log_level: str = setting("info", _choice("debug", "info", "warning", "error"), "least severity logged")
@@ -224,14 +223,6 @@ class Settings:
     def zone(self) -> ZoneInfo:
         """The time zone of ``r.env``."""
         return ZoneInfo(self.time_zone)
-
-    def describe(self) -> Iterator[tuple[str, str, str]]:
-        """Name, value as text and help of every setting; secrets are redacted."""
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if field.metadata["secret"] and value:
-                value = _without_password(value)
-            yield field.name, _shown(value), field.metadata["help"]
 
 
 DECLARED = {field.name: field for field in dataclasses.fields(Settings)}
@@ -292,19 +283,3 @@ def _allowed(messages: Any) -> str:
     if isinstance(messages, dict):
         return "; ".join(_allowed(inner) for inner in messages.values())
     return "; ".join(map(str, messages))
-
-
-def _without_password(value: str) -> str:
-    """A URL keeps its host, so that `gatepost settings` still tells where the rows are."""
-    parts = urlsplit(value)
-    if not parts.scheme:
-        return REDACTED
-    return value.replace(f":{parts.password}@", f":{REDACTED}@", 1) if parts.password else value
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    if isinstance(value, Mapping):
-        return ", ".join(f"{key}={inner}" for key, inner in sorted(value.items()))
-    return str(value)

@@ -1,9 +1,11 @@
 """Where settings come from, and what happens to a wrong one."""
 
+import re
 from pathlib import Path
 
 import pytest
 
+from blueprints.commands.settings import describe
 from settings import DECLARED, SettingError, Settings
 
 
@@ -114,7 +116,7 @@ def test_secrets_are_shown_neither_in_errors_nor_in_the_description(tmp_path):
         GATEPOST_DATABASE_URL="postgresql://gate:s3cret@db/gate",
         GATEPOST_METRICS_TOKEN="s3cret" * 4,
     )
-    shown = "\n".join(" ".join(row) for row in settings.describe())
+    shown = "\n".join(" ".join(row) for row in describe(settings))
     assert "s3cret" not in shown
     assert "@db/gate" in shown
     with pytest.raises(SettingError) as raised:
@@ -123,9 +125,18 @@ def test_secrets_are_shown_neither_in_errors_nor_in_the_description(tmp_path):
 
 
 def test_every_setting_is_described(tmp_path):
-    described = {name: help for name, _, help in load(tmp_path).describe()}
+    described = {name: help for name, _, help in describe(load(tmp_path))}
     assert set(described) == set(DECLARED)
     assert all(described.values())
+
+
+UNITS = re.compile(r"\b(seconds|minutes|days|bytes|rows|units a minute|logins a minute|database connections|requests|"
+                   r"processes|proxies|port)\b")
+
+
+@pytest.mark.parametrize("name", [name for name, declared in DECLARED.items() if declared.type in (int, float)])
+def test_the_help_of_a_number_names_its_unit(name):
+    assert UNITS.search(DECLARED[name].metadata["help"])
 
 
 def test_settings_do_not_change_once_loaded(tmp_path):

@@ -14,7 +14,8 @@ from blueprints.commands.data import demo
 from blueprints.commands.doctor import doctor
 from blueprints.commands.keys import keys
 from blueprints.commands.policy import policy
-from blueprints.commands.server import init, migrate, openapi, serve, settings
+from blueprints.commands.server import init, migrate, openapi, serve
+from blueprints.commands.settings import settings
 from blueprints.commands.tokens import token
 from blueprints.commands.transfer import export, import_
 

@@ -1,4 +1,4 @@
-"""Making, running and describing an instance: `init`, `serve`, `migrate`, `openapi`, `settings`."""
+"""Making, running and describing an instance: `init`, `serve`, `migrate`, `openapi`."""
 
 from __future__ import annotations
 
@@ -209,16 +209,3 @@ def openapi(create_app: AppFactory, openapi_version: str) -> None:
     if answer.status_code != 200:
         raise click.ClickException(f"{path} answered {answer.status}")
     click.echo(json.dumps(answer.get_json(), indent=2, ensure_ascii=False))
-
-
-@click.command()
-def settings() -> None:
-    """Show every setting, its value and its meaning.
-
-    They come from GATEPOST_* in the environment and from settings.toml in the instance. Secrets are not shown.
-
-    \b
-    Example: GATEPOST_PORT=9000 gatepost settings
-    """
-    for name, value, help in load_settings().describe():
-        click.echo(f"{click.style(name, bold=True)} = {value}\n    {help}")

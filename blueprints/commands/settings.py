@@ -1,0 +1,50 @@
+"""`gatepost settings`: what is set, and what it means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import click
+
+from blueprints.commands.context import load_settings
+from settings import DECLARED, REDACTED, Settings
+
+
+@click.command()
+def settings() -> None:
+    """Show every setting, its value and its meaning.
+
+    They come from GATEPOST_* in the environment and from settings.toml in the instance. Secrets are not shown.
+
+    \b
+    Example: GATEPOST_PORT=9000 gatepost settings
+    """
+    for name, value, help in describe(load_settings()):
+        click.echo(f"{click.style(name, bold=True)} = {value}\n    {help}")
+
+
+def describe(settings: Settings) -> Iterator[tuple[str, str, str]]:
+    """Name, value as text and help of every setting; secrets are redacted."""
+    for name, declared in DECLARED.items():
+        value = getattr(settings, name)
+        if declared.metadata["secret"] and value:
+            value = _without_password(value)
+        yield name, _shown(value), declared.metadata["help"]
+
+
+def _without_password(value: str) -> str:
+    """A URL keeps its host, so that one can still tell where the rows are."""
+    parts = urlsplit(value)
+    if not parts.scheme:
+        return REDACTED
+    return value.replace(f":{parts.password}@", f":{REDACTED}@", 1) if parts.password else value
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}={inner}" for key, inner in sorted(value.items()))
+    return str(value)
