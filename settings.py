@@ -163,7 +163,7 @@ class Settings:
     require_if_match: bool = setting(False, _switch(), "refuse PUT, PATCH and DELETE without If-Match (428)")
     server_timing: bool = setting(False, _switch(), "send Server-Timing; tells hidden rows from absent ones")
     docs: bool = setting(True, _switch(), "serve /docs and /api/openapi.json")
-    metrics_token: str = setting("", _text(r"(\S{16,})?", "at least 16 characters"),
+    metrics_token: str = setting("", _text(r"(\S{16,})?", "at least 16 characters, without spaces"),
                                  "token of /metrics; empty: off", secret=True)
 
     cors_origins: str = setting("", fields.String(validate=_origins),

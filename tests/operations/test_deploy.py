@@ -3,85 +3,124 @@
 from __future__ import annotations
 
 import json
-import shutil
+import socket
 import ssl
 import subprocess
-import time
-import urllib.error
-import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing
+from http.client import HTTPSConnection
 from pathlib import Path
 
 import pytest
 
-from tests.databases import free_port
-from tests.running import ROOT, Instance
+from tests.operations.load import SERVERS
+from tests.operations.proxies import DEPLOY, HOST, behind, program
+from tests.running import PASSWORD, Instance, Served
 
-DEPLOY = ROOT / "deploy"
-
-
-def program(name: str) -> str:
-    """Skips where it is not installed: no proxy is needed to develop, so this is no failure in CI either."""
-    return shutil.which(name, path="/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin") or pytest.skip(
-        f"NOT TESTED: {name} is not installed")
+PROXIES = ("nginx", "caddy")
+TOKEN = "for-those-who-count"
+JSON = {"Content-Type": "application/json"}
 
 
-@pytest.fixture
-def certificate(tmp_path: Path) -> Path:
-    options = ["-x509", "-nodes", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-days", "2"]
-    subprocess.run([program("openssl"), "req", *options, "-subj", "/CN=localhost", "-keyout", tmp_path / "privkey.pem",
-                    "-out", tmp_path / "fullchain.pem"], check=True, capture_output=True)  # fmt: skip
-    return tmp_path
+@pytest.fixture(scope="module")
+def instance(tmp_path_factory: pytest.TempPathFactory) -> Instance:
+    return Instance(tmp_path_factory.mktemp("made") / "instance", {
+        "GATEPOST_TRUSTED_PROXIES": "1", "GATEPOST_HSTS_SECONDS": "60", "GATEPOST_METRICS_TOKEN": TOKEN}).made()
 
 
-@contextmanager
-def running(*command: str | Path) -> Iterator[None]:
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        yield
-    finally:
-        process.terminate()
-        process.wait(timeout=20)
-
-
-def ask(url: str) -> tuple[int, dict[str, str]]:
-    trusting = ssl._create_unverified_context()
-    deadline = time.monotonic() + 10
-    while True:
-        try:
-            claimed = {"X-Forwarded-For": "203.0.113.1", "Host": "api.example.org"}
-            with urllib.request.urlopen(urllib.request.Request(url, headers=claimed), context=trusting) as answer:
-                return answer.status, json.loads(answer.read())
-        except urllib.error.HTTPError:
-            raise
-        except OSError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.1)
-
-
-def test_nginx_serves_through_its_sample(tmp_path, certificate):
-    nginx, port, plain = program("nginx"), free_port(), free_port()
-    instance = Instance(tmp_path / "instance", {"GATEPOST_TRUSTED_PROXIES": "1"}).made()
+@pytest.fixture(scope="module")
+def service(instance: Instance) -> Iterator[Served]:
     with instance.served() as service:
-        sample = (DEPLOY / "nginx.conf").read_text("utf-8")
-        for old, new in (("127.0.0.1:8000", service.url.removeprefix("http://")), ("/etc/ssl/gatepost", str(tmp_path)),
-                         ("listen [::]", "# listen [::]"), ("listen 443", f"listen 127.0.0.1:{port}"),
-                         ("listen 80", f"listen 127.0.0.1:{plain}")):
-            assert old in sample
-            sample = sample.replace(old, new)
-        file = tmp_path / "nginx.conf"
-        file.write_text(f"daemon off; pid {tmp_path}/pid; error_log {tmp_path}/error.log; events {{}}\n"
-                        f"http {{ access_log off; client_body_temp_path {tmp_path}/body; {sample} }}\n", "utf-8")
-        with running(nginx, "-e", tmp_path / "error.log", "-c", file):
-            assert ask(f"https://127.0.0.1:{port}/api/health/live") == (200, {"status": "ok"})
+        yield service
 
 
-def test_caddy_takes_its_sample():
-    done = subprocess.run([program("caddy"), "validate", "--adapter", "caddyfile", "--config", DEPLOY / "Caddyfile"],
-                          capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+@pytest.fixture(params=PROXIES)
+def port(request: pytest.FixtureRequest, service: Served, tmp_path: Path) -> Iterator[int]:
+    with behind(request.param, service.url, tmp_path) as port:
+        yield port
+
+
+class ToHost(HTTPSConnection):
+    """To the name that the samples have, which is not in the DNS."""
+
+    def __init__(self, port: int) -> None:
+        super().__init__("127.0.0.1", port, timeout=30)
+        self._trusting = ssl._create_unverified_context()
+
+    def connect(self) -> None:
+        plain = socket.create_connection((self.host, self.port), self.timeout)
+        self.sock = self._trusting.wrap_socket(plain, server_hostname=HOST)
+
+
+def ask(port: int, method: str, path: str, body: bytes | None = None,
+        headers: Mapping[str, str] | None = None) -> tuple[int, Mapping[str, str], bytes]:
+    with closing(ToHost(port)) as connection:
+        connection.request(method, path, body, {"Host": HOST, **(headers or {})})
+        answer = connection.getresponse()
+        return answer.status, answer.headers, answer.read()
+
+
+def log_in(port: int, **headers: str) -> str:
+    credentials = json.dumps({"email": "admin@example.org", "password": PASSWORD}).encode()
+    status, _, body = ask(port, "POST", "/api/login", credentials, JSON | headers)
+    assert status == 200, body
+    return json.loads(body)["access_token"]
+
+
+def test_answers_come_through_and_tell_a_browser_to_stay_with_https(port):
+    status, headers, body = ask(port, "GET", "/api/health/live")
+    assert (status, json.loads(body)) == (200, {"status": "ok"})
+    assert headers["Strict-Transport-Security"] == "max-age=60"
+
+
+def test_the_address_is_the_clients_and_not_what_it_claims(port):
+    token = log_in(port, **{"X-Forwarded-For": "203.0.113.1"})
+    _, _, body = ask(port, "GET", "/api/audit?limit=1", headers={"Authorization": f"Bearer {token}"})
+    newest = json.loads(body)["items"][0]
+    assert (newest["resource"], newest["address"]) == ("session", "127.0.0.1")
+
+
+def test_numbers_for_prometheus_stay_inside(port, service):
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    assert ask(port, "GET", "/metrics", headers=headers)[0] == 404
+
+
+def test_an_import_of_megabytes_comes_through_and_one_beyond_the_limit_does_not(port, request):
+    headers = {"Authorization": f"Bearer {log_in(port)}", "Content-Type": "application/x-ndjson"}
+    prefix = f"imported-{port}"
+    lines = [json.dumps({"title": "T", "slug": f"{prefix}-{number}", "body": "x" * 100_000}).encode()
+             for number in range(30)]
+    status, _, body = ask(port, "POST", "/api/articles/import", b"\n".join(lines), headers)
+    assert (status, json.loads(body)["imported"]) == (200, 30)
+    assert ask(port, "POST", "/api/articles/import", b"\n" * (34 * 2**20), headers)[0] == 413
+
+
+@pytest.mark.parametrize(("size", "status"), [(16_385, 400), (16_386, 414)])
+def test_the_longest_url_is_the_services(port, size, status):
+    answer, _, body = ask(port, "GET", "/api/articles?surprise=".ljust(size, "x"))
+    assert (answer, json.loads(body)["status"]) == (status, status)
+
+
+HEADERS = b"POST /api/login HTTP/1.1\r\nHost: api.example.org\r\nContent-"
+BODY = HEADERS + b"Type: application/json\r\nContent-Length: 60\r\n\r\n{"
+
+
+@pytest.mark.parametrize("sent", [HEADERS, BODY], ids=["headers", "bodies"])
+@pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.parametrize("proxy", PROXIES)
+def test_two_hundred_dripping_clients_keep_nobody_else_waiting(instance, tmp_path, proxy, server, sent):
+    """Each has begun its headers or its body, and does not go on. They come from several addresses."""
+    trusting = ssl._create_unverified_context()
+    with (instance.served(*SERVERS[server]) as service, behind(proxy, service.url, tmp_path) as port,
+          ExitStack() as dripping):  # fmt: skip
+        for number in range(200):
+            source = (f"127.0.1.{1 + number // 40}", 0)
+            plain = socket.create_connection(("127.0.0.1", port), timeout=10, source_address=source)
+            connection = dripping.enter_context(trusting.wrap_socket(plain, server_hostname=HOST))
+            connection.sendall(sent)
+        for _ in range(20):
+            assert ask(port, "GET", "/api/health/live")[0] == 200
+        assert log_in(port)
 
 
 def test_systemd_takes_its_unit(tmp_path):

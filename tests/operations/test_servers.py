@@ -103,18 +103,24 @@ def test_a_worker_that_is_killed_is_replaced(local):
         assert {service.call("GET", "/api/health/live")[0] for _ in range(10)} == {200}
 
 
-def drip(service: Served) -> socket.socket:
+BEGUN = b"POST /api/login HTTP/1.1\r\nHost: x\r\nContent-"
+BEGUN_BODY = BEGUN + b"Type: application/json\r\nContent-Length: 60\r\n\r\n{"
+
+
+def drip(service: Served, sent: bytes) -> socket.socket:
     """A connection that has begun a request and does not go on."""
     where = urlsplit(service.url)
     connection = socket.create_connection((where.hostname, where.port), timeout=10)
-    connection.sendall(b"POST /api/login HTTP/1.1\r\nHost: x\r\nContent-")
+    connection.sendall(sent)
     return connection
 
 
-def test_two_hundred_dripping_connections_do_not_shut_out_an_honest_client(local, server):
+# On granian an unfinished body holds a thread: it needs a proxy in front, and test_deploy has one.
+@pytest.mark.parametrize(("server", "sent"), [("waitress", BEGUN), ("waitress", BEGUN_BODY), ("granian", BEGUN)])
+def test_two_hundred_dripping_connections_do_not_shut_out_an_honest_client(local, server, sent):
     with local.served(*SERVERS[server]) as service, ExitStack() as dripping:
         for _ in range(200):
-            dripping.enter_context(drip(service))
+            dripping.enter_context(drip(service, sent))
         for _ in range(20):
             assert service.call("GET", "/api/health/live")[0] == 200
 
