@@ -58,7 +58,7 @@ def add(
     \b
     Example: gatepost user add ada@example.org --role editor
     """
-    if not _EMAIL.fullmatch(email):
+    if not (_EMAIL.fullmatch(email) and email.isprintable()):
         raise click.ClickException(f"{email!r} is not an e-mail address.")
     password, made_up = _password(password_file)
     with open_instance() as instance:

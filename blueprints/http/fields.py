@@ -86,7 +86,11 @@ class Email(Line):
         super().__init__(maximum=254, validate=[check], **kwargs)
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
-        return super()._deserialize(value, attr, data, **kwargs).lower()
+        address = super()._deserialize(value, attr, data, **kwargs)
+        # An address with a character that nobody sees (a zero-width space) would look like another's.
+        if not address.isprintable():
+            raise ValidationError("This is not an e-mail address.")
+        return address.lower()
 
 
 class Language(Line):

@@ -41,6 +41,12 @@ def test_without_a_file_a_password_is_made_up_and_shown(instance, service):
     assert may_log_in(service, "bo@example.org", password)
 
 
+def test_an_address_with_a_character_that_nobody_sees_is_none(instance):
+    done = instance.run("user", "add", "bo\u200b@example.org")
+    assert done.returncode == 1
+    assert "is not an e-mail address" in done.stderr
+
+
 def test_a_new_password_replaces_the_old_one_and_ends_sessions(instance, service):
     add(instance, "cy@example.org")
     token = service.log_in("cy@example.org")

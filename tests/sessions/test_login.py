@@ -204,6 +204,16 @@ def test_nobody_opens_an_account_that_is_more_than_that(changes, pointer, client
     assert [fault["pointer"] for fault in answer.get_json()["errors"]] == [pointer]
 
 
+@pytest.mark.parametrize("hidden", ["\u200b", "\u200d", "\u2060", "\ufeff", "\u00ad", "\u202e", "\U000e0061"],
+                         ids=ascii)
+def test_no_address_looks_like_another_by_characters_that_nobody_sees(hidden, client, as_user):
+    email = f"victim{hidden}@example.org"
+    for answer in (client.post("/api/register", json={"name": "Eve", "email": email, "password": PASSWORD}),
+                   as_user("user").patch("/api/profile", {"email": email})):
+        assert (answer.status_code, answer.get_json()["code"]) == (400, "invalid_field")
+        assert answer.get_json()["errors"][0]["pointer"] == "/email"
+
+
 def test_a_profile_is_one_s_own_account_in_full(as_user):
     somebody = as_user("user", department="news")
     shown = somebody.get("/api/profile").get_json()
