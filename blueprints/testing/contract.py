@@ -204,7 +204,9 @@ def fields_and_expansions_are_answered_as_asked(world: World) -> None:
     one = f"{world.path}/{world.made()['id']}"
     assert set(world.admin.get(f"{one}?fields=id,version").get_json()) == {"id", "version"}
     assert "allowed_actions" in world.admin.get(f"{one}?fields=allowed_actions").get_json()
-    refused(world.admin.get(f"{one}?fields=surprise"), 400, "invalid_parameter")
+    for query in ("fields=surprise", "fields="):
+        refused(world.admin.get(f"{one}?{query}"), 400, "invalid_parameter")
+        refused(world.admin.get(f"{world.path}?{query}"), 400, "invalid_parameter")
 
 
 def every_action_moves_the_row_or_says_why_not(world: World) -> None:

@@ -101,6 +101,7 @@ def test_the_client_chooses_the_type(rows, as_role, accept, type):
     ("?limit=5", None, 400, "unknown_parameter"),
     ("?cursor=x", None, 400, "unknown_parameter"),
     ("?fields=nope", None, 400, "invalid_parameter"),
+    ("?fields=", None, 400, "invalid_parameter"),
     ("?sort=body", None, 400, "invalid_parameter"),
 ])
 def test_what_cannot_be_asked_of_an_export_is_refused_before_it_begins(as_role, query, accept, status, code):
