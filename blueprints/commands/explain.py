@@ -131,7 +131,7 @@ def find_object(permission: str, id: str, principal: Principal) -> dict[str, Any
 @contextmanager
 def _ground(create_app: AppFactory, needs_rows: bool) -> Iterator[Ground]:
     if not needs_rows:
-        yield Ground(policy_files.policy_in(policy_files.folder()), None)
+        yield Ground(policy_files.policy_in(policy_files.folder(), whole=True), None)
         return
     services: Services = app_for(create_app).extensions["gatepost"]
     try:

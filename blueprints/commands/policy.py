@@ -94,7 +94,7 @@ def matrix_command(directory: Path | None, roles: tuple[str, ...], html: Path | 
     \b
     Example: gatepost policy matrix --html matrix.html
     """
-    found = policy_files.policy_in(policy_files.folder(directory))
+    found = policy_files.policy_in(policy_files.folder(directory), whole=True)
     for role in roles:
         if role not in found.vocabulary.roles:
             raise click.BadParameter(f"there is no role {role!r}", param_hint="--role")

@@ -50,9 +50,13 @@ def shipped() -> dict[str, Path]:
     return {path.name: path for path in sorted((*SHIPPED.glob("*.csv"), *SHIPPED.glob("*.conf")))}
 
 
-def policy_in(place: Path) -> Policy:
-    """The policy of a folder. Raises ClickException with every finding when it cannot be used."""
+def policy_in(place: Path, *, whole: bool = False) -> Policy:
+    """The policy of a folder; `whole` if no shipped file may be missing in it, as where a service starts on it.
+
+    Raises ClickException with every finding when it cannot be used.
+    """
+    required = registry().required_policies if whole else ()
     try:
-        return load(place, registry().vocabulary, plugins=registry().plugin_policies)
+        return load(place, registry().vocabulary, plugins=registry().plugin_policies, required=required)
     except PolicyError as error:
         raise click.ClickException(f"{show_path(place)} cannot be used:\n{error}") from None

@@ -131,6 +131,11 @@ def test_a_missing_shipped_file_is_named_with_the_command_that_brings_it(run: Ru
     result = run("check")
     assert result.exit_code == 1
     assert "gatepost policy adopt orders" in result.stdout
+    for question in (["matrix"], ["explain", "--as", "user", "order.view"]):
+        result = run(*question)
+        assert result.exit_code == 2
+        assert "gatepost policy adopt orders" in result.stderr
+    assert run("diff", "shipped").exit_code == 1, "what an upgrade brought can be looked at before it is adopted"
     assert run("adopt", "orders").exit_code == 0
     assert run("check").exit_code == 0
 
