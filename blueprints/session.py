@@ -6,7 +6,8 @@ from flask import Response
 from marshmallow import fields
 
 from blueprints import Call, Email, Fault, Line, NewPassword, Problem, Routes, StrictSchema, Text
-from models.base import Rows, mailbox, new_id, whole
+from models.base import Rows, new_id, whole
+from models.columns import mailbox
 from models.session import Session, revoke
 from models.user import User
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import peewee as pw
 
-from models.base import IdField, Owned, TimeField
+from models.base import Owned
+from models.columns import IdField, TimeField
 
 
 class Article(Owned):

@@ -7,7 +7,8 @@ from itertools import islice
 
 import peewee as pw
 
-from models.base import BATCH, IdField, Table, TimeField, new_id, now, whole
+from models.base import BATCH, Table, new_id, now, whole
+from models.columns import IdField, TimeField
 from models.database import current
 from models.prepared import Bind, Statement
 

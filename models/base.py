@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 import time
-import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import UTC, datetime
 from itertools import islice
 from os import urandom
 from typing import Any, Generic, TypeVar
 
-import orjson
 import peewee as pw
 
+from models.columns import IdField, TimeField
 from models.database import current
 from models.errors import Outdated
 from models.prepared import Bind, Prepared, prepare
@@ -68,48 +67,6 @@ def parse_time(text: str) -> str:
 
 def _written(moment: datetime) -> str:
     return moment.isoformat(timespec="microseconds")[:26] + "Z"
-
-
-class IdField(pw.Field):
-    """A UUID, text in Python; native `uuid` in Postgres."""
-
-    field_type = "UUID"
-
-
-class TimeField(pw.Field):
-    """A canonical time (`now()`), text in Python; `timestamptz` in Postgres."""
-
-    field_type = "TIMESTAMPTZ"
-
-
-class MoneyField(pw.BigIntegerField):
-    """An amount in minor units of the row's `currency` (ISO 4217)."""
-
-
-class ListField(pw.TextField):
-    """A list of strings, stored as a JSON array."""
-
-    def db_value(self, value: Any) -> Any:
-        return orjson.dumps(list(value)).decode() if isinstance(value, list | tuple) else value
-
-    def python_value(self, value: Any) -> Any:
-        return orjson.loads(value) if isinstance(value, str) else value
-
-
-def mailbox(address: str) -> str:
-    """An e-mail address in its one spelling: lower case, and accents as RFC 6532 section 3.1 has them (NFC)."""
-    return unicodedata.normalize("NFC", address.strip()).lower()
-
-
-class EmailField(pw.TextField):
-    """An e-mail address as a `mailbox`, however it is assigned or compared: unique whatever its spelling."""
-
-    class accessor_class(pw.FieldAccessor):
-        def __set__(self, instance: Any, value: Any) -> None:
-            super().__set__(instance, self.field.db_value(value))
-
-    def db_value(self, value: Any) -> Any:
-        return mailbox(value) if isinstance(value, str) else value
 
 
 class Table(pw.Model):

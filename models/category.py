@@ -6,7 +6,8 @@ from typing import Any
 
 import peewee as pw
 
-from models.base import IdField, Owned, Rows
+from models.base import Owned, Rows
+from models.columns import IdField
 from models.database import current
 from models.tenant import Tenant
 

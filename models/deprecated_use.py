@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import peewee as pw
 
-from models.base import Record, Rows, TimeField, now, whole
+from models.base import Record, Rows, now, whole
+from models.columns import TimeField
 
 
 class DeprecatedUse(Record):

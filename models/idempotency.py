@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import peewee as pw
 
-from models.base import Record, Rows, TimeField, expire, now
+from models.base import Record, Rows, expire, now
+from models.columns import TimeField
 
 
 class IdempotencyKey(Record):

@@ -7,7 +7,8 @@ from typing import Any
 
 import peewee as pw
 
-from models.base import IdField, MoneyField, Owned, Record, Rows
+from models.base import Owned, Record, Rows
+from models.columns import IdField, MoneyField
 from models.errors import InvalidState, InvalidValue, OutOfStock
 from models.product import Product, return_stock, take_stock
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 import peewee as pw
 
-from models.base import IdField, MoneyField, Owned, Rows
+from models.base import Owned, Rows
+from models.columns import IdField, MoneyField
 
 
 class Product(Owned):

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import peewee as pw
 
-from models.base import ListField, Owned, TimeField
+from models.base import Owned
+from models.columns import ListField, TimeField
 from models.database import Database
 from models.prepared import Bind, Statement
 from models.user import User

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import peewee as pw
 
-from models.base import IdField, ListField, Record, Rows, TimeField, expire, now
+from models.base import Record, Rows, expire, now
+from models.columns import IdField, ListField, TimeField
 from models.database import Database, current
 from models.prepared import Bind, Statement
 from models.user import User

@@ -7,7 +7,8 @@ from collections.abc import Collection, Sequence
 
 import peewee as pw
 
-from models.base import IdField, Record, Rows
+from models.base import Record, Rows
+from models.columns import IdField
 from models.database import current
 from models.prepared import Bind, Statement
 

@@ -10,7 +10,8 @@ from typing import Any
 import peewee as pw
 
 from models.audit import Audit, of_tenant
-from models.base import Record, Rows, TimeField
+from models.base import Record, Rows
+from models.columns import TimeField
 from models.database import current
 from models.order import Order
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import peewee as pw
 
-from models.base import IdField, Table, TimeField, new_id, now
+from models.base import Table, new_id, now
+from models.columns import IdField, TimeField
 
 
 class Tenant(Table):

@@ -22,7 +22,8 @@ from flask_smorest import Blueprint
 
 import blueprints
 from models import indexes, migrate
-from models.base import IdField, ListField, Owned, TimeField
+from models.base import Owned
+from models.columns import IdField, ListField, TimeField
 from policies import SHIPPED, Column, Resource, Vocabulary
 
 from . import messages

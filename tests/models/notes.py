@@ -16,7 +16,8 @@ import peewee as pw
 from hypothesis import strategies as st
 
 from models import ddl
-from models.base import IdField, Table, TimeField
+from models.base import Table
+from models.columns import IdField, TimeField
 from models.database import Database
 from models.paging import Key, Shape, order
 from models.prepared import Bind
