@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-LONGEST = 310
+LONGEST = 300
 ROOMS = ("blueprints", "models", "policies")
 FILES = sorted([*ROOT.glob("*.py"), *(file for room in ROOMS for file in (ROOT / room).rglob("*.py"))])
 # What each room may import of the project; `settings` is data, and everything outward may have it.
