@@ -143,8 +143,7 @@ def _several_processes(make_app: Callable[[], Flask], settings: Settings) -> Non
     except ImportError:
         raise click.ClickException("--workers needs granian. Run: pip install granian") from None
     if not settings.trusted_proxies and settings.host not in _LOOPBACK:
-        # granian waits for a body without end, and each unfinished one holds a thread.
-        click.echo("No proxy in front: clients that send slowly can keep all workers waiting. See deploy/.", err=True)
+        click.echo("No proxy in front: clients that send slowly can keep others from sending. See deploy/.", err=True)
     if settings.metrics_token:
         metrics.share(settings.instance / "metrics")
     app = make_app()
