@@ -12,6 +12,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 from blueprints import Collection
 from blueprints.commands import commands
 from blueprints.http import browsers, compression, errors, limits, logs, metrics, trace, uri, versions
+from blueprints.http.application import Application
 from blueprints.http.cursors import Cursors
 from blueprints.http.deprecation import DeprecatedUses
 from blueprints.http.housekeeping import beside_the_requests
@@ -39,9 +40,7 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[ty
     for the operator.
     """
     settings = Settings.load(overrides=config)
-    app = Flask("gatepost", static_folder=None)
-    # Nothing here is a coroutine; Flask would look for that eight times on every request.
-    app.ensure_sync = lambda function: function  # type: ignore[method-assign]
+    app = Application("gatepost", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = settings.body_limit
     keys = Keys.load(settings.secret_file)
     registry = discover(collections)

@@ -18,7 +18,8 @@ A request's way
 
 Before and after it
     uri             what a URL may look like at all
-    trace           request id and trace
+    application     the Flask application
+    trace           request id and trace, on every answer
     compression     gzip
     browsers        CORS and protective headers
 

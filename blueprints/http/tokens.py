@@ -80,9 +80,6 @@ class Tokens:
 
     def verify(self, token: str) -> Claims:
         """Raises `Problem`: `invalid_token`, or `token_expired` for one that was valid."""
-        # The library also takes a padded one: a token has one spelling.
-        if _COMPACT.fullmatch(token) is None:
-            raise Problem("invalid_token", "This is not a valid access token.")
         try:
             claims = self._decode(token)
         except (jwt.PyJWTError, JWTExtendedException, ValueError, TypeError, KeyError):
@@ -98,6 +95,9 @@ class Tokens:
         return [{"kid": kid, "use": "sig", "alg": self.algorithm, **jwk} for kid, jwk in shown if jwk is not None]
 
     def _decode_uncached(self, token: str) -> Claims:
+        # The library also takes a padded one: a token has one spelling.
+        if _COMPACT.fullmatch(token) is None:
+            raise jwt.InvalidTokenError("not in the compact form")
         header = jwt.get_unverified_header(token)
         claims: dict[str, Any] = decode_token(token, allow_expired=True)
         if header.get("typ") != TYPE or claims.get("type") != "access":
