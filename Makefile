@@ -26,8 +26,8 @@ types: $(VENV)/test.stamp ## static types of models, policies and settings
 messages: $(VENV)/test.stamp ## bring blueprints/translations/*.po up to date with the texts in the code
 	$(BIN)/python -m tests.texts
 
-bench: $(VENV)/test.stamp ## requests a second by workload and server (needs wrk); PEERS=1 adds PocketBase
-	$(BIN)/python -m benchmarks.run $(if $(PEERS),--peers) $(BENCH_ARGS)
+bench: $(VENV)/test.stamp ## requests a second by workload (needs wrk); PEERS=1 adds PocketBase, POSTGRES=1 Postgres
+	$(BIN)/python -m benchmarks.run $(if $(PEERS),--peers) $(if $(POSTGRES),--postgres) $(BENCH_ARGS)
 
 bench-pages: $(VENV)/test.stamp ## what one page costs at any depth, for whom, beside OFFSET
 	$(BIN)/python -m benchmarks.pages

@@ -24,6 +24,8 @@ from benchmarks.load import Request, ask
 ADMIN, EMAIL, PASSWORD = "admin@example.org", "bench@example.org", "a long walk along the shore"
 JSON = {"Content-Type": "application/json"}
 DRAFTS = 5
+LOGINS = 4  # at once: they fill the cores with hashing, and none has to be turned away, as of sixteen some are
+FIRST_PAGE = "/api/articles?limit=20"
 
 
 class Contender(Protocol):
@@ -44,7 +46,7 @@ class Contender(Protocol):
         """Read all articles in one answer: how many, and in how many seconds. None where it has no such thing."""
 
     def memory(self) -> list[float]:
-        """Resident memory of each of its processes, in MiB, the largest first."""
+        """Resident memory of each of its processes, in MiB: of the one that was started, then of its workers."""
 
     def stop(self) -> None: ...
 
@@ -52,6 +54,11 @@ class Contender(Protocol):
 def gatepost(*arguments: str) -> list[str]:
     """The command line of a `gatepost` command in this checkout."""
     return [sys.executable, "-c", "from app import cli; cli()", *arguments]
+
+
+def serve(*, workers: int = 0) -> list[str]:
+    """The command line of the server: waitress, or granian with so many workers."""
+    return gatepost("serve", "--host", "127.0.0.1", "--port", "0", *(["--workers", str(workers)] if workers else []))
 
 
 @dataclass
@@ -88,21 +95,22 @@ class Gatepost:
         listed = ask(self.url, Request("/api/articles?limit=20&status=published", bearer))[2]["items"]
         item = f"/api/articles/{listed[7]['id']}"
         tag = ask(self.url, Request(item, bearer))[1]["ETag"]
-        first = "/api/articles?limit=20"
         return {
             "item": Request(item, bearer),
-            "page of 20": Request(first, bearer),
+            "page of 20": Request(FIRST_PAGE, bearer),
             "page + default total": Request("/api/articles?page=1&page_size=20", bearer),
             "page + exact total": Request("/api/articles?page=1&page_size=20", {**bearer, "Prefer": "count=exact"}),
-            "page at row 160 000": Request(f"{first}&cursor={self._cursor(bearer)}", bearer),
-            "five rows": Request(f"{first}&status=draft", bearer),
-            "filtered page": Request(f"{first}&language=en", bearer),
-            "page + expand": Request(f"{first}&expand=owner", bearer),
+            "deep page": Request(f"{FIRST_PAGE}&cursor={self._cursor(bearer)}", bearer),
+            # Whoever may see an article at all sees all that are published, here and under the peer's rule. So few
+            # rows to see means: of the drafts, a tenth of the table, this caller's five.
+            "five rows": Request(f"{FIRST_PAGE}&status=draft", bearer),
+            "filtered page": Request(f"{FIRST_PAGE}&language=en", bearer),
+            "page + expand": Request(f"{FIRST_PAGE}&expand=owner", bearer),
             "create": Request("/api/articles", {**bearer, **JSON}, "POST",
                               '{"title": "A title", "slug": "made-{n}", "body": "Some words."}'),
             "update": Request(f"/api/articles/{drafts[0]['id']}", {**bearer, **JSON}, "PATCH",
                               '{"title": "Title {n}"}'),
-            "login": Request("/api/login", JSON, "POST", f'{{"email": "{EMAIL}", "password": "{PASSWORD}"}}'),
+            "login": Request("/api/login", JSON, "POST", json_text({"email": EMAIL, "password": PASSWORD}), LOGINS),
             "304": Request(item, {**bearer, "If-None-Match": tag}),
         }
 
@@ -127,24 +135,31 @@ class Gatepost:
         # Like for like: PocketBase does not wait for the disk at every commit either.
         return {**os.environ, "GATEPOST_INSTANCE": str(self.instance), "GATEPOST_RATE_LIMITS": "off",
                 "GATEPOST_SYNCHRONOUS": "normal", "GATEPOST_LOG_LEVEL": "warning",
-                "GATEPOST_METRICS_TOKEN": "counted-as-in-earnest", **self.settings}
+                "GATEPOST_METRICS_TOKEN": "counted-as-in-earnest",
+                "GATEPOST_ACCESS_TOKEN_MINUTES": "1440",  # longer than any benchmark
+                **self.settings}
 
     def _post(self, path: str, body: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Any:
         return ask(self.url, Request(path, {**JSON, **(headers or {})}, "POST", json_text(body)))[2]
 
     def _cursor(self, headers: Mapping[str, str]) -> str:
-        """The cursor four fifths into the list, reached as a client would: page by page."""
+        """The cursor of the deep page, reached as a client would: page by page."""
         cursor, seen = "", 0
-        while seen < self.articles * 4 // 5:
+        while seen < deep(self.articles):
             more = f"&cursor={cursor}" if cursor else ""
             page = ask(self.url, Request(f"/api/articles?limit=100&fields=id{more}", headers))[2]
             cursor, seen = page["next_cursor"], seen + len(page["items"])
         return cursor
 
 
-def make_instance(folder: Path, articles: int) -> Path:
+def deep(articles: int) -> int:
+    """The row at which the deep page begins: 160 000 of 200 000."""
+    return articles * 4 // 5
+
+
+def make_instance(folder: Path, articles: int, settings: Mapping[str, str] | None = None) -> Path:
     """A Gatepost instance with that many articles and the caller of the benchmark."""
-    environment = {**os.environ, "GATEPOST_INSTANCE": str(folder)}
+    environment = {**os.environ, "GATEPOST_INSTANCE": str(folder), **(settings or {})}
 
     def run(*arguments: str, text: str = "") -> None:
         subprocess.run(gatepost(*arguments), env=environment, input=text, text=True, check=True,
@@ -175,16 +190,17 @@ def wait_for(url: str, seconds: float = 60) -> None:
 
 
 def resident(leader: int) -> list[float]:
-    """MiB of memory that each process of a session keeps resident, the largest first."""
-    found = []
+    """MiB of memory that each process of a session keeps resident: the leader's, then the others' by size."""
+    found = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
                 if os.getsid(int(entry.name)) == leader:
-                    found.append(int((entry / "statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20)
+                    pages = int((entry / "statm").read_text().split()[1])
+                    found[int(entry.name)] = pages * os.sysconf("SC_PAGE_SIZE") / 2**20
             except (ProcessLookupError, FileNotFoundError):
                 continue
-    return sorted(found, reverse=True)
+    return [found.pop(leader), *sorted(found.values(), reverse=True)]
 
 
 def json_text(body: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Load from `wrk`: one thread, sixteen connections, on the same machine as the server."""
+"""Load from `wrk`: one thread, on the same machine as the server."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import subprocess
 import sys
 import tempfile
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-_RATE = re.compile(r"Requests/sec:\s+([\d.]+)")
 FEW = 32  # answers: two of each connection
+Measure = Callable[[int], float]  # for so many seconds → requests a second
+_RATE = re.compile(r"Requests/sec:\s+([\d.]+)")
 _UNEXPECTED = re.compile(r"Non-2xx or 3xx responses: (\d+)")
 
 
@@ -26,6 +27,7 @@ class Request:
     headers: Mapping[str, str] = field(default_factory=dict)
     method: str = "GET"
     body: str = ""
+    connections: int = 16
 
 
 def require_wrk() -> None:
@@ -47,7 +49,8 @@ def _measure(url: str, request: Request, seconds: int) -> float:
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
         script.write(_script(request))
         script.flush()
-        command = ["wrk", "-t1", "-c16", f"-d{seconds}s", "--timeout", "60s", "-s", script.name, url + request.path]
+        command = ["wrk", "-t1", f"-c{request.connections}", f"-d{seconds}s", "--timeout", "60s", "-s", script.name,
+                   url + request.path]
         output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     if refused := _UNEXPECTED.search(output):
         sys.exit(f"{request.method} {request.path}: {refused[1]} answers were refused; this measures nothing.")
@@ -79,5 +82,3 @@ def _script(request: Request) -> str:
 
 def _lua(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
-
-

@@ -1,8 +1,9 @@
-"""Requests a second of the whole service, beside its peers when asked: `make bench`, `make bench PEERS=1`.
+"""Requests a second of the whole service, beside its peers when asked: `make bench`, `make bench PEERS=1 POSTGRES=1`.
 
-Authentication, policy, tracing, metrics and audit are on; rate limits are off. Every contender has the same articles
-and the same caller, who may see what is published or their own. `wrk` asks them turn by turn, so that a noisy machine
-is noisy for all. Prints medians and their ratios to the last contender.
+Authentication, policy, tracing, metrics and audit are on; rate limits are off, and nobody waits for the disk at every
+commit. Every contender has the same articles and the same caller, who may see what is published or their own. `wrk`
+asks them turn by turn, so that a noisy machine is noisy for all. Prints medians, and their ratios to a reference: the
+last contender of a table, or what is named. More options go through make as BENCH_ARGS="--seconds 5 --plot".
 """
 
 from __future__ import annotations
@@ -11,61 +12,105 @@ import argparse
 import statistics
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 from benchmarks import bars
-from benchmarks.contenders import Contender, Gatepost, copy_instance, gatepost, make_instance
-from benchmarks.load import Request, measure, require_wrk
+from benchmarks.contenders import LOGINS, Contender, Gatepost, copy_instance, deep, make_instance, serve
+from benchmarks.load import Measure, measure, require_wrk
+from benchmarks.long_policy import lengthen
 from benchmarks.pocketbase import PocketBase, install
 
 RUNS = 3
 PICTURE = Path(__file__).with_name("speed.svg")
+LONG_POLICY = ("item", "page of 20")  # what is asked under it: no other workload asks the policy more
+Workloads = Mapping[str, Measure]
 Medians = Mapping[str, float]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--articles", type=int, default=200_000)
-    parser.add_argument("--seconds", type=int, default=3, help="of each of the three runs")
-    parser.add_argument("--peers", action="store_true", help="also PocketBase, installed into a scratch environment")
-    parser.add_argument("--only", action="append", metavar="WORKLOAD", help="may be repeated")
-    parser.add_argument("--plot", action="store_true", help=f"also draw {PICTURE.name} beside this file")
-    options = parser.parse_args()
+    options = _options()
     require_wrk()
+    print(f"{options.articles:,} articles, deep page from row {deep(options.articles):,}; medians of {RUNS} × "
+          f"{options.seconds} s of wrk -t1 -c16, logins -c{LOGINS}", flush=True)
     with tempfile.TemporaryDirectory(prefix="gatepost-bench-") as folder:
-        contenders = prepare(Path(folder), options.articles, peers=options.peers)
-        with running(contenders) as startup:
-            requests = {one.name: one.requests() for one in contenders}
-            workloads = options.only or list(requests[contenders[0].name])
-            print(f"{options.articles} articles, wrk -t1 -c16, medians of {RUNS} × {options.seconds} s\n", flush=True)
-            medians = table(contenders, requests, workloads, options.seconds)
-            exported(contenders)
-            print()
-            for one in contenders:
-                processes = " + ".join(f"{size:.0f}" for size in one.memory())
-                print(f"{one.name}: answers {startup[one.name]:.2f} s after its start; processes of {processes} MiB")
-        if options.plot:
-            names = [one.name for one in contenders]
-            PICTURE.write_text(bars.draw(f"Requests a second, {options.articles:,} articles", names, medians))
+        medians = on_sqlite(Path(folder), options)
+        if options.postgres:
+            on_postgres(Path(folder), options)
+    if options.plot:
+        *_, last = next(iter(medians.values()))
+        PICTURE.write_text(bars.draw(
+            "Requests a second", f"{options.articles:,} articles; deep page: from row {deep(options.articles):,}; "
+            f"beside each rate its ratio to {last}", medians), encoding="utf-8")
 
 
-def prepare(folder: Path, articles: int, *, peers: bool) -> list[Contender]:
-    """Every contender with its rows; the peer that ratios refer to comes last."""
-    first = make_instance(folder / "waitress", articles)
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.run", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--articles", type=int, default=200_000, metavar="N", help="how many there are (200000)")
+    parser.add_argument("--seconds", type=int, default=2, metavar="N", help=f"of each of the {RUNS} runs (2)")
+    parser.add_argument("--only", action="append", metavar="WORKLOAD", help="the first column; may be repeated")
+    parser.add_argument("--policy-lines", type=int, default=5_000, metavar="N",
+                        help="of the policy that is held against the shipped one (5000); 0 leaves that out")
+    parser.add_argument("--peers", action="store_true", help="also PocketBase, installed into a scratch environment")
+    parser.add_argument("--postgres", action="store_true",
+                        help="also on a Postgres started for the run, beside the page's statement without the service")
+    parser.add_argument("--plot", action="store_true", help=f"also draw benchmarks/{PICTURE.name}")
+    return parser.parse_args()
+
+
+def on_sqlite(folder: Path, options: argparse.Namespace) -> Mapping[str, Medians]:
+    """The main table, and the one of the long policy; the medians of the main one, by workload and contender."""
+    first = make_instance(folder / "first", options.articles)
 
     def server(name: str, command: Sequence[str]) -> Gatepost:
-        return Gatepost(name, copy_instance(first, folder / name.replace(" ", "-")), articles, command)
+        return Gatepost(name, copy_instance(first, folder / name.replace(" ", "-")), options.articles, command)
 
-    serve = gatepost("serve", "--host", "127.0.0.1", "--port", "0")
     contenders: list[Contender] = [
-        server("waitress ×1", serve), server("granian ×1", [*serve, "--workers", "1"]),
-        server("granian ×2", [*serve, "--workers", "2"])]
-    if peers:
+        server("waitress ×1", serve()), server("granian ×1", serve(workers=1)),
+        shipped := server("granian ×2", serve(workers=2))]
+    if options.peers:
         peer = PocketBase(install(folder / "peer"), folder / "peer-data", first / "gatepost.db")
         peer.prepare()
         contenders.append(peer)
-    return contenders
+    names = [one.name for one in contenders]
+    with running(contenders) as startup:
+        asked = {one.name: workloads(one, options.only) for one in contenders}
+        medians = table("requests/s", asked, options.seconds, dict.fromkeys(names[:-1], names[-1]))
+        about(contenders, startup)
+        same = {name: asked[shipped.name][name] for name in LONG_POLICY if name in asked[shipped.name]}
+        if options.policy_lines and same:
+            long = server("long policy", shipped.command)
+            lines = f"{lengthen(long.instance / 'policies', options.policy_lines):,} lines"
+            with running([long]):
+                policies = {lines: workloads(long, list(same)), "as shipped": same}
+                table(f"policy, {shipped.name}", policies, options.seconds, {lines: "as shipped"})
+    return medians
+
+
+def on_postgres(folder: Path, options: argparse.Namespace) -> None:
+    """The table of Postgres, where the reference is the page's own statement, run by psycopg and nothing else."""
+    # It imports the tests' Postgres server, and pytest with it.
+    from benchmarks import postgres
+
+    workers = (1, 2)
+    with postgres.prepared(folder, options.articles, workers) as servers, running(servers) as startup:
+        with ExitStack() as open_pools:
+            asked: dict[str, Workloads] = {one.name: workloads(one, options.only) for one in servers}
+            references = {}
+            for one, number in zip(servers, workers, strict=True):
+                references[one.name] = f"psycopg ×{number}"
+                asked[f"psycopg ×{number}"] = {
+                    "page of 20": open_pools.enter_context(postgres.bare(one, number))}
+            table("on Postgres", asked, options.seconds, references)
+        about(servers, startup)
+
+
+def workloads(contender: Contender, only: Sequence[str] | None) -> Workloads:
+    """What is asked of a contender that is running, all of it or some."""
+    requests = contender.requests()
+    return {name: partial(measure, contender.url, requests[name]) for name in only or requests if name in requests}
 
 
 @contextmanager
@@ -81,37 +126,45 @@ def running(contenders: Sequence[Contender]) -> Iterator[Mapping[str, float]]:
             one.stop()
 
 
-def table(contenders: Sequence[Contender], requests: Mapping[str, Mapping[str, Request]], workloads: Sequence[str],
-          seconds: int) -> dict[str, Medians]:
-    """One line per workload, as soon as it is measured; the medians by workload and contender."""
-    names = [one.name for one in contenders]
-    print(f"{'requests/s':24}" + "".join(f"{name:>20}" for name in names), flush=True)
+def table(title: str, asked: Mapping[str, Workloads], seconds: int, references: Mapping[str, str],
+          ) -> dict[str, Medians]:
+    """One line per workload of the first contender, as soon as it is measured; the medians by workload and contender.
+
+    `references`: contender → to whom its ratios refer.
+    """
+    _print(f"\n{title}", asked)
     found: dict[str, Medians] = {}
-    for workload in workloads:
-        rates: dict[str, list[float]] = {name: [] for name in names}
+    for workload in next(iter(asked.values())):
+        rates: dict[str, list[float]] = {name: [] for name, several in asked.items() if workload in several}
         for _ in range(RUNS):
-            for one in contenders:
-                if workload in requests[one.name]:
-                    rates[one.name].append(measure(one.url, requests[one.name][workload], seconds))
-        found[workload] = {name: statistics.median(several) for name, several in rates.items() if several}
-        print(f"{workload:24}" + "".join(_cell(found[workload], name, names[-1]) for name in names), flush=True)
+            for name, measured in rates.items():
+                measured.append(asked[name][workload](seconds))
+        found[workload] = {name: statistics.median(measured) for name, measured in rates.items()}
+        _print(workload, (_cell(found[workload], name, references.get(name, "")) for name in asked))
     return found
 
 
-def exported(contenders: Sequence[Contender]) -> None:
-    """One more line: all articles in one answer, in rows a second."""
-    line = f"{'export, rows/s':24}"
-    for one in contenders:
-        several = [result for _ in range(RUNS) if (result := one.export()) is not None]
-        line += f"{statistics.median(rows / taken for rows, taken in several):20,.0f}" if several else f"{'–':>20}"
-    print(line, flush=True)
+def about(contenders: Sequence[Contender], startup: Mapping[str, float]) -> None:
+    """More lines: all articles in one answer, and what each contender costs after all that."""
+    exported = [[result for _ in range(RUNS) if (result := one.export()) is not None] for one in contenders]
+    _print("export, rows/s", (f"{statistics.median(rows / taken for rows, taken in several):,.0f}" if several else "–"
+                              for several in exported))
+    memory = [one.memory() for one in contenders]
+    # Whoever has workers does not serve by itself.
+    _print("MiB of a worker", (f"{max(workers or [first]):.0f}" for first, *workers in memory))
+    _print("MiB of their parent", (f"{first:.0f}" if workers else "–" for first, *workers in memory))
+    _print("start, s", (f"{startup[one.name]:.2f}" for one in contenders))
 
 
-def _cell(medians: Mapping[str, float], name: str, reference: str) -> str:
+def _print(title: str, cells: Iterator[str] | Mapping[str, object]) -> None:
+    print(f"{title:24}" + "".join(f"{cell:>20}" for cell in cells), flush=True)
+
+
+def _cell(medians: Medians, name: str, reference: str) -> str:
     if name not in medians:
-        return f"{'–':>20}"
-    ratio = f" ({medians[name] / medians[reference]:.2f}×)" if name != reference and medians.get(reference) else ""
-    return f"{bars.rate(medians[name])}{ratio}".rjust(20)
+        return "–"
+    ratio = f" ({medians[name] / medians[reference]:.2f}×)" if medians.get(reference) else ""
+    return f"{bars.rate(medians[name])}{ratio}"
 
 
 if __name__ == "__main__":

@@ -1,0 +1,22 @@
+"""A policy of thousands of lines, for `make bench`: the shipped one, and what single persons may besides.
+
+There are nine roles, so what makes a policy long in earnest is people. The caller that is measured is none of them and
+sees the same rows under both.
+"""
+
+from __future__ import annotations
+
+import uuid
+from itertools import cycle, islice
+from pathlib import Path
+
+from blueprints.commands.policy_files import policy_in
+
+
+def lengthen(policies: Path, lines: int) -> int:
+    """Give one person after another what a role may, until the folder has `lines` rules; how many it has then."""
+    shipped = policy_in(policies).rules
+    granted = list(islice(cycle(shipped), max(0, lines - len(shipped))))
+    people = [f"p, user:{uuid.uuid4()}, {rule.act}, {rule.when}, {rule.eft}\n" for rule in granted]
+    (policies / "people.csv").write_text("".join([*people, "# end\n"]), encoding="utf-8")
+    return len(shipped) + len(granted)
