@@ -30,7 +30,7 @@ def draw(title: str, below: str, groups: Mapping[str, Mapping[str, float]]) -> s
     `groups`: what was asked → contender → rate; up to four contenders, in the same order everywhere. Where the last one
     has a rate, each rate is followed by its ratio to that.
     """
-    names = list(next(iter(groups.values())))
+    names = list(max(groups.values(), key=len))
     step = BAR * len(names) + GAP
     width, height = LEFT + WIDTH + RIGHT, TOP + step * len(groups) + GAP // 2
     return "\n".join([
@@ -39,7 +39,7 @@ def draw(title: str, below: str, groups: Mapping[str, Mapping[str, float]]) -> s
         f"<style>{STYLE}</style>",
         f'<rect class="paper" width="{width}" height="{height}" rx="8"/>',
         _text(MARGIN, 34, title, "title"),
-        _text(MARGIN, 54, below, "quiet"),
+        _text(MARGIN, 54, f"{below}; beside each rate its ratio to {names[-1]}", "quiet"),
         *(part for number, name in enumerate(names) for part in _legend(name, number)),
         *(part for number, (group, rates) in enumerate(groups.items())
           for part in _group(group, names, rates, TOP + step * number)),

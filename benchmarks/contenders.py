@@ -24,7 +24,7 @@ from benchmarks.load import Request, ask
 ADMIN, EMAIL, PASSWORD = "admin@example.org", "bench@example.org", "a long walk along the shore"
 JSON = {"Content-Type": "application/json"}
 DRAFTS = 5
-LOGINS = 4  # at once: they fill the cores with hashing, and none has to be turned away, as of sixteen some are
+LOGINS = os.cpu_count() or 1  # at once: they keep the cores hashing, and none waits until it is turned away
 FIRST_PAGE = "/api/articles?limit=20"
 
 

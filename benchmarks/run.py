@@ -39,10 +39,8 @@ def main() -> None:
         if options.postgres:
             on_postgres(Path(folder), options)
     if options.plot:
-        *_, last = next(iter(medians.values()))
-        PICTURE.write_text(bars.draw(
-            "Requests a second", f"{options.articles:,} articles; deep page: from row {deep(options.articles):,}; "
-            f"beside each rate its ratio to {last}", medians), encoding="utf-8")
+        below = f"{options.articles:,} articles; deep page: from row {deep(options.articles):,}"
+        PICTURE.write_text(bars.draw("Requests a second", below, medians), encoding="utf-8")
 
 
 def _options() -> argparse.Namespace:
