@@ -48,7 +48,8 @@ def _options() -> argparse.Namespace:
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--articles", type=int, default=200_000, metavar="N", help="how many there are (200000)")
     parser.add_argument("--seconds", type=int, default=2, metavar="N", help=f"of each of the {RUNS} runs (2)")
-    parser.add_argument("--only", action="append", metavar="WORKLOAD", help="the first column; may be repeated")
+    parser.add_argument("--only", action="append", metavar="WORKLOAD",
+                        help="of the first column, without the export; may be repeated")
     parser.add_argument("--policy-lines", type=int, default=5_000, metavar="N",
                         help="of the policy that is held against the shipped one (5000); 0 leaves that out")
     parser.add_argument("--peers", action="store_true", help="also PocketBase, installed into a scratch environment")
@@ -76,7 +77,7 @@ def on_sqlite(folder: Path, options: argparse.Namespace) -> Mapping[str, Medians
     with running(contenders) as startup:
         asked = {one.name: workloads(one, options.only) for one in contenders}
         medians = table("requests/s", asked, options.seconds, dict.fromkeys(names[:-1], names[-1]))
-        about(contenders, startup)
+        about(contenders, startup, export=not options.only)
         same = {name: asked[shipped.name][name] for name in LONG_POLICY if name in asked[shipped.name]}
         if options.policy_lines and same:
             long = server("long policy", shipped.command)
@@ -102,7 +103,7 @@ def on_postgres(folder: Path, options: argparse.Namespace) -> None:
                 asked[f"psycopg ×{number}"] = {
                     "page of 20": open_pools.enter_context(postgres.bare(one, number))}
             table("on Postgres", asked, options.seconds, references)
-        about(servers, startup)
+        about(servers, startup, export=not options.only)
 
 
 def workloads(contender: Contender, only: Sequence[str] | None) -> Workloads:
@@ -142,11 +143,12 @@ def table(title: str, asked: Mapping[str, Workloads], seconds: int, references: 
     return found
 
 
-def about(contenders: Sequence[Contender], startup: Mapping[str, float]) -> None:
+def about(contenders: Sequence[Contender], startup: Mapping[str, float], *, export: bool) -> None:
     """More lines: all articles in one answer, and what each contender costs after all that."""
-    exported = [[result for _ in range(RUNS) if (result := one.export()) is not None] for one in contenders]
-    _print("export, rows/s", (f"{statistics.median(rows / taken for rows, taken in several):,.0f}" if several else "–"
-                              for several in exported))
+    if export:
+        exported = [[result for _ in range(RUNS) if (result := one.export()) is not None] for one in contenders]
+        _print("export, rows/s", (f"{statistics.median(rows / taken for rows, taken in several):,.0f}" if several
+                                  else "–" for several in exported))
     memory = [one.memory() for one in contenders]
     # Whoever has workers does not serve by itself.
     _print("MiB of a worker", (f"{max(workers or [first]):.0f}" for first, *workers in memory))
