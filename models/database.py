@@ -63,21 +63,23 @@ class Database(pw.Database):
         """
         return _Connected(self)
 
-    def transact(self, work: Callable[[], T]) -> T:
+    def transact(self, work: Callable[[], T], *, grouped: bool = False) -> T:
         """Run `work()` in one write transaction and return its result; inside another, join it.
 
         `work` must be repeatable: after a serialisation failure or a deadlock it is run once more.
-        Raises what `work` raises (everything undone), `Unavailable`, `TimedOut`.
+        `grouped`: it is short, and may share a transaction with what other threads write at the same time, where
+        that saves time (`models.group_commit`).
+        Raises what `work` raises (everything it did undone), `Unavailable`, `TimedOut`.
         """
         if self.in_transaction():
             return work()
         try:
-            return self._transact(work)
+            return self._transact(work, grouped)
         except Contended:
             logger.info("transaction repeated after a serialisation failure")
             # Whoever won must finish first, or both meet again.
             sleep(uniform(0.02, 0.1))
-            return self._transact(work)
+            return self._transact(work, grouped)
 
     def attempt(self, work: Callable[[], T]) -> T:
         """Run `work()` within a transaction so that, if it raises, only what it did itself is undone.
@@ -87,7 +89,7 @@ class Database(pw.Database):
         with self.savepoint():
             return work()
 
-    def _transact(self, work: Callable[[], T]) -> T:
+    def _transact(self, work: Callable[[], T], grouped: bool) -> T:
         with self.connected(), self.writing(), self.atomic():
             return work()
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 
 import apsw
 from playhouse.apsw_ext import APSWDatabase
@@ -26,13 +26,17 @@ from models.errors import (
     TimedOut,
     Unavailable,
 )
+from models.group_commit import GroupCommit
 from models.writer_lock import WriterLock
+
+T = TypeVar("T")
 
 BUSY_TIMEOUT = 5.0  # seconds
 MIGRATION_WAIT = 600.0  # seconds
 STATEMENTS = 512  # compiled statements kept per connection; apsw's default of 100 is fewer than our shapes
 ANALYSED = 1000  # entries of an index looked at for statistics: milliseconds, however long it is
 RECALLED = 1000  # answers kept per connection for `recall`
+CHECKPOINT = 4000  # pages of the log that are written back together: a page that changed often is written once
 STEPS = 50_000  # virtual machine steps between two looks at the clock: about a millisecond
 _COLUMN = re.compile(r"[\w]+\.([\w]+)")
 
@@ -112,12 +116,13 @@ class SqliteDatabase(Database, _PooledSqliteDatabase, _Apsw):  # type: ignore[mi
         self.path = Path(path).absolute()
         self.statement_timeout = statement_timeout
         self.writer_lock = WriterLock(self.path, timeout=BUSY_TIMEOUT)
+        self.group = GroupCommit(self, timeout=BUSY_TIMEOUT)
         super().__init__(
             str(self.path), max_connections=pool_size, timeout=pool_wait, autoconnect=False,
             lock_type="IMMEDIATE", field_types={"TIMESTAMPTZ": "TEXT"},
             pragmas={"journal_mode": "wal", "synchronous": synchronous.lower(), "foreign_keys": 1,
                      "recursive_triggers": 1, "cache_size": -16_000, "temp_store": "memory",
-                     "journal_size_limit": 64 << 20})
+                     "journal_size_limit": 64 << 20, "wal_autocheckpoint": CHECKPOINT})
 
     def create(self) -> None:
         """Make the empty file, readable by its owner alone, unless it is there."""
@@ -126,6 +131,17 @@ class SqliteDatabase(Database, _PooledSqliteDatabase, _Apsw):  # type: ignore[mi
 
     def writing(self) -> WriterLock:
         return self.writer_lock
+
+    def written(self) -> int:
+        """Rows written by this connection; -1 without a transaction, which SQLite ends itself after some errors."""
+        conn = self._state.conn
+        return -1 if conn.getautocommit() else int(conn.total_changes())
+
+    def _transact(self, work: Callable[[], T], grouped: bool) -> T:
+        if not grouped:
+            return super()._transact(work, grouped)
+        with self.connected():
+            return self.group.run(work)
 
     @contextmanager
     def migrating(self) -> Iterator[None]:

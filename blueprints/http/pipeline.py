@@ -170,7 +170,8 @@ def _answer(call: Call) -> None:
     _through(ARRIVAL, call)
     if call.response is None and call.endpoint.writes:
         try:
-            call.services.database.transact(lambda: _effect(call))
+            # Whoever writes at the same time may share the transaction, but not one as long as an import's.
+            call.services.database.transact(lambda: _effect(call), grouped=not call.endpoint.narrows)
         except idempotency.Claimed:
             idempotency.replay_twin(call)
         except Busy:

@@ -62,7 +62,8 @@ def tenant(opened: Database) -> str:
     return opened.transact(lambda: Tenant.add(f"tenant {new_id()}").id)
 
 
-def test_sixteen_threads_lose_no_increment(opened: Database, tenant: str) -> None:
+@pytest.mark.parametrize("grouped", [False, True])
+def test_sixteen_threads_lose_no_increment(opened: Database, tenant: str, grouped: bool) -> None:
     rows = Rows(Product, tenant)
     product = opened.transact(lambda: rows.insert(Product(name="P", sku=new_id(), price=1, currency="EUR")))
 
@@ -72,7 +73,7 @@ def test_sixteen_threads_lose_no_increment(opened: Database, tenant: str) -> Non
                 row = rows.find(product.id, lock=True)
                 row.stock += 1
                 rows.save(row)
-            opened.transact(work)
+            opened.transact(work, grouped=grouped)
 
     assert together(16, increment) == []
     with opened.connected():

@@ -21,7 +21,7 @@ def main(url: str, threads: int, rows: int) -> None:
         try:
             for number in range(rows):
                 name = f"{os.getpid()}-{thread}-{number}"
-                database.transact(lambda name=name: Tenant.add(name))
+                database.transact(lambda name=name: Tenant.add(name), grouped=number % 3 > 0)
                 # One system call each, so that lines of several threads do not mix.
                 os.write(1, f"{name}\n".encode())
         except BaseException as error:

@@ -17,8 +17,8 @@ if __name__ == "__main__":
         remember(call, response)
         done.claimed = call.claim is not None
 
-    def dying(database, work):
-        result = transact(database, work)
+    def dying(database, work, **how):
+        result = transact(database, work, **how)
         if getattr(done, "claimed", False):
             os.kill(os.getpid(), signal.SIGKILL)
         return result

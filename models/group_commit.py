@@ -1,0 +1,160 @@
+"""Writers that come at the same time share one transaction: group commit, for SQLite.
+
+Only one transaction can write at a time, and to commit it takes longer than most writers need for what they have to
+say. So whoever comes while nobody writes leads: it does its own work and that of everybody who comes meanwhile in one
+transaction, and nobody is told that something was done before it is committed.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from contextvars import copy_context
+from threading import Lock
+from typing import Any, Generic, Protocol, TypeVar
+
+from models.errors import Busy, Unavailable
+
+T = TypeVar("T")
+
+MOST = 32  # members of one transaction: the first of them waits until the last is done
+
+
+class Writer(Protocol):
+    """What is needed of a database."""
+
+    def writing(self) -> AbstractContextManager[Any]: ...
+
+    def atomic(self) -> AbstractContextManager[Any]: ...
+
+    def written(self) -> int:
+        """A number that changes when this connection writes a row, and when its transaction is gone."""
+
+
+class _Member(Generic[T]):
+    """One piece of work, and what became of it."""
+
+    __slots__ = ("_context", "_work", "done", "error", "result", "turn")
+
+    def __init__(self, work: Callable[[], T]) -> None:
+        self._work = work
+        # Another thread may do the work: for it, the current request and database are those of this thread.
+        self._context = copy_context()
+        self.turn = Lock()
+        self.turn.acquire()
+        self.done = False
+        self.result: T
+        self.error: Exception | None = Unavailable("the transaction was given up")
+
+    def run(self) -> None:
+        self.result = self._context.run(self._work)
+        self.error = None
+
+
+class GroupCommit:
+    """The write transactions of one process. Of its members one at a time leads, and does the work of all.
+
+    `waiting` are those whose work nobody has begun.
+    """
+
+    def __init__(self, database: Writer, timeout: float) -> None:
+        self._database = database
+        self._timeout = timeout
+        self._mutex = Lock()
+        self.waiting: deque[_Member[Any]] = deque()
+        self._led = False
+
+    def run(self, work: Callable[[], T]) -> T:
+        """Run `work()` in a transaction together with others, and return its result once that is committed.
+
+        `work` must be repeatable: when a transaction cannot be kept because of one of its members, each has one of
+        its own. Raises what `work` raises (everything undone), and `Busy` after `timeout` seconds without a turn.
+        """
+        me = _Member(work)
+        with self._mutex:
+            self.waiting.append(me)
+            leads, self._led = not self._led, True
+        if leads or self._appointed(me):
+            self._lead()
+        error, me.error = me.error, None
+        if error is not None:
+            try:
+                raise error
+            finally:
+                # It knows this frame: known by it in turn, it would keep the request in memory.
+                del error
+        return me.result
+
+    def _appointed(self, me: _Member[Any]) -> bool:
+        """Wait until somebody has done the work, or it is our turn to lead."""
+        if me.turn.acquire(timeout=self._timeout):
+            return not me.done
+        with self._mutex:
+            has_turn = me.turn.acquire(blocking=False)  # just now
+            if not has_turn and me in self.waiting:
+                self.waiting.remove(me)
+                raise Busy("other writers kept the database busy")
+        if not has_turn:
+            me.turn.acquire()
+        return not me.done
+
+    def _lead(self) -> None:
+        group: list[_Member[Any]] = []
+        try:
+            with self._database.writing():
+                self._write(group)
+        except Exception as error:
+            # Without the lock, or a transaction to begin with, nobody else could write either.
+            while (one := self._next()) is not None:
+                one.error = error
+                group.append(one)
+        finally:
+            with self._mutex:
+                follower = self.waiting[0] if self.waiting else None
+                self._led = follower is not None
+                if follower is not None:
+                    # Before anybody else looks: one who gives up must not have been chosen.
+                    follower.turn.release()
+            for one in group:
+                one.done = True
+                one.turn.release()
+
+    def _next(self) -> _Member[Any] | None:
+        with self._mutex:
+            return self.waiting.popleft() if self.waiting else None
+
+    def _write(self, group: list[_Member[Any]]) -> None:
+        """Do the work of whoever waits, and name them in `group`."""
+        try:
+            with self._database.atomic():
+                while len(group) < MOST and (one := self._next()) is not None:
+                    group.append(one)
+                    self._attempt(one)
+            return
+        except Exception as error:
+            if not group:
+                raise
+            if len(group) == 1:
+                group[0].error = error
+                return
+        # Not above: the error of one is not the context of another's.
+        for one in group:
+            self._alone(one)
+
+    def _attempt(self, one: _Member[Any]) -> None:
+        """Raises what the work raises, if it has written before: that cannot stay."""
+        before = self._database.written()
+        try:
+            one.run()
+        except Exception as error:
+            if self._database.written() != before:
+                raise
+            one.error = error
+
+    def _alone(self, one: _Member[Any]) -> None:
+        try:
+            with self._database.atomic():
+                one.run()
+        except Exception as error:
+            one.error = error

@@ -1,0 +1,314 @@
+"""Writers that come at the same time share one transaction on SQLite, and notice nothing of each other."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from functools import partial
+from time import monotonic, sleep
+from typing import Any
+
+import pytest
+
+from models import group_commit
+from models.database import current, open_database
+from models.errors import AlreadyExists, Busy, TimedOut, Unavailable
+from models.sqlite import SqliteDatabase
+from models.tenant import Tenant
+from tests.databases import new_database
+
+who: ContextVar[str] = ContextVar("who")
+Work = Callable[[], object]
+
+
+@pytest.fixture
+def database(request: pytest.FixtureRequest) -> Iterator[SqliteDatabase]:
+    opened = open_database(new_database("sqlite", request), pool_size=10, synchronous="normal", statement_timeout=0.3)
+    assert isinstance(opened, SqliteDatabase)
+    yield opened
+    opened.close_all()
+
+
+@pytest.fixture
+def begun(database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """One number for each transaction that was begun."""
+    begin, seen = database.begin, []
+    monkeypatch.setattr(database, "begin", lambda *how: (seen.append(1), begin(*how)))
+    return seen
+
+
+def in_threads(database: SqliteDatabase, *works: Work) -> tuple[list[threading.Thread], list[Any]]:
+    """A thread for each work, which begins to wait before the next one; and what the works return or raise."""
+    results: list[Any] = [None] * len(works)
+
+    def run(number: int) -> None:
+        who.set(f"thread {number}")
+        try:
+            results[number] = database.transact(works[number], grouped=True)
+        except BaseException as error:
+            results[number] = error
+
+    threads = []
+    for number in range(len(works)):
+        thread = threading.Thread(target=run, args=(number,))
+        threads.append(thread)
+        before, deadline = len(database.group.waiting), monotonic() + 30
+        thread.start()
+        while len(database.group.waiting) == before and monotonic() < deadline:
+            sleep(0.001)
+    return threads, results
+
+
+def at_once(database: SqliteDatabase, *works: Work) -> list[Any]:
+    """What works return or raise that all wait for the same moment."""
+    with database.writing():
+        threads, results = in_threads(database, *works)
+    for thread in threads:
+        thread.join()
+    return results
+
+
+def add(name: str) -> Work:
+    return lambda: Tenant.add(name).name
+
+
+def add_and_fail(name: str) -> Work:
+    def work() -> None:
+        Tenant.add(name)
+        raise ValueError(name)
+
+    return work
+
+
+def fail() -> None:
+    raise LookupError("before anything was written")
+
+
+def endless_write() -> None:
+    current.execute_sql("UPDATE tenants SET name = name || (WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL "
+                        "SELECT i + 1 FROM n) SELECT sum(i) FROM n)")
+
+
+def names(database: SqliteDatabase) -> list[str]:
+    with database.connected():
+        return sorted(tenant.name for tenant in Tenant.all())
+
+
+def test_those_who_wait_share_one_transaction(database: SqliteDatabase, begun: list[int]) -> None:
+    assert at_once(database, add("a"), add("b"), add("c")) == ["a", "b", "c"]
+    assert names(database) == ["a", "b", "c"]
+    assert len(begun) == 1
+
+
+def test_nobody_is_told_anything_before_it_is_committed(database: SqliteDatabase) -> None:
+    last, finish = threading.Event(), threading.Event()
+
+    def long() -> None:
+        last.set()
+        finish.wait(30)
+
+    with database.writing():
+        threads, results = in_threads(database, add("a"), add("b"), long)
+    last.wait(30)
+    assert names(database) == [] and results == [None, None, None]
+    assert all(thread.is_alive() for thread in threads)
+    finish.set()
+    for thread in threads:
+        thread.join()
+    assert results == ["a", "b", None]
+    assert names(database) == ["a", "b"]
+
+
+def test_whoever_comes_while_the_transaction_lasts_joins_it(database: SqliteDatabase, begun: list[int]) -> None:
+    entered, came = threading.Event(), threading.Event()
+
+    def first() -> str:
+        entered.set()
+        came.wait(30)
+        return "first"
+
+    leading, results = in_threads(database, first)
+    entered.wait(30)
+    following, others = in_threads(database, add("b"))
+    came.set()
+    for thread in (*leading, *following):
+        thread.join()
+    assert results + others == ["first", "b"]
+    assert len(begun) == 1
+
+
+def test_a_transaction_takes_no_more_than_its_number_of_members(database: SqliteDatabase, begun: list[int],
+                                                                monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(group_commit, "MOST", 2)
+    assert at_once(database, *(add(name) for name in "abcde")) == list("abcde")
+    assert len(begun) == 3
+
+
+@pytest.mark.parametrize("position", range(3))
+def test_one_that_fails_before_it_wrote_fails_alone(database: SqliteDatabase, begun: list[int], position: int) -> None:
+    works: list[Work] = [add("a"), add("b")]
+    works.insert(position, fail)
+    results = at_once(database, *works)
+    assert isinstance(results.pop(position), LookupError)
+    assert (results, names(database), len(begun)) == (["a", "b"], ["a", "b"], 1)
+
+
+@pytest.mark.parametrize("position", range(3))
+def test_what_a_failed_one_wrote_is_undone_and_the_others_have_their_effect_once(
+        database: SqliteDatabase, position: int) -> None:
+    works: list[Work] = [add("a"), add("b")]
+    works.insert(position, add_and_fail("x"))
+    results = at_once(database, *works)
+    assert isinstance(results.pop(position), ValueError)
+    assert (results, names(database)) == (["a", "b"], ["a", "b"])
+
+
+def test_of_two_that_want_the_same_one_gets_it(database: SqliteDatabase) -> None:
+    results = at_once(database, add("a"), add("a"), add("b"))
+    assert isinstance(results[1], AlreadyExists)
+    assert (results[0], results[2], names(database)) == ("a", "b", ["a", "b"])
+
+
+def test_a_statement_that_is_stopped_takes_nobody_elses_rows_with_it(database: SqliteDatabase) -> None:
+    # SQLite undoes the whole transaction when it stops a statement that writes.
+    results = at_once(database, add("a"), endless_write, add("b"))
+    assert isinstance(results.pop(1), TimedOut)
+    assert (results, names(database)) == (["a", "b"], ["a", "b"])
+
+
+@pytest.mark.parametrize("writes", [False, True])
+def test_what_failed_work_held_goes_with_its_error(database: SqliteDatabase, writes: bool) -> None:
+    # A refused request must not stay in memory, body and all, until the garbage collector comes by.
+    class Body:
+        pass
+
+    def work(held: Body) -> None:
+        if writes:
+            Tenant.add("x")
+        raise ValueError(held)
+
+    gc.disable()
+    try:
+        body = Body()
+        gone = weakref.ref(body)
+        try:
+            database.transact(partial(work, body), grouped=True)
+        except ValueError:
+            del body
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
+def test_when_the_commit_fails_each_has_another_try(database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+    commit, failures = database.commit, [Unavailable("the disk is full")]
+
+    def failing() -> object:
+        if failures:
+            raise failures.pop()
+        return commit()
+
+    monkeypatch.setattr(database, "commit", failing)
+    assert at_once(database, add("a"), add("b")) == ["a", "b"]
+    assert names(database) == ["a", "b"]
+
+
+def test_a_single_one_whose_commit_fails_is_told_so(database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing() -> None:
+        raise Unavailable("the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(database, "commit", failing)
+        with pytest.raises(Unavailable):
+            database.transact(add("a"), grouped=True)
+    assert database.transact(add("b"), grouped=True) == "b"
+    assert names(database) == ["b"]
+
+
+def test_each_work_sees_the_context_of_its_own_thread(database: SqliteDatabase) -> None:
+    assert at_once(database, who.get, who.get, who.get) == ["thread 0", "thread 1", "thread 2"]
+
+
+def test_without_a_turn_in_time_everybody_is_told_that_the_database_is_busy(database: SqliteDatabase) -> None:
+    database.writer_lock.timeout = 0.2
+    with database.writing():
+        threads, results = in_threads(database, add("a"), add("b"))
+        for thread in threads:
+            thread.join()
+    assert [type(result) for result in results] == [Busy, Busy]
+    assert database.transact(add("c"), grouped=True) == "c"
+    assert names(database) == ["c"]
+
+
+def test_one_who_waits_too_long_behind_another_goes_and_leaves_the_rest_in_order(
+        database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(group_commit, "MOST", 1)
+    database.group = group_commit.GroupCommit(database, timeout=0.1)
+    entered, finish = threading.Event(), threading.Event()
+
+    def first() -> str:
+        entered.set()
+        finish.wait(30)
+        return "first"
+
+    leading, results = in_threads(database, first)
+    entered.wait(30)
+    with pytest.raises(Busy):
+        database.transact(add("b"), grouped=True)
+    finish.set()
+    leading[0].join()
+    assert results == ["first"]
+    assert database.transact(add("c"), grouped=True) == "c"
+    assert names(database) == ["c"]
+
+
+def test_those_who_give_up_leave_nobody_without_a_turn(
+        database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(group_commit, "MOST", 1)
+    database.group = group_commit.GroupCommit(database, timeout=0.002)
+    stored, given_up = [], []
+
+    def crowd(number: int) -> None:
+        for turn in range(60):
+            name = f"{number}-{turn}"
+            try:
+                stored.append(database.transact(add(name), grouped=True))
+            except Busy:
+                given_up.append(name)
+
+    threads = [threading.Thread(target=crowd, args=(number,), daemon=True) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not any(thread.is_alive() for thread in threads)
+    assert names(database) == sorted(stored)
+    assert len(stored) + len(given_up) == 8 * 60
+    assert database.transact(add("last"), grouped=True) == "last"
+
+
+def test_in_a_crowd_each_gets_what_is_theirs(database: SqliteDatabase) -> None:
+    failures = []
+
+    def crowd(number: int) -> None:
+        for turn in range(20):
+            name = f"{number}-{turn}"
+            work = add_and_fail(name) if (number + turn) % 5 == 0 else add(name)
+            try:
+                if database.transact(work, grouped=turn % 4 > 0) != name:
+                    failures.append(name)
+            except ValueError as error:
+                if str(error) != name:
+                    failures.append(name)
+
+    threads = [threading.Thread(target=crowd, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert names(database) == sorted(f"{number}-{turn}" for number in range(8) for turn in range(20)
+                                     if (number + turn) % 5)
