@@ -89,6 +89,8 @@ class _Apsw(APSWDatabase):
             conn.setbusytimeout(int(BUSY_TIMEOUT * 1000))
             conn.convert_binding = _storable
             conn.file = _identity(self.database)
+            # A plan holds for all values. Without this, SQLite compiles every join again whenever a value is bound.
+            conn.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
             conn.set_progress_handler(lambda: monotonic() > conn.deadline, STEPS)
             self._add_conn_hooks(conn)  # type: ignore[no-untyped-call]
             if conn.pragma("journal_mode") != "wal":

@@ -53,6 +53,27 @@ def test_sqlite_connections_are_set_up_for_safety(tmp_path: Path) -> None:
     database.close_all()
 
 
+def test_sqlite_compiles_a_join_once_whatever_values_are_bound(tmp_path: Path) -> None:
+    import apsw
+
+    database = open_database(f"sqlite:///{tmp_path}/a.db", **OPTIONS)
+    database.create()
+    compiled = []
+
+    def authorize(operation: int, *_about: object) -> int:
+        compiled.append(operation)
+        return apsw.SQLITE_OK
+
+    with database.connected():
+        database.query("CREATE TABLE one (id TEXT PRIMARY KEY, other TEXT)")
+        database.query("CREATE TABLE two (id TEXT PRIMARY KEY)")
+        database.connection().authorizer = authorize
+        for value in ("a", "b", "c"):
+            database.query("SELECT two.id FROM one INNER JOIN two ON two.id = one.other WHERE one.id = ?", [value])
+    database.close_all()
+    assert compiled.count(apsw.SQLITE_SELECT) == 1
+
+
 def test_the_tables_follow_the_database_that_was_entered_last(
         database: Database, request: pytest.FixtureRequest) -> None:
     other = open_database(new_database(database.dialect, request), **OPTIONS)
