@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import islice
+from typing import Any
 
 import peewee as pw
 
@@ -68,10 +69,13 @@ class Retention(Table):
         table_name = "audit_retention"
 
 
-def add(row: Audit) -> None:
-    """Add one audit row, with its own `tenant_id`, as fast as can be: it is part of every write."""
-    statement = _ADDING.on(current, lambda: Audit.insert({name: Bind(name) for name in whole(row)}))
-    current.execute_sql(statement.text, statement.bound(whole(_stamped(row))))
+def add(**values: Any) -> None:
+    """Add one audit row of these columns, its own `tenant_id` among them, as fast as can be: every write does.
+
+    What is left out is null, but for id, time and a count of 1.
+    """
+    statement = _ADDING.on(current, lambda: Audit.insert({name: Bind(name) for name in _EMPTY}))
+    statement.write(current, {**_EMPTY, "id": new_id(), "time": now(), **values})
 
 
 def append(rows: Iterable[Audit]) -> int:
@@ -101,3 +105,4 @@ def _stamped(row: Audit) -> Audit:
 
 
 _ADDING = Statement()
+_EMPTY = whole(Audit())

@@ -131,12 +131,16 @@ class Rows(Generic[T]):
     tenants is a named class method beside its table.
     """
 
-    __slots__ = ("mine", "model", "tenant_id")
+    __slots__ = ("model", "tenant_id")
 
     def __init__(self, model: type[T], tenant_id: str | Bind) -> None:
         self.model = model
         self.tenant_id: Any = tenant_id
-        self.mine = model.tenant_id == tenant_id
+
+    @property
+    def mine(self) -> pw.Expression:
+        """The condition that a row is this tenant's."""
+        return self.model.tenant_id == self.tenant_id
 
     def sought(self, dialect: str) -> pw.Expression:
         """`mine`, for rows that another condition finds by their ids.
@@ -183,7 +187,7 @@ class Rows(Generic[T]):
         fields = self.model._meta.fields
         statement = self._kept("insert", lambda: self.model.insert({name: Bind(name) for name in fields}))
         values = {name: field.db_value(row.__data__.get(name)) for name, field in fields.items()}
-        current.execute_sql(statement.text, statement.bound(values))
+        statement.write(current, values)
         row._dirty.clear()
         return row
 
@@ -218,7 +222,7 @@ class Rows(Generic[T]):
         statement = self._kept(frozenset(names), query)
         values = {name: field.db_value(row.__data__.get(name)) for name, field in fields.items()}
         values |= {".tenant": self.tenant_id, ".row": row.id, ".before": row.version, **stamps}
-        if current.rows_affected(current.execute_sql(statement.text, statement.bound(values))) == 0:
+        if statement.write(current, values) == 0:
             raise Outdated(f"{self.model.__name__} {row.id}")
         # Only now: work that failed may be repeated with the same row.
         row.__data__ |= stamps

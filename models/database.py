@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from random import uniform
 from time import sleep
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import peewee as pw
 from playhouse.pool import MaxConnectionsExceeded
@@ -131,6 +131,10 @@ class Database(pw.Database):
         """Like `query`, for the few rows that every request asks for: read again only when something was committed."""
         return self.query(sql, params)
 
+    def write(self, sql: str, params: Values = ()) -> int:
+        """Run one INSERT, UPDATE or DELETE; the number of its rows. For prepared statements."""
+        raise NotImplementedError
+
     def without_triggers(self) -> AbstractContextManager[Any]:
         """Let what this connection writes pull no trigger, where a load is the slower for them."""
         return nullcontext()
@@ -148,10 +152,14 @@ class Database(pw.Database):
         try:
             return super()._execute_cursor(sql, params, **options)  # type: ignore[misc]
         except Exception as error:
-            problem = self.translate(error, sql)
-            if problem is None:
-                raise
-            raise problem from error
+            self.fail(error, sql)
+
+    def fail(self, error: Exception, sql: str) -> NoReturn:
+        """Raise what an error of the driver means to us; when it means nothing, the error."""
+        problem = self.translate(error, sql)
+        if problem is None:
+            raise error
+        raise problem from error
 
 
 # It stands for whatever database is current, so that is what it looks like to whoever uses it.

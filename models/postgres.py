@@ -114,10 +114,13 @@ class PostgresDatabase(Database, _PooledPostgresqlDatabase, pw.PostgresqlDatabas
         try:
             return self._state.conn.execute(sql, params).fetchall()
         except Exception as error:
-            problem = self.translate(error, sql)
-            if problem is None:
-                raise
-            raise problem from error
+            self.fail(error, sql)
+
+    def write(self, sql: str, params: Values = ()) -> int:
+        try:
+            return int(self._state.conn.execute(sql, params).rowcount)
+        except Exception as error:
+            self.fail(error, sql)
 
     def translate(self, error: BaseException, sql: str = "") -> RowError | None:
         cause = driver_error(error)

@@ -61,6 +61,10 @@ class Prepared:
         """`run`, for the few rows that every request asks for (`Database.recall`)."""
         return database.recall(self.text, self.bound(values))
 
+    def write(self, database: Database, values: Mapping[str, object]) -> int:
+        """Run an INSERT, UPDATE or DELETE; the number of its rows. Raises what `bound` and `Database.write` raise."""
+        return database.write(self.text, self.bound(values))
+
 
 def prepare(database: Database, query: pw.Query) -> Prepared:
     """Build the text of `query` once, in the dialect of `database`; no connection is needed."""

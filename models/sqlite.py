@@ -209,10 +209,16 @@ class SqliteDatabase(Database, _PooledSqliteDatabase, _Apsw):  # type: ignore[mi
             conn.deadline = monotonic() + self.statement_timeout
             return conn.execute(sql, params).fetchall()
         except Exception as error:
-            problem = self.translate(error, sql)
-            if problem is None:
-                raise
-            raise problem from error
+            self.fail(error, sql)
+
+    def write(self, sql: str, params: Values = ()) -> int:
+        conn = self._state.conn
+        try:
+            conn.deadline = monotonic() + self.statement_timeout
+            conn.execute(sql, params)
+            return int(conn.changes())
+        except Exception as error:
+            self.fail(error, sql)
 
     def recall(self, sql: str, params: Values) -> list[tuple[Any, ...]]:
         conn = self._state.conn

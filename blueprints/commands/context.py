@@ -12,7 +12,7 @@ import click
 
 from blueprints.http import passwords
 from blueprints.http.registry import PluginError, discover
-from models.audit import Audit, add
+from models.audit import add
 from models.database import Database, open_database
 from models.errors import RowError
 from models.migrate import pending
@@ -38,8 +38,8 @@ class Instance:
 
 def record(tenant_id: str, resource: str, action: str, id: str) -> None:
     """Add what an operator does by a command to the audit trail, inside its transaction."""
-    add(Audit(tenant_id=tenant_id, principal="operator", role="operator", resource=resource, action=action,
-              resource_id=id, result="allowed", reason="command line"))  # fmt: skip
+    add(tenant_id=tenant_id, principal="operator", role="operator", resource=resource, action=action,
+        resource_id=id, result="allowed", reason="command line")  # fmt: skip
 
 
 def load_settings(**overrides: Any) -> Settings:

@@ -5,7 +5,7 @@ A write and its row commit together. Refusals have no transaction of their own: 
 
 from __future__ import annotations
 
-from models.audit import Audit, add
+from models.audit import add
 from models.user import User
 
 from . import trace
@@ -29,12 +29,12 @@ def record(call: Call, *, result: str = "allowed", reason: str | None = None) ->
     """Add the row of a write, inside its transaction."""
     resource, action = _what(call)
     program = f"service token {call.session_id}" if call.principal.kind == "service" else None
-    add(Audit(
+    add(
         tenant_id=call.tenant_id, principal=call.principal.key, role=call.principal.role, action=action,
         resource=resource, resource_id=None if call.row is None else call.facts.get("id"),
         address=call.request.remote_addr, result=result, rule=call.rule,
         reason=", ".join(filter(None, (call.rule, reason, program, call.note))) or None,
-        policy_version=call.access.policy.version, request_id=trace.request_id()))
+        policy_version=call.access.policy.version, request_id=trace.request_id())
 
 
 def note_refusal(call: Call, problem: Problem) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from models import audit
 from models.audit import Audit, Retention, Seal
-from models.base import new_id, now
+from models.base import is_id, new_id, now, parse_time
 from models.database import Database
 from models.tenant import Tenant
 
@@ -35,6 +35,25 @@ def test_rows_are_stored_in_order_with_and_without_their_optional_columns(tenant
     assert [row.id for row in found] == [row.id for row in made]
     assert [row.count for row in found] == [1, 7, 1]
     assert [row.seq for row in found] == sorted({row.seq for row in found})
+
+
+@pytest.mark.parametrize("values", [
+    {}, {"count": 3, "time": LONG_AGO}, {"reason": "100 %s %(id)s ? :id'; --", "address": "naïve 🦉", "rule": ""},
+    {"resource_id": "01a1fe94-b973-726e-83ee-cfdf72fcdc34", "policy_version": None, "request_id": "null"}])
+def test_a_row_is_stored_alike_alone_and_among_many(values: dict[str, object], tenant: str) -> None:
+    row = entry(tenant, **values)
+    audit.append([row])
+    audit.add(**{name: value for name, value in row.__data__.items() if name not in ("id", "seq")})
+    among, alone = ({name: value for name, value in found.__data__.items() if name not in ("id", "seq")}
+                    for found in of(tenant))
+    assert among == alone
+
+
+def test_what_is_left_out_of_a_row_is_null_but_for_id_time_and_count(tenant: str) -> None:
+    audit.add(**{name: value for name, value in entry(tenant).__data__.items() if name != "count"})
+    row, = of(tenant)
+    assert is_id(row.id) and parse_time(row.time) == row.time and row.count == 1
+    assert (row.resource_id, row.reason, row.rule) == (None, None, None)
 
 
 def test_no_row_can_be_changed(tenant: str) -> None:

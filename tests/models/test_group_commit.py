@@ -41,23 +41,27 @@ def begun(database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch) -> list[int
 
 
 def in_threads(database: SqliteDatabase, *works: Work) -> tuple[list[threading.Thread], list[Any]]:
-    """A thread for each work, which begins to wait before the next one; and what the works return or raise."""
+    """A thread for each work, which waits for its turn, or has it, before the next one starts; and what they return
+    or raise."""
     results: list[Any] = [None] * len(works)
+    has_turn = [threading.Event() for _ in works]
 
     def run(number: int) -> None:
+        def work() -> object:
+            has_turn[number].set()
+            return works[number]()
+
         who.set(f"thread {number}")
         try:
-            results[number] = database.transact(works[number], grouped=True)
+            results[number] = database.transact(work, grouped=True)
         except BaseException as error:
             results[number] = error
 
-    threads = []
-    for number in range(len(works)):
-        thread = threading.Thread(target=run, args=(number,))
-        threads.append(thread)
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(len(works))]
+    for number, thread in enumerate(threads):
         before, deadline = len(database.group.waiting), monotonic() + 30
         thread.start()
-        while len(database.group.waiting) == before and monotonic() < deadline:
+        while len(database.group.waiting) == before and not has_turn[number].is_set() and monotonic() < deadline:
             sleep(0.001)
     return threads, results
 

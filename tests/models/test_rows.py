@@ -65,6 +65,27 @@ def test_raw_rows_hold_the_same_text_as_objects(tenant: str, database: Database)
     assert database.query(*query.sql()) == [(row.id, "2026-11-21T08:39:30.100000Z", None, 1)]
 
 
+HOSTILE = ["'; DROP TABLE articles; --", "100 %s %(id)s ? $1 :id", "naïve 🦉 \u202e", "\\ \" '", " ", "a\r\nb\t", "0",
+           "null"]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_row_is_stored_alike_alone_and_among_many_and_when_it_is_changed(text: str, tenant: str) -> None:
+    rows, at = Rows(Article, tenant), "2026-01-01T00:00:00.000000Z"
+    values = {"title": text, "body": text, "department": text, "created_at": at, "updated_at": at}
+    alone, among, changed = article(**values), article(**values), rows.insert(article(department="another"))
+    rows.insert(alone)
+    rows.insert_many([among, article()])
+    for name, value in values.items():
+        setattr(changed, name, value)
+    rows.save(changed)
+    apart = ("id", "slug", "version")
+    found = [{name: value for name, value in rows.find(row.id).__data__.items() if name not in apart}
+             for row in (alone, among, changed)]
+    assert found[0] == found[1] == found[2]
+    assert found[0]["title"] == text
+
+
 def test_saving_counts_the_version_and_stores_what_changed(tenant: str) -> None:
     rows = Rows(Article, tenant)
     row = rows.find(rows.insert(article()).id)

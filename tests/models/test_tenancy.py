@@ -8,7 +8,9 @@ import pkgutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import apsw
 import peewee as pw
+import psycopg
 import pytest
 
 import models
@@ -91,8 +93,9 @@ def test_only_named_functions_of_models_start_a_query_without_rows() -> None:
 @pytest.mark.parametrize("table", TENANT_TABLES)
 def test_every_statement_of_rows_names_the_tenant(
         table: type[Record], database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    tenant, statements, query = new_id(), [], database.query
+    tenant, statements, query, write = new_id(), [], database.query, database.write
     monkeypatch.setattr(database, "query", lambda *given: statements.append(given) or query(*given))
+    monkeypatch.setattr(database, "write", lambda *given: statements.append(given) or write(*given))
     rows = Rows(table, tenant)
     row = table(id=new_id(), version=1)
     row.updated_at = now()
@@ -105,7 +108,7 @@ def test_every_statement_of_rows_names_the_tenant(
         rows.change({table.updated_at: now()}, table.id == row.id)
         rows.remove(table.id == row.id)
         for work in (rows.save, rows.delete, rows.insert):
-            with pytest.raises((RowError, pw.IntegrityError)):
+            with pytest.raises((RowError, pw.IntegrityError, apsw.ConstraintError, psycopg.IntegrityError)):
                 work(row)
     finally:
         database.query_hooks.clear()

@@ -1,0 +1,55 @@
+"""Requests that write at the same time share what they can, and each is still answered as if it were alone."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+from models import audit
+from models.article import Article
+from models.audit import Audit
+from models.base import Rows
+
+WRITERS, TURNS = 8, 12
+
+
+def test_eight_callers_at_once_write_as_themselves_and_are_refused_for_their_own_reasons(app, given, as_user):
+    """Each in turn: creates, changes it, comes too late, wants what is taken, reaches for another's draft."""
+    callers = [as_user("user") for _ in range(WRITERS)]
+    taken, strange = given.article("draft", slug="taken"), given.article("draft")
+    barrier = threading.Barrier(WRITERS)
+
+    def write(number):
+        caller, client, found = callers[number], app.test_client(), []
+
+        def send(expected, method, path, body, **headers):
+            request_id = f"at-once-{number}-{len(found)}"
+            answer = client.open(path, method=method, json=body,
+                                 headers={**caller.headers, "X-Request-ID": request_id, **headers})
+            found.append((request_id, expected, answer.status_code, answer.headers["X-Request-ID"]))
+            return answer.get_json()
+
+        barrier.wait()
+        for turn in range(TURNS):
+            made = send(201, "POST", "/api/articles", {"title": f"{number} {turn}", "slug": f"at-once-{number}-{turn}",
+                                                       "body": "b"}, **{"Idempotency-Key": f"create-{turn}"})
+            assert (made["owner_id"], made["title"]) == (caller.user.id, f"{number} {turn}")
+            path = f"/api/articles/{made['id']}"
+            assert send(200, "PATCH", path, {"title": f"{number} {turn} changed"})["version"] == 2
+            send(412, "PATCH", path, {"title": "too late"}, **{"If-Match": '"1"'})
+            send(409, "POST", "/api/articles", {"title": "t", "slug": taken.slug, "body": "b"},
+                 **{"Idempotency-Key": f"taken-{turn}"})
+            send(404, "PATCH", f"/api/articles/{strange.id}", {"title": "not mine"})
+        return found
+
+    with ThreadPoolExecutor(WRITERS) as pool:
+        answers = [one for found in pool.map(write, range(WRITERS)) for one in found]
+    assert [one for one in answers if one[1] != one[2] or one[0] != one[3]] == []
+    with given.database.connected():
+        titles = {row.slug: row.title for row in Rows(Article, given.tenant_id).select()}
+        recorded = {row.request_id: row for row in audit.of_tenant(given.tenant_id).where(
+            Audit.request_id.startswith("at-once-"), Audit.result == "allowed")}
+    assert all(titles[f"at-once-{number}-{turn}"] == f"{number} {turn} changed"
+               for number in range(WRITERS) for turn in range(TURNS))
+    assert sorted(recorded) == sorted(id for id, expected, _, _ in answers if expected < 300)
+    assert all(row.principal == f"user:{callers[int(id.split('-')[2])].user.id}" for id, row in recorded.items())
