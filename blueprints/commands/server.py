@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from typing import Any, TextIO
@@ -20,7 +21,7 @@ from blueprints.commands.context import (
     show_path,
 )
 from blueprints.commands.install import Outcome, install
-from blueprints.http import logs, metrics
+from blueprints.http import affinity, logs, metrics
 from blueprints.http.keys import KeyFileError
 from blueprints.http.registry import PluginError
 from blueprints.http.services import NotReady, Services
@@ -128,6 +129,8 @@ def _one_process(make_app: Callable[[], Flask], settings: Settings) -> None:
     app = make_app()
     services: Services = app.extensions["gatepost"]
     services.policy.reload_on_hangup()
+    if settings.one_core:
+        affinity.keep(os.getpid())
     services.ensure_running()
     try:
         serve_waitress(app, host=settings.host, port=settings.port, threads=settings.threads,

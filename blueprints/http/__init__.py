@@ -60,7 +60,7 @@ Limits and operations
     services        what one app is made of
     logs            one JSON object a line
     metrics         what Prometheus asks
-    serving         one process (waitress); `workers`, several (granian)
+    serving         one process (waitress); `workers`, several (granian); `affinity`, the core they run on
 
 Documentation
     docs            the OpenAPI description and its page

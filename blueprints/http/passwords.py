@@ -14,6 +14,7 @@ from threading import BoundedSemaphore
 from argon2 import PasswordHasher, Type
 from argon2.exceptions import InvalidHashError, VerificationError
 
+from . import affinity
 from .messages import Message
 
 SHORTEST = 8
@@ -34,13 +35,13 @@ PATIENCE = 2.0  # seconds that a caller waits for a slot
 
 # As many threads as slots do all the hashing, because the C library keeps the 19 MiB for the next hash of the same
 # thread: eight threads of a server would keep eight times as much.
-_workers = ThreadPoolExecutor(_CORES, "hashing")
+_workers = ThreadPoolExecutor(_CORES, "hashing", initializer=affinity.roam)
 
 
 def _after_fork() -> None:
     # Threads do not survive a fork, and the pool would wait for them for ever.
     global _workers
-    _workers = ThreadPoolExecutor(_CORES, "hashing")
+    _workers = ThreadPoolExecutor(_CORES, "hashing", initializer=affinity.roam)
 
 
 os.register_at_fork(after_in_child=_after_fork)

@@ -24,6 +24,7 @@ from granian.http import HTTP1Settings
 from granian.log import LogLevels
 from granian.server.mp import MPServer
 
+from .affinity import OneCore
 from .errors import Problem
 from .services import Services
 
@@ -119,6 +120,7 @@ def serve(app: Flask, *, host: str, port: int, workers: int, threads: int, drain
     """
     services: Services = app.extensions["gatepost"]
     orphaned, held = os.pipe()
+    first = os.getpid()
 
     def load() -> Flask:
         # Only the first process holds this end now: reading the other one ends when that process does.
@@ -133,9 +135,11 @@ def serve(app: Flask, *, host: str, port: int, workers: int, threads: int, drain
         app.wsgi_app = Bodies(app.wsgi_app, max(1, threads // 2))  # type: ignore[method-assign]
         return app
 
-    def work(*arguments: Any) -> None:
+    def work(number: int, *arguments: Any) -> None:
+        if services.settings.one_core:
+            app.wsgi_app = OneCore(app.wsgi_app, first + number)  # type: ignore[method-assign]
         try:
-            MPServer._spawn_wsgi_worker(*arguments)
+            MPServer._spawn_wsgi_worker(number, *arguments)
         finally:
             services.stop()
 

@@ -1,0 +1,44 @@
+"""Which cores the threads of a server run on.
+
+Only one thread of an interpreter runs Python at a time. To hand its lock to a thread that sleeps on another core takes
+longer than most requests; on one core it is a change of context. So the threads that answer requests keep to one core
+each process, and what lets go of the lock for long, such as hashing a password, may use them all.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from threading import local
+from typing import Any
+
+# What this process was given: a container's cores may be fewer than the machine's. Only Linux tells.
+_CORES = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+
+WSGI = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
+
+
+def keep(number: int) -> None:
+    """Keep the current thread, and those that it starts, to one core; processes of different numbers share them out."""
+    if _CORES:
+        os.sched_setaffinity(0, {_CORES[number % len(_CORES)]})
+
+
+def roam() -> None:
+    """Let the current thread use every core again."""
+    if _CORES:
+        os.sched_setaffinity(0, _CORES)
+
+
+class OneCore:
+    """WSGI middleware that keeps each thread which runs it to one core, for servers that start threads of their own."""
+
+    def __init__(self, application: WSGI, number: int) -> None:
+        self._application, self._number = application, number
+        self._thread = local()
+
+    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        if not hasattr(self._thread, "kept"):
+            self._thread.kept = True
+            keep(self._number)
+        return self._application(environ, start_response)
