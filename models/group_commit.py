@@ -12,12 +12,14 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from contextvars import copy_context
 from threading import Lock
+from time import sleep
 from typing import Any, Generic, Protocol, TypeVar
 
 from models.errors import Busy, Unavailable
 
 T = TypeVar("T")
 
+REST = 0.0002  # seconds that a leader leaves to others before it commits; a commit takes longer
 MOST = 32  # members of one transaction: the first of them waits until the last is done
 
 
@@ -64,6 +66,7 @@ class GroupCommit:
         self._mutex = Lock()
         self.waiting: deque[_Member[Any]] = deque()
         self._led = False
+        self._crowded = False
 
     def run(self, work: Callable[[], T]) -> T:
         """Run `work()` in a transaction together with others, and return its result once that is committed.
@@ -124,13 +127,21 @@ class GroupCommit:
         with self._mutex:
             return self.waiting.popleft() if self.waiting else None
 
+    def _awaited(self) -> _Member[Any] | None:
+        """Whoever comes within `REST`, where several have come the last time: they are on their way."""
+        if not self._crowded:
+            return None
+        sleep(REST)
+        return self._next()
+
     def _write(self, group: list[_Member[Any]]) -> None:
         """Do the work of whoever waits, and name them in `group`."""
         try:
             with self._database.atomic():
-                while len(group) < MOST and (one := self._next()) is not None:
+                while len(group) < MOST and (one := self._next() or self._awaited()) is not None:
                     group.append(one)
                     self._attempt(one)
+                self._crowded = len(group) > 1
             return
         except Exception as error:
             if not group:

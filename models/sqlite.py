@@ -123,7 +123,7 @@ class SqliteDatabase(Database, _PooledSqliteDatabase, _Apsw):  # type: ignore[mi
             str(self.path), max_connections=pool_size, timeout=pool_wait, autoconnect=False,
             lock_type="IMMEDIATE", field_types={"TIMESTAMPTZ": "TEXT"},
             pragmas={"journal_mode": "wal", "synchronous": synchronous.lower(), "foreign_keys": 1,
-                     "recursive_triggers": 1, "cache_size": -4_000, "temp_store": "memory",
+                     "recursive_triggers": 1, "temp_store": "memory",
                      "journal_size_limit": 64 << 20, "wal_autocheckpoint": CHECKPOINT})
 
     def create(self) -> None:
