@@ -29,7 +29,10 @@ def is_well_formed(tag: str) -> bool:
 
 def wishes(request: Request) -> list[Wish]:
     """What the caller would rather read, best first. Whatever cannot be understood is no wish, and never an error."""
-    named = request.args.getlist(PARAMETER)
+    try:
+        named = request.args.getlist(PARAMETER)
+    except UnicodeError:  # some servers let a query through that is not UTF-8
+        named = []
     sent = request.headers.get("Accept-Language", "")
     accepted = parse_accept_header(sent, LanguageAccept) if len(sent) <= _LONGEST else ()
     return [*((tag, 1.0) for tag in named if len(named) == 1 and is_well_formed(tag)), *accepted]

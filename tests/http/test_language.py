@@ -81,6 +81,14 @@ def test_a_lang_that_is_none_is_refused_in_the_language_of_the_header(as_role, s
     assert answer.headers["Content-Language"] == "de"
 
 
+def test_a_query_that_is_no_text_is_refused_in_the_language_of_the_header(client):
+    # Waitress and granian refuse such bytes themselves, other servers hand them on.
+    answer = client.get("/api/articles", headers={"Accept-Language": "de"},
+                        environ_overrides={"QUERY_STRING": "lang=en&title=\xff"})
+    check_problem(answer, 400, "invalid_parameter")
+    assert answer.headers["Content-Language"] == "de"
+
+
 # What is not an error
 
 
