@@ -168,10 +168,18 @@ def run(services: Services, endpoint: Endpoint, path: dict[str, str]) -> Respons
 
 def _answer(call: Call) -> None:
     _through(ARRIVAL, call)
+    caller = call.principal, call.session_id, call.access
+
+    def effect() -> None:
+        # A transaction may run twice: nothing of the first try may remain, nor may whoever logged in there be asking.
+        call.row = call.result = call.response = None
+        call.principal, call.session_id, call.access = caller
+        _through(EFFECT, call)
+
     if call.response is None and call.endpoint.writes:
         try:
             # Whoever writes at the same time may share the transaction, but not one as long as an import's.
-            call.services.database.transact(lambda: _effect(call), grouped=not call.endpoint.narrows)
+            call.services.database.transact(effect, grouped=not call.endpoint.narrows)
         except idempotency.Claimed:
             idempotency.replay_twin(call)
         except Busy:
@@ -179,13 +187,7 @@ def _answer(call: Call) -> None:
                 raise
             idempotency.replay_twin(call)
     elif call.response is None:
-        _effect(call)
-
-
-def _effect(call: Call) -> None:
-    # A transaction may run twice (40001, 40P01 on Postgres): nothing of the first try may remain.
-    call.row = call.result = call.response = None
-    _through(EFFECT, call)
+        effect()
 
 
 def _judge(call: Call) -> None:

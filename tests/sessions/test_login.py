@@ -8,8 +8,10 @@ from itertools import count
 
 import pytest
 
+from blueprints.http import login as sessions
 from blueprints.http import passwords
 from models.audit import Audit, of_tenant
+from models.errors import Contended
 from models.user import User
 from tests.apps import PASSWORD, Caller, close, make_app, new_instance
 from tests.databases import new_database
@@ -38,6 +40,22 @@ def test_who_logs_in_gets_tokens_that_no_cache_keeps(app, given):
     answer = login(app, given.user(password=PASSWORD).email)
     assert answer.status_code == 200 and answer.headers["Cache-Control"] == "no-store"
     assert set(answer.get_json()) == {"access_token", "token_type", "expires_in", "refresh_token", "scope"}
+
+
+def test_who_logs_in_is_a_guest_until_that_is_committed(under, given, monkeypatch):
+    app, tries = under("", {"session.csv": "p, user, session.create, always, deny"}), []
+
+    def in_the_way(call, user):
+        tries.append(user)
+        answer = open_session(call, user)
+        if len(tries) == 1:
+            raise Contended("the transaction is repeated")
+        return answer
+
+    open_session = sessions.open_session
+    monkeypatch.setattr(sessions, "open_session", in_the_way)
+    assert login(app, given.user(password=PASSWORD).email).status_code == 200
+    assert len(tries) == 2
 
 
 def test_an_address_is_the_same_in_any_case(app, given):
