@@ -53,6 +53,16 @@ def test_data_is_json_for_whoever_takes_json(as_role, scenario):
     scenario.play(as_role(scenario.who))
 
 
+@pytest.mark.parametrize("headers", [{}, GZIP], ids=["plain", "gzip"])
+@pytest.mark.parametrize("path", ["/api/articles", "/docs/rapidoc-min.js"])
+def test_what_is_not_sent_again_varies_as_it_did(client, path, headers):
+    # A cache keeps what the newer answer says, and would hand gzip to who cannot read it (RFC 9111 section 4.3.4).
+    sent = client.get(path, headers=headers)
+    unmodified = client.get(path, headers={"If-None-Match": sent.headers["ETag"], **headers})
+    assert unmodified.status_code == 304
+    assert unmodified.headers["Vary"] == sent.headers["Vary"] == "Authorization, Accept-Encoding"
+
+
 @pytest.mark.parametrize("path", ["/api/articles", "/api/health/live", "/api/nope", "/api/profile", "/docs",
                                   "/api/articles/export", "/api/openapi.json"])
 @pytest.mark.parametrize("headers", [{}, GZIP], ids=["plain", "gzip"])
