@@ -79,7 +79,7 @@ class GroupCommit:
             self.waiting.append(me)
             leads, self._led = not self._led, True
         if leads or self._appointed(me):
-            self._lead()
+            self._lead(me)
         error, me.error = me.error, None
         if error is not None:
             try:
@@ -102,18 +102,18 @@ class GroupCommit:
             me.turn.acquire()
         return not me.done
 
-    def _lead(self) -> None:
+    def _lead(self, me: _Member[Any]) -> None:
         group: list[_Member[Any]] = []
         try:
             with self._database.writing():
                 self._write(group)
         except Exception as error:
-            # Without the lock, or a transaction to begin with, nobody else could write either.
-            while (one := self._next()) is not None:
-                one.error = error
-                group.append(one)
+            me.error = error
         finally:
             with self._mutex:
+                if me in self.waiting:
+                    # No lock, or no transaction to begin with. The others have not waited that long.
+                    self.waiting.remove(me)
                 follower = self.waiting[0] if self.waiting else None
                 self._led = follower is not None
                 if follower is not None:

@@ -247,6 +247,17 @@ def test_without_a_turn_in_time_everybody_is_told_that_the_database_is_busy(data
     assert names(database) == ["c"]
 
 
+def test_who_came_later_may_wait_longer_for_a_turn(database: SqliteDatabase) -> None:
+    # Such as behind an import, which holds the lock for seconds.
+    database.writer_lock.timeout = 0.5
+    with database.writing():
+        threads, results = in_threads(database, add("a"), add("b"))
+        threads[0].join()
+    threads[1].join()
+    assert isinstance(results[0], Busy)
+    assert (results[1], names(database)) == ("b", ["b"])
+
+
 def test_one_who_waits_too_long_behind_another_goes_and_leaves_the_rest_in_order(
         database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(group_commit, "MOST", 1)
