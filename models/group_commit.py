@@ -31,7 +31,7 @@ class Writer(Protocol):
     def atomic(self) -> AbstractContextManager[Any]: ...
 
     def written(self) -> int:
-        """A number that changes when this connection writes a row, and when its transaction is gone."""
+        """A number that changes when this connection writes a row; -1 when its transaction is gone."""
 
 
 class _Member(Generic[T]):
@@ -51,7 +51,6 @@ class _Member(Generic[T]):
 
     def run(self) -> None:
         self.result = self._context.run(self._work)
-        self.error = None
 
 
 class GroupCommit:
@@ -136,25 +135,32 @@ class GroupCommit:
 
     def _write(self, group: list[_Member[Any]]) -> None:
         """Do the work of whoever waits, and name them in `group`."""
+        done: list[_Member[Any]] = []
         try:
             with self._database.atomic():
                 while len(group) < MOST and (one := self._next() or self._awaited()) is not None:
                     group.append(one)
-                    self._attempt(one)
+                    if self._attempt(one):
+                        done.append(one)
+                    if self._database.written() < 0:
+                        break  # what others write without a transaction would be kept at once
                 self._crowded = len(group) > 1
-            return
         except Exception as error:
             if not group:
                 raise
             if len(group) == 1:
                 group[0].error = error
                 return
+        else:
+            for one in done:
+                one.error = None
+            return
         # Not above: the error of one is not the context of another's.
         for one in group:
             self._alone(one)
 
-    def _attempt(self, one: _Member[Any]) -> None:
-        """Raises what the work raises, if it has written before: that cannot stay."""
+    def _attempt(self, one: _Member[Any]) -> bool:
+        """Whether the work is done. Raises what it raises, if it has written before: that cannot stay."""
         before = self._database.written()
         try:
             one.run()
@@ -162,10 +168,13 @@ class GroupCommit:
             if self._database.written() != before:
                 raise
             one.error = error
+            return False
+        return True
 
     def _alone(self, one: _Member[Any]) -> None:
         try:
             with self._database.atomic():
                 one.run()
+            one.error = None
         except Exception as error:
             one.error = error

@@ -139,6 +139,11 @@ class SqliteDatabase(Database, _PooledSqliteDatabase, _Apsw):  # type: ignore[mi
         conn = self._state.conn
         return -1 if conn.getautocommit() else int(conn.total_changes())
 
+    def commit(self) -> None:
+        # SQLite ends a transaction itself after some errors, and peewee finds nothing wrong with that.
+        if not super().commit():  # type: ignore[no-untyped-call]
+            raise Unavailable("the transaction was given up")
+
     def _transact(self, work: Callable[[], T], grouped: bool) -> T:
         if not grouped:
             return super()._transact(work, grouped)
@@ -253,7 +258,7 @@ class SqliteDatabase(Database, _PooledSqliteDatabase, _Apsw):  # type: ignore[mi
             return TimedOut("the statement took too long")
         if isinstance(cause, apsw.ConstraintError):
             return _broken_constraint(cause, sql)
-        if isinstance(cause, _GONE):
+        if isinstance(cause, _GONE) or "no such savepoint" in str(cause):  # it went with its transaction
             return Unavailable(str(cause))
         return None
 

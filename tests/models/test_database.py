@@ -149,6 +149,35 @@ def test_an_attempt_that_fails_leaves_the_rest_of_its_transaction(database: Data
     assert Tenant.by_name(first) and Tenant.by_name(f"third {first}") and not Tenant.by_name(second)
 
 
+def test_an_attempt_that_takes_its_transaction_with_it_is_unavailable(tmp_path: Path) -> None:
+    # SQLite undoes everything when it stops a statement that writes, and knows the savepoint no more.
+    database = open_database(f"sqlite:///{tmp_path / 'x.db'}", **{**OPTIONS, "statement_timeout": 0.2})
+    database.create()
+    with database.connected():
+        database.query("CREATE TABLE sums (number)")
+        with pytest.raises(Unavailable):
+            database.transact(lambda: database.attempt(
+                lambda: database.write(f"INSERT INTO sums {FOREVER['sqlite']}")))
+        assert database.transact(lambda: database.write("INSERT INTO sums VALUES (1)")) == 1
+    database.close_all()
+
+
+def test_a_transaction_that_was_given_up_is_never_taken_for_committed(tmp_path: Path) -> None:
+    database = open_database(f"sqlite:///{tmp_path / 'x.db'}", **{**OPTIONS, "statement_timeout": 0.2})
+    database.create()
+
+    def careless() -> None:
+        database.write("INSERT INTO sums VALUES (1)")
+        with pytest.raises(TimedOut):
+            database.write(f"INSERT INTO sums {FOREVER['sqlite']}")
+
+    with database.connected():
+        database.query("CREATE TABLE sums (number)")
+        with pytest.raises(Unavailable):
+            database.transact(careless)
+    database.close_all()
+
+
 def test_a_transaction_returns_what_its_work_returns(opened: Database) -> None:
     assert opened.transact(lambda: Tenant.add(f"made {new_id()}").name).startswith("made")
 

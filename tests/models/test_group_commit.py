@@ -6,6 +6,7 @@ import gc
 import threading
 import weakref
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from contextvars import ContextVar
 from functools import partial
 from time import monotonic, sleep
@@ -181,6 +182,32 @@ def test_a_statement_that_is_stopped_takes_nobody_elses_rows_with_it(database: S
     results = at_once(database, add("a"), endless_write, add("b"))
     assert isinstance(results.pop(1), TimedOut)
     assert (results, names(database)) == (["a", "b"], ["a", "b"])
+
+
+def test_nobody_is_told_that_something_was_done_when_the_leader_ends_before_the_commit(
+        database: SqliteDatabase) -> None:
+    def end() -> None:
+        raise SystemExit
+
+    results = at_once(database, add("a"), add("b"), end)
+    assert names(database) == [], "SystemExit is no error of the work: nobody catches it"
+    assert [type(result) for result in results].count(Unavailable) == 2
+    assert database.transact(add("c"), grouped=True) == "c"
+
+
+@pytest.mark.parametrize("position", range(3))
+def test_work_that_goes_on_without_its_transaction_is_not_acknowledged_and_harms_nobody(
+        database: SqliteDatabase, position: int) -> None:
+    def careless() -> None:
+        with suppress(TimedOut):
+            endless_write()
+
+    database.transact(add("0"))
+    works: list[Work] = [add("a"), add("b")]
+    works.insert(position, careless)
+    results = at_once(database, *works)
+    assert isinstance(results.pop(position), Unavailable)
+    assert (results, names(database)) == (["a", "b"], ["0", "a", "b"])
 
 
 @pytest.mark.parametrize("writes", [False, True])
