@@ -128,7 +128,10 @@ class Database(pw.Database):
         raise NotImplementedError
 
     def recall(self, sql: str, params: Values) -> list[tuple[Any, ...]]:
-        """Like `query`, for the few rows that every request asks for: read again only when something was committed."""
+        """Like `query`, for the few rows that every request asks for: read again only when something was committed.
+
+        Whoever holds a connection sees what others commit meanwhile when it takes one again.
+        """
         return self.query(sql, params)
 
     def write(self, sql: str, params: Values = ()) -> int:

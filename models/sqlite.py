@@ -148,6 +148,7 @@ class SqliteDatabase(Database, _PooledSqliteDatabase, _Apsw):  # type: ignore[mi
         if not grouped:
             return super()._transact(work, grouped)
         with self.connected():
+            self._state.conn.known = False  # another connection may do the work
             return self.group.run(work)
 
     @contextmanager

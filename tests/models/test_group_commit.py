@@ -210,6 +210,29 @@ def test_work_that_goes_on_without_its_transaction_is_not_acknowledged_and_harms
     assert (results, names(database)) == (["a", "b"], ["0", "a", "b"])
 
 
+def test_what_was_committed_on_the_connection_of_another_is_recalled(database: SqliteDatabase) -> None:
+    def recalled() -> list[str]:
+        return [name for name, in database.recall("SELECT name FROM tenants ORDER BY name", ())]
+
+    found = []
+
+    def follow() -> None:
+        with database.connected():
+            found.append(recalled())
+            database.transact(add("b"), grouped=True)
+            found.append(recalled())
+
+    with database.writing():
+        leading, _ = in_threads(database, add("a"))
+        following, deadline = threading.Thread(target=follow), monotonic() + 30
+        following.start()
+        while len(database.group.waiting) < 2 and monotonic() < deadline:
+            sleep(0.001)
+    for thread in (*leading, following):
+        thread.join()
+    assert found == [[], ["a", "b"]]
+
+
 @pytest.mark.parametrize("writes", [False, True])
 def test_what_failed_work_held_goes_with_its_error(database: SqliteDatabase, writes: bool) -> None:
     # A refused request must not stay in memory, body and all, until the garbage collector comes by.
