@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from threading import local
 from typing import Any
 
@@ -21,13 +22,19 @@ WSGI = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 def keep(number: int) -> None:
     """Keep the current thread, and those that it starts, to one core; processes of different numbers share them out."""
     if _CORES:
-        os.sched_setaffinity(0, {_CORES[number % len(_CORES)]})
+        _choose({_CORES[number % len(_CORES)]})
 
 
 def roam() -> None:
     """Let the current thread use every core again."""
     if _CORES:
-        os.sched_setaffinity(0, _CORES)
+        _choose(_CORES)
+
+
+def _choose(cores: Iterable[int]) -> None:
+    # A sandbox may refuse this, and a container may have lost a core meanwhile: then it is only slower.
+    with suppress(OSError):
+        os.sched_setaffinity(0, cores)
 
 
 class OneCore:

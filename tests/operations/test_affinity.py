@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
 import pytest
 
+from blueprints.http import affinity
 from tests.operations.load import SERVERS
 from tests.running import Instance, Served
 
@@ -35,6 +37,15 @@ def test_a_thread_that_answers_has_one_core_and_one_that_hashes_has_all(tmp_path
     with instance(tmp_path).served(*SERVERS[server]) as service:
         service.log_in()
         assert cores(service) == {1, ALL}
+
+
+def test_a_sandbox_that_refuses_it_stops_neither_server_nor_logins(monkeypatch):
+    def refuse(process: int, cores: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "sched_setaffinity", refuse)
+    affinity.keep(1)
+    affinity.roam()
 
 
 def test_by_setting_every_thread_has_all_cores(tmp_path, server):
