@@ -129,15 +129,16 @@ def _one_process(make_app: Callable[[], Flask], settings: Settings) -> None:
     app = make_app()
     services: Services = app.extensions["gatepost"]
     services.policy.reload_on_hangup()
-    if settings.one_core:
-        affinity.keep(os.getpid())
-    services.ensure_running()
     try:
+        if settings.one_core:
+            affinity.keep(os.getpid())
+        services.ensure_running()
         serve_waitress(app, host=settings.host, port=settings.port, threads=settings.threads,
                        body_limit=2 * max(settings.body_limit, settings.import_limit),
                        drain_timeout=settings.drain_timeout, ready=_announce)
     finally:
         services.stop()
+        affinity.roam()
 
 
 def _several_processes(make_app: Callable[[], Flask], settings: Settings) -> None:

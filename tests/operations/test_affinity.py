@@ -52,3 +52,10 @@ def test_by_setting_every_thread_has_all_cores(tmp_path, server):
     with instance(tmp_path, GATEPOST_ONE_CORE="off").served(*SERVERS[server]) as service:
         service.log_in()
         assert cores(service) == {ALL}
+
+
+def test_a_command_that_ends_leaves_its_thread_as_it_was(tmp_path):
+    with instance(tmp_path).served() as service:
+        port = service.url.rpartition(":")[2]
+        assert Instance(tmp_path / "instance").run("serve", "--port", port).returncode != 0
+    assert len(os.sched_getaffinity(0)) == ALL
