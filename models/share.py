@@ -67,7 +67,7 @@ def any_shared(tenant_id: str, resource: str, grantees: Sequence[str]) -> bool:
     statement = _ANY[len(places)].on(current, lambda: Rows(Share, Bind("tenant")).select(pw.SQL("1")).where(
         Share.resource == Bind("resource"), Share.grantee.in_([Bind(place) for place in places])).limit(1))
     return bool(statement.recall(current, {"tenant": tenant_id, "resource": resource,
-                                        **dict(zip(places, grantees, strict=True))}))
+                                           **dict(zip(places, grantees, strict=True))}))
 
 
 _ANY: defaultdict[int, Statement] = defaultdict(Statement)  # by the number of grantees

@@ -58,7 +58,7 @@ class Connection(apsw.Connection):
     deadline: float = float("inf")
     file: tuple[int, int] = (0, 0)
     state: tuple[int, int] | None = None  # of the database when `recalled` was read
-    known: bool = False  # whether `state` was compared since the connection was taken from the pool
+    compared: bool = False  # whether `state` was, since the connection was taken from the pool
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -148,7 +148,7 @@ class SqliteDatabase(Database, _PooledSqliteDatabase, _Apsw):  # type: ignore[mi
         if not grouped:
             return super()._transact(work, grouped)
         with self.connected():
-            self._state.conn.known = False  # another connection may do the work
+            self._state.conn.compared = False  # another connection may do the work
             return self.group.run(work)
 
     @contextmanager
@@ -232,11 +232,11 @@ class SqliteDatabase(Database, _PooledSqliteDatabase, _Apsw):  # type: ignore[mi
         if not conn.getautocommit():
             return self.query(sql, params)
         # The first number changes when another connection commits, in whatever process; the second when this one does.
-        others = conn.state[0] if conn.known and conn.state else self.query("PRAGMA data_version")[0][0]
+        others = conn.state[0] if conn.compared and conn.state else self.query("PRAGMA data_version")[0][0]
         state = others, conn.total_changes()
         if state != conn.state or len(conn.recalled) >= RECALLED:
             conn.state, conn.recalled = state, {}
-        conn.known = True
+        conn.compared = True
         key = sql, tuple(params)
         found = conn.recalled.get(key)
         if found is None:
@@ -267,7 +267,7 @@ class SqliteDatabase(Database, _PooledSqliteDatabase, _Apsw):  # type: ignore[mi
         # A connection to a file that was moved or replaced would read and write what nobody sees any more.
         try:
             if conn.file == _identity(self.database):
-                conn.known = False
+                conn.compared = False
                 return False
         except OSError:
             pass

@@ -12,6 +12,7 @@ import itertools
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,7 +23,7 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from app import create_app
-from blueprints.http import passwords
+from blueprints.http import deprecation, passwords
 from blueprints.http.keys import create_key_file
 from blueprints.http.services import Services
 from blueprints.testing import Caller, log_in
@@ -177,6 +178,17 @@ def app(instance_folder: Path, database_url: str) -> Iterator[Flask]:
     made = make_app(instance_folder, database_url)
     yield made
     close(made)
+
+
+@pytest.fixture
+def after_sunset(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last day of everything that is deprecated has passed."""
+    class Later(datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return datetime(2027, 11, 1, tzinfo=tz)
+
+    monkeypatch.setattr(deprecation, "datetime", Later)
 
 
 @pytest.fixture

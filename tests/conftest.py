@@ -1,6 +1,7 @@
 """Fixtures for all tests: databases of both dialects, and an app on each of them, fresh for each module."""
 
 from tests.apps import (  # noqa: F401 - pytest finds fixtures by name
+    after_sunset,
     app,
     as_role,
     as_user,

@@ -8,15 +8,13 @@ each process, and what lets go of the lock for long, such as hashing a password,
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from threading import local
-from typing import Any
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 # What this process was given: a container's cores may be fewer than the machine's. Only Linux tells.
 _CORES = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-
-WSGI = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 
 def keep(number: int) -> None:
@@ -40,11 +38,11 @@ def _choose(cores: Iterable[int]) -> None:
 class OneCore:
     """WSGI middleware that keeps each thread which runs it to one core, for servers that start threads of their own."""
 
-    def __init__(self, application: WSGI, number: int) -> None:
+    def __init__(self, application: WSGIApplication, number: int) -> None:
         self._application, self._number = application, number
         self._thread = local()
 
-    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         if not hasattr(self._thread, "kept"):
             self._thread.kept = True
             keep(self._number)

@@ -190,9 +190,8 @@ def _offset(loaded: Mapping[str, Any], size: int) -> tuple[str | None, int | Non
 
 
 def _out_of_range(name: str, low: int, high: int) -> Fault:
-    return Fault("invalid_parameter", Message("{name} must be from {low} to {high}.", name=name, low=low,
-                                              high=high), parameter=name,
-                 meta={"min": low, "max": high})
+    detail = Message("{name} must be from {low} to {high}.", name=name, low=low, high=high)
+    return Fault("invalid_parameter", detail, parameter=name, meta={"min": low, "max": high})
 
 
 def _order(collection: Collection, text: str) -> Order:

@@ -1,21 +1,20 @@
-"""Who is who in the logs: the request id and the trace of a request.
+"""Who is who in the logs, and what every answer carries: the request id, and headers that never change.
 
-`X-Request-ID` of the client is taken when it is well-formed, else a new one is made; every answer
-carries it. `traceparent` (W3C Trace Context, section 3.2) is read, so that log lines join a trace.
+`X-Request-ID` of the client is taken when it is well-formed, else a new one is made. `traceparent` (W3C Trace Context,
+section 3.2) is read, so that log lines join a trace.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from time import perf_counter
 from typing import Any
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from flask import request
 
 from models.base import new_id
-
-WSGI = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 _TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?")
@@ -28,11 +27,11 @@ class Stamp:
     `headers` are put on an answer unless it has one of that name already.
     """
 
-    def __init__(self, application: WSGI, headers: Iterable[tuple[str, str]]) -> None:
+    def __init__(self, application: WSGIApplication, headers: Iterable[tuple[str, str]]) -> None:
         self._application = application
         self._headers = tuple(headers)
 
-    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         environ[_STARTED] = perf_counter()
         sent = environ.get("HTTP_X_REQUEST_ID")
         id = environ[_ID] = sent if sent is not None and _REQUEST_ID.fullmatch(sent) else new_id()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from flask import Flask, Request, request
 
@@ -16,16 +16,14 @@ CURRENT = "1"
 _PREFIX = re.compile(r"/api/v(\d+)(?=/|$)")
 _ENVIRON_KEY = "gatepost.version"
 
-WSGI = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
-
 
 class VersionPrefix:
     """WSGI middleware that takes `/v1` out of the path, and remembers that it was there."""
 
-    def __init__(self, application: WSGI) -> None:
+    def __init__(self, application: WSGIApplication) -> None:
         self.application = application
 
-    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         if match := _PREFIX.match(environ.get("PATH_INFO", "")):
             environ[_ENVIRON_KEY] = match[1]
             if match[1] == CURRENT:

@@ -144,13 +144,7 @@ def test_uses_of_ping_are_counted_for_each_client(as_role):
     assert after[f"user:{developer.id}"] == 1
 
 
-def test_after_its_last_day_ping_is_gone(as_role, monkeypatch):
-    class Later(datetime):
-        @classmethod
-        def now(cls, tz=None):
-            return datetime(2027, 11, 1, tzinfo=tz)
-
-    monkeypatch.setattr(deprecation, "datetime", Later)
+def test_after_its_last_day_ping_is_gone(as_role, after_sunset):
     answer = as_role("guest").get("/api/ping")
     assert (answer.status_code, answer.json["code"]) == (410, "gone")
     assert answer.headers["Link"] == '</api/health>; rel="successor-version"'

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
 from urllib.parse import quote
 
 import pytest
 
-from blueprints.http import deprecation
 from blueprints.http.limits import Limits
 from models.errors import Unavailable
 from tests.apps import NOBODY, Scenario, scenarios
@@ -196,13 +194,7 @@ def test_what_goes_wrong_on_our_side_is_told_in_german(app, as_role, monkeypatch
     assert check_problem(answer, status)["title"] == title
 
 
-def test_what_is_gone_is_told_in_german(as_role, monkeypatch):
-    class Later(datetime):
-        @classmethod
-        def now(cls, tz=None):
-            return datetime(2027, 11, 1, tzinfo=tz)
-
-    monkeypatch.setattr(deprecation, "datetime", Later)
+def test_what_is_gone_is_told_in_german(as_role, after_sunset):
     answer = as_role("guest").get("/api/ping?lang=de")
     assert check_problem(answer, 410)["detail"] == "Verwenden Sie /api/health."
 

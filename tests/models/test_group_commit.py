@@ -76,6 +76,20 @@ def at_once(database: SqliteDatabase, *works: Work) -> list[Any]:
     return results
 
 
+def held(database: SqliteDatabase) -> tuple[list[threading.Thread], list[Any], threading.Event]:
+    """One who leads, and is not done before the event is set; then the result is `first`."""
+    entered, finish = threading.Event(), threading.Event()
+
+    def first() -> str:
+        entered.set()
+        finish.wait(30)
+        return "first"
+
+    threads, results = in_threads(database, first)
+    entered.wait(30)
+    return threads, results, finish
+
+
 def add(name: str) -> Work:
     return lambda: Tenant.add(name).name
 
@@ -128,15 +142,7 @@ def test_nobody_is_told_anything_before_it_is_committed(database: SqliteDatabase
 
 
 def test_whoever_comes_while_the_transaction_lasts_joins_it(database: SqliteDatabase, begun: list[int]) -> None:
-    entered, came = threading.Event(), threading.Event()
-
-    def first() -> str:
-        entered.set()
-        came.wait(30)
-        return "first"
-
-    leading, results = in_threads(database, first)
-    entered.wait(30)
+    leading, results, came = held(database)
     following, others = in_threads(database, add("b"))
     came.set()
     for thread in (*leading, *following):
@@ -312,15 +318,7 @@ def test_one_who_waits_too_long_behind_another_goes_and_leaves_the_rest_in_order
         database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(group_commit, "MOST", 1)
     database.group = group_commit.GroupCommit(database, timeout=0.1)
-    entered, finish = threading.Event(), threading.Event()
-
-    def first() -> str:
-        entered.set()
-        finish.wait(30)
-        return "first"
-
-    leading, results = in_threads(database, first)
-    entered.wait(30)
+    leading, results, finish = held(database)
     with pytest.raises(Busy):
         database.transact(add("b"), grouped=True)
     finish.set()
