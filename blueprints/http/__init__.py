@@ -36,7 +36,7 @@ A collection
 Lists
     listing         a page: policy, query and table in one statement
     query           the query language; `filters` are the part that picks rows
-    cursors         a signed place in a list
+    cursors         a signed place in a list; `place` is where a query string holds it
     envelopes       what is around the rows: totals, links
     kept            results that are not made twice
 

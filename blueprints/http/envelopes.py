@@ -13,8 +13,8 @@ from models import paging
 
 from .call import Call
 from .fields import StrictSchema
-from .kept import Kept
-from .query import CURSORS, MAX_OFFSET, NUMBERS, SIZES, ListRequest
+from .place import CURSORS
+from .query import MAX_OFFSET, NUMBERS, SIZES, ListRequest
 from .versions import sent_path
 
 EXACT_UP_TO = 10_000
@@ -57,47 +57,43 @@ def _preferred_count(call: Call) -> str | None:
     return None
 
 
-def link_by_cursor(call: Call, asked: ListRequest, after: str | None, before: str | None) -> None:
-    """`Link` (RFC 8288) to the first page and the neighbours, by cursor."""
-    _link(call, asked, {"first": {}, "next": after and {"cursor": after}, "prev": before and {"before": before}})
+def link_by_cursor(call: Call, query: str, after: str | None, before: str | None) -> None:
+    """`Link` (RFC 8288) to the first page and the neighbours, by cursor; `query` is what `repeated` gave."""
+    _link(call, query, {"first": "", "next": after and f"cursor={after}", "prev": before and f"before={before}"})
 
 
-def link_by_number(call: Call, asked: ListRequest, has_next: bool) -> None:
+def link_by_number(call: Call, query: str, asked: ListRequest, has_next: bool) -> None:
     """`Link` to the first page and the neighbours, by the parameter that asked for this one."""
     skipped = asked.offset or 0
     later: int | None = skipped + asked.size if has_next and skipped + asked.size <= MAX_OFFSET else None
     earlier = max(0, skipped - asked.size) if skipped else None
 
-    def target(offset: int | None) -> dict[str, int] | None:
+    def place(offset: int | None) -> str | None:
         if offset is None:
             return None
-        return {"page": offset // asked.size + 1} if asked.number == "page" else {"offset": offset}
+        return f"page={offset // asked.size + 1}" if asked.number == "page" else f"offset={offset}"
 
-    _link(call, asked, {"first": target(0), "next": target(later), "prev": target(earlier)})
-
-
-# What says where a page begins and how long it is; a link says it anew. The rest of a query is kept as it is.
-_PLACE = frozenset((*CURSORS, *NUMBERS, *SIZES))
+    _link(call, query, {"first": place(0), "next": place(later), "prev": place(earlier)})
 
 
-_kept: Kept[str] = Kept()
-
-
-def _link(call: Call, asked: ListRequest, targets: Mapping[str, Any]) -> None:
-    path, sent = sent_path(call.request), call.request.query_string
-    kept = _kept.get(sent, lambda: _rest(call, asked), text=sent)
-    links = []
-    for relation, target in targets.items():
-        if target is not None:
-            query = "&".join([*([kept] if kept else ()), *(f"{name}={value}" for name, value in target.items())])
-            links.append(f'<{path}{"?" if query else ""}{query}>; rel="{relation}"')
+def _link(call: Call, query: str, places: Mapping[str, str | None]) -> None:
+    path, links = sent_path(call.request), []
+    for relation, place in places.items():
+        if place is not None:
+            both = f"{query}&{place}" if query and place else query or place
+            links.append(f'<{path}{"?" if both else ""}{both}>; rel="{relation}"')
     # Beside the successor of what is deprecated.
     call.headers["Link"] = ", ".join(filter(None, (call.headers.get("Link"), *links)))
 
 
-def _rest(call: Call, asked: ListRequest) -> str:
+def repeated(call: Call, asked: ListRequest) -> str:
+    """The query string of this page as its neighbours have it too: without what says where a page begins."""
     arguments = call.request.args
     kept = [(name, value) for name, value in arguments.items(multi=True) if name not in _PLACE]
     # `first` and `last` go with one direction only, `limit` with both.
     size = [("limit", asked.size)] if any(name in arguments for name in SIZES) else []
     return urlencode([*kept, *size])
+
+
+# What says where a page begins and how long it is; a link says it anew. The rest of a query is kept as it is.
+_PLACE = frozenset((*CURSORS, *NUMBERS, *SIZES))

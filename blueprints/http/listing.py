@@ -25,6 +25,7 @@ from .errors import Fault, Problem
 from .filters import Filter, condition, resolve
 from .kept import Kept
 from .messages import Message
+from .place import split
 from .query import ListQuery, ListRequest
 from .schema import answered
 
@@ -44,6 +45,19 @@ class Projection:
     plain: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """What all pages of one walk through a list have in common: nothing here says where a page begins.
+
+    question  the `fingerprint` that its cursors are bound to
+    query     the query string that its links repeat
+    """
+
+    asked: ListRequest
+    question: str
+    query: str
+
+
 class Listing:
     """The list endpoint of one collection."""
 
@@ -51,21 +65,22 @@ class Listing:
         self._collection = collection
         self._model = collection.model
         self.query = ListQuery(collection)
-        self._requests: Kept[ListRequest] = Kept()
+        self._walks: Kept[Walk] = Kept()
         self._shapes: Kept[paging.Shape] = Kept()
         self._projections: Kept[Projection] = Kept()
 
     def answer(self, call: Call) -> dict[str, Any]:
         """The page that the query asks for, in the envelope that it asks for."""
-        asked = self._asked(call)
+        walk = self._walk(call)
+        asked = walk.asked
         narrowing = call.access.narrow(self._collection.view, self._model)
         if narrowing is None:
             raise call.access.refusal(self._collection.view)
         if self._is_public(call, asked):
             call.headers["Cache-Control"] = f"public, max-age={envelopes.PUBLIC_FOR}"
         if asked.offset is not None:
-            return self._by_number(call, asked, narrowing)
-        return self._by_cursor(call, asked, narrowing)
+            return self._by_number(call, walk, narrowing)
+        return self._by_cursor(call, walk, narrowing)
 
     def everything(self, call: Call, permission: str, size: int) -> Iterator[list[dict[str, Any]]]:
         """All rows that the query selects and that `permission` is granted on besides viewing, `size` at a time."""
@@ -88,22 +103,26 @@ class Listing:
         """The schema of both envelopes, for the documentation."""
         return envelopes.schema(answered(self._collection.schema, self._collection.expand))
 
-    def _asked(self, call: Call) -> ListRequest:
+    def _walk(self, call: Call) -> Walk:
         settings = call.services.settings
         kind = "service" if call.principal.kind == "service" else call.principal.role
         most = settings.page_sizes.get(kind, settings.max_page_size)
         default = min(settings.page_size, most)
-        sent = call.request.query_string
-        return self._requests.get(
-            (sent, default, most),
-            lambda: self.query.interpret(call.query, default_size=default, max_size=most), text=sent)
+        rest, parameter, _ = split(call.request.query_string)
+        return self._walks.get((rest, parameter, default, most, call.tenant_id),
+                               lambda: self._begin(call, default, most), text=rest)
+
+    def _begin(self, call: Call, default: int, most: int) -> Walk:
+        asked = self.query.interpret(call.query, default_size=default, max_size=most)
+        question = fingerprint(filters={f"{found.column}__{found.operator}": found.value for found in asked.filters},
+                               sort=asked.sort, q=asked.q, tenant=call.tenant_id)
+        return Walk(asked, question, envelopes.repeated(call, asked))
 
     # The two envelopes
 
-    def _by_cursor(self, call: Call, asked: ListRequest, narrowing: Narrowing) -> dict[str, Any]:
-        question = fingerprint(filters={f"{found.column}__{found.operator}": found.value for found in asked.filters},
-                               sort=asked.sort, q=asked.q, tenant=call.tenant_id)
-        start = self._start(call, asked, question)
+    def _by_cursor(self, call: Call, walk: Walk, narrowing: Narrowing) -> dict[str, Any]:
+        asked = walk.asked
+        start = self._start(call, walk)
         snapshot = start.snapshot if start is not None else now() if asked.snapshot else None
         shape, values = self._shape(call, asked, narrowing, snapshot)
         page = paging.walk(call.services.database, shape, values, size=asked.size, backward=asked.backward,
@@ -112,28 +131,29 @@ class Listing:
         def cursor(position: tuple[Any, ...] | None) -> str | None:
             if position is None:
                 return None
-            return call.services.cursors.write(self._collection.name, Cursor(position, snapshot), question)
+            return call.services.cursors.write(self._collection.name, Cursor(position, snapshot), walk.question)
 
         after = cursor(page.last) if page.has_next else None
         before = cursor(page.first) if page.has_prev else None
-        envelopes.link_by_cursor(call, asked, after, before)
+        envelopes.link_by_cursor(call, walk.query, after, before)
         return {"items": self._items(call, asked, page), "next_cursor": after, "prev_cursor": before,
                 "has_next": page.has_next, "has_prev": page.has_prev}
 
-    def _start(self, call: Call, asked: ListRequest, question: str) -> Cursor | None:
-        if asked.position is None:
+    def _start(self, call: Call, walk: Walk) -> Cursor | None:
+        parameter = walk.asked.cursor
+        if parameter is None:
             return None
         try:
-            return call.services.cursors.read(asked.position, self._collection.name, question)
+            return call.services.cursors.read(call.query[parameter], self._collection.name, walk.question)
         except CursorError as error:
-            fault = Fault(error.code, "Ask for the first page again.", parameter=asked.cursor)
+            fault = Fault(error.code, "Ask for the first page again.", parameter=parameter)
             raise Problem.of([fault], "invalid_parameter") from None
 
-    def _by_number(self, call: Call, asked: ListRequest, narrowing: Narrowing) -> dict[str, Any]:
-        offset = asked.offset or 0
+    def _by_number(self, call: Call, walk: Walk, narrowing: Narrowing) -> dict[str, Any]:
+        asked, offset = walk.asked, walk.asked.offset or 0
         shape, values = self._shape(call, asked, narrowing, now() if asked.snapshot else None)
         page = paging.skip(call.services.database, shape, values, size=asked.size, offset=offset)
-        envelopes.link_by_number(call, asked, page.has_next)
+        envelopes.link_by_number(call, walk.query, asked, page.has_next)
         return {"items": self._items(call, asked, page), "page": offset // asked.size + 1,
                 "page_size": asked.size, **envelopes.total(call, shape, values), "has_next": page.has_next}
 

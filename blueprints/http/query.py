@@ -19,6 +19,7 @@ from .fields import StrictSchema, Text, one_of
 from .filters import Filter, operand, parameter
 from .messages import Message
 from .parameters import Count, Switch, names
+from .place import CURSORS, Place
 
 if TYPE_CHECKING:
     from .collection import Collection
@@ -26,16 +27,15 @@ if TYPE_CHECKING:
 MAX_OFFSET = 10_000
 COMPUTED = ("allowed_actions",)
 SIZES = ("limit", "page_size", "first", "last")
-CURSORS = ("cursor", "after", "before")
 NUMBERS = ("page", "offset")
 
 
 @dataclass(frozen=True, slots=True)
 class ListRequest:
-    """What a client asked a list for.
+    """What a client asked a list for, but for the cursor itself: pages of one walk ask for the same.
 
     offset    rows to skip, in the page envelope only; `number` is the parameter that said so
-    position  text of the cursor to start from, sent as the parameter `cursor`; `backward` walks towards the front
+    cursor    the parameter that holds the cursor to start from; `backward` walks towards the front
     """
 
     size: int
@@ -46,7 +46,6 @@ class ListRequest:
     q: str | None = None
     offset: int | None = None
     number: str | None = None
-    position: str | None = None
     cursor: str | None = None
     backward: bool = False
     snapshot: bool = False
@@ -123,16 +122,15 @@ class ListQuery(ItemQuery):
             size=size, names=shown, expand=expand, sort=loaded.get("sort", self._collection.default_sort),
             filters=tuple(Filter(*self._filters[name], value) for name, value in loaded.items()
                           if name in self._filters),
-            q=loaded.get("q"), offset=offset, number=number, position=None if cursor is None else loaded[cursor],
-            cursor=cursor, backward=cursor == "before", snapshot=loaded.get("snapshot", False))
+            q=loaded.get("q"), offset=offset, number=number, cursor=cursor,
+            backward=cursor == "before", snapshot=loaded.get("snapshot", False))
 
 
 def _paging() -> dict[str, Any]:
     """Which page of them. Ranges are not declared here: the largest size depends on who asks."""
     made: dict[str, Any] = {
         name: Count(metadata={"description": "Rows on a page.", "minimum": 1}) for name in SIZES}
-    made |= {name: fields.String(metadata={"description": "An opaque cursor from an earlier page."})
-             for name in CURSORS}
+    made |= {name: Place(metadata={"description": "An opaque cursor from an earlier page."}) for name in CURSORS}
     made["page"] = Count(metadata={"description": "Page number, from 1: answers the page envelope.", "minimum": 1})
     made["offset"] = Count(metadata={"description": "Rows to skip: answers the page envelope.", "minimum": 0,
                                      "maximum": MAX_OFFSET})

@@ -17,6 +17,7 @@ from .kept import Kept
 from .language import PARAMETER
 from .messages import Message
 from .parameters import Tag
+from .place import Place, split
 
 _MISSING = "Missing data for required field."
 _UNKNOWN = "Unknown field."
@@ -44,13 +45,20 @@ def load_body(schema: Schema, body: Mapping[str, Any], *, partial: bool = False,
 def load_query(schema: Schema | None, request: Request) -> Mapping[str, Any]:
     """The query string as the schema understands it; `lang` is known everywhere, other parameters to schemas alone.
 
-    Read once per query string: the same pages are asked for again and again.
+    Read once per query string, whatever cursor is in it: the same is asked for again and again, page by page.
     """
-    sent = request.query_string
-    return _queries.get((schema, sent), lambda: MappingProxyType(_query(schema, request.args)), text=sent)
+    rest, name, cursor = split(request.query_string)
+    if name is not None and (schema is None or not isinstance(schema.fields.get(name), Place)):
+        rest, name = request.query_string, None  # no cursor is known here by that name
+    loaded = _queries.get((schema, rest), lambda: _without(name, _query(schema, request.args)), text=rest)
+    return loaded if name is None else loaded | {name: cursor}
 
 
-_queries: Kept[Mapping[str, Any]] = Kept()
+_queries: Kept[MappingProxyType[str, Any]] = Kept()
+
+
+def _without(name: str | None, loaded: dict[str, Any]) -> MappingProxyType[str, Any]:
+    return MappingProxyType({known: value for known, value in loaded.items() if known != name})
 
 
 def _query(schema: Schema | None, arguments: MultiDict[str, str]) -> dict[str, Any]:
