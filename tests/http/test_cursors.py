@@ -1,8 +1,10 @@
 """A cursor is accepted only as we wrote it, for the list that we wrote it for, for a day."""
 
+import hashlib
 import string
 
 import pytest
+from itsdangerous import Signer
 
 from blueprints.http.cursors import (
     MAX_AGE,
@@ -56,6 +58,11 @@ def test_what_is_written_is_read_back(cursors, cursor):
 
 def test_a_cursor_needs_no_escaping_in_a_url(text):
     assert set(text) <= set(URL_SAFE)
+
+
+def test_itsdangerous_reads_the_signature(text):
+    signer = Signer(NEW, salt="gatepost.cursor.1", key_derivation="hmac", digest_method=hashlib.sha256)
+    assert signer.unsign(text) == text.rpartition(".")[0].encode()
 
 
 def test_every_change_of_a_single_character_is_invalid(cursors, text):
