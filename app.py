@@ -11,7 +11,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from blueprints import Collection
 from blueprints.commands import commands
-from blueprints.http import browsers, compression, errors, limits, logs, metrics, trace, uri, versions
+from blueprints.http import browsers, compression, errors, logs, metrics, trace, uri, versions
 from blueprints.http.application import Application
 from blueprints.http.cursors import Cursors
 from blueprints.http.deprecation import DeprecatedUses
@@ -69,7 +69,6 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[ty
     refuse_strays(app)
     answer_options(app)
     errors.install(app)
-    limits.install(app)
     if settings.metrics_token:
         services.metrics = metrics.Metrics(services)
         metrics.install(app, services.metrics)

@@ -110,7 +110,7 @@ class Settings:
     # where the rows are
     database_url: str = setting("", _url("sqlite", "postgresql"),
                                 "sqlite:///path or postgresql://…; empty: the instance", secret=True)
-    pool_size: int = setting(8, _whole(4, 500), "database connections that one process keeps")
+    pool_size: int = setting(8, _whole(4, 500), "database connections that one process keeps to Postgres")
     synchronous: str = setting("full", _choice("full", "normal"),
                                "SQLite: full survives a power cut, normal a killed process only")
     statement_timeout: float = setting(10.0, _seconds(0.1, 3600), "seconds after which a database statement is stopped")

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from random import uniform
+from threading import Lock
 from time import sleep
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -49,6 +50,7 @@ class Database(pw.Database):
     dialect: str
     proof: str  # a statement that cannot succeed without the server or the file
     _state: Any  # peewee's note of this thread's connection
+    _lock: Lock
 
     if TYPE_CHECKING:  # peewee has them, but its type stubs do not say how they are called
         def __init__(self, database: str, **options: Any) -> None: ...
@@ -224,8 +226,7 @@ def open_database(url: str, *, pool_size: int = 16, synchronous: str = "full",
     if scheme == "sqlite" and rest.startswith("/"):
         from models.sqlite import SqliteDatabase
 
-        return SqliteDatabase(rest.removeprefix("/"), pool_size=pool_size, synchronous=synchronous,
-                              statement_timeout=statement_timeout, pool_wait=pool_wait)
+        return SqliteDatabase(rest.removeprefix("/"), synchronous=synchronous, statement_timeout=statement_timeout)
     if separator and scheme in ("postgresql", "postgres"):
         from models.postgres import PostgresDatabase
 

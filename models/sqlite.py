@@ -1,4 +1,4 @@
-"""SQLite through apsw: pooled connections, one writer at a time, statements with a time limit."""
+"""SQLite through apsw: a connection for each thread, one writer at a time, statements with a time limit."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from datetime import datetime
 from pathlib import Path
+from threading import local
 from time import monotonic
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
+from weakref import WeakSet
 
 import apsw
 from playhouse.apsw_ext import APSWDatabase
-from playhouse.pool import _PooledSqliteDatabase
 
 from models.database import Database, Values, driver_error
 from models.errors import (
@@ -27,17 +27,14 @@ from models.errors import (
     Unavailable,
 )
 from models.group_commit import GroupCommit
+from models.sqlite_connection import BUSY_TIMEOUT, Connection, Rows
 from models.writer_lock import WriterLock
 
 T = TypeVar("T")
 
-BUSY_TIMEOUT = 5.0  # seconds
 MIGRATION_WAIT = 600.0  # seconds
-STATEMENTS = 512  # compiled statements kept per connection; apsw's default of 100 is fewer than our shapes
 ANALYSED = 1000  # entries of an index looked at for statistics: milliseconds, however long it is
-RECALLED = 1000  # answers kept per connection for `recall`
 CHECKPOINT = 4000  # pages of the log that are written back together: a page that changed often is written once
-STEPS = 50_000  # virtual machine steps between two looks at the clock: about a millisecond
 _COLUMN = re.compile(r"[\w]+\.([\w]+)")
 
 
@@ -52,63 +49,19 @@ def check_version(version: str) -> None:
     raise RuntimeError(f"SQLite {version} can lose committed writes: install apsw with 3.51.3 or newer")
 
 
-class Connection(apsw.Connection):
-    """A connection that knows which file it opened and when its running statement must have ended."""
+class _Kept(local):
+    """The connection of a thread, which goes with it: to open one takes longer than most requests."""
 
-    deadline: float = float("inf")
-    file: tuple[int, int] = (0, 0)
-    state: tuple[int, int] | None = None  # of the database when `recalled` was read
-    compared: bool = False  # whether `state` was, since the connection was taken from the pool
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self.recalled: dict[tuple[str, tuple[Any, ...]], list[tuple[Any, ...]]] = {}
+    connection: Connection | None = None
 
 
-def _storable(_cursor: apsw.Cursor, _index: int, value: object) -> Any:
-    # Only the history table of the migrations asks for this: our own times are text already.
-    if isinstance(value, datetime):
-        return value.isoformat(" ")
-    raise TypeError(f"{type(value).__name__} cannot be stored")
-
-
-def _identity(path: str) -> tuple[int, int]:
-    found = os.stat(path)
-    return found.st_dev, found.st_ino
-
-
-class _Apsw(APSWDatabase):
-    """How one connection is opened; stands below the pool in the order of resolution."""
-
-    statement_timeout: float
-
-    def _connect(self) -> Connection:
-        # Without SQLITE_OPEN_CREATE: a database that vanished must not come back empty.
-        conn = Connection(self.database, flags=apsw.SQLITE_OPEN_READWRITE, statementcachesize=STATEMENTS)
-        try:
-            conn.setbusytimeout(int(BUSY_TIMEOUT * 1000))
-            conn.convert_binding = _storable
-            conn.file = _identity(self.database)
-            # A plan holds for all values. Without this, SQLite compiles every join again whenever a value is bound.
-            conn.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
-            conn.set_progress_handler(lambda: monotonic() > conn.deadline, STEPS)
-            self._add_conn_hooks(conn)  # type: ignore[no-untyped-call]
-            if conn.pragma("journal_mode") != "wal":
-                raise Unavailable("the file system of the database cannot hold a write-ahead log")
-        except BaseException:
-            conn.close()
-            raise
-        return conn
-
-
-class SqliteDatabase(Database, _PooledSqliteDatabase, _Apsw):  # type: ignore[misc]
+class SqliteDatabase(Database, APSWDatabase):
     """One database file. Made by `open_database`."""
 
     dialect = "sqlite"
     proof = "SELECT count(*) FROM sqlite_schema"
 
-    def __init__(self, path: str, *, pool_size: int, synchronous: str, statement_timeout: float,
-                 pool_wait: float) -> None:
+    def __init__(self, path: str, *, synchronous: str, statement_timeout: float) -> None:
         check_version(apsw.sqlitelibversion())
         if not path or path.startswith(":") or "?" in path:
             raise ValueError("the SQLite URL must name a file: sqlite:///x.db or sqlite:////srv/x.db")
@@ -119,9 +72,10 @@ class SqliteDatabase(Database, _PooledSqliteDatabase, _Apsw):  # type: ignore[mi
         self.statement_timeout = statement_timeout
         self.writer_lock = WriterLock(self.path, timeout=BUSY_TIMEOUT)
         self.group = GroupCommit(self, timeout=BUSY_TIMEOUT)
+        self._kept = _Kept()
+        self._opened: WeakSet[Connection] = WeakSet()
         super().__init__(
-            str(self.path), max_connections=pool_size, timeout=pool_wait, autoconnect=False,
-            lock_type="IMMEDIATE", field_types={"TIMESTAMPTZ": "TEXT"},
+            str(self.path), autoconnect=False, lock_type="IMMEDIATE", field_types={"TIMESTAMPTZ": "TEXT"},
             pragmas={"journal_mode": "wal", "synchronous": synchronous.lower(), "foreign_keys": 1,
                      "recursive_triggers": 1, "temp_store": "memory",
                      "journal_size_limit": 64 << 20, "wal_autocheckpoint": CHECKPOINT})
@@ -226,22 +180,13 @@ class SqliteDatabase(Database, _PooledSqliteDatabase, _Apsw):  # type: ignore[mi
         except Exception as error:
             self.fail(error, sql)
 
-    def recall(self, sql: str, params: Values) -> list[tuple[Any, ...]]:
+    def recall(self, sql: str, params: Values) -> Rows:
         conn = self._state.conn
-        # What is not committed yet may be taken back, and nothing would tell.
-        if not conn.getautocommit():
-            return self.query(sql, params)
-        # The first number changes when another connection commits, in whatever process; the second when this one does.
-        others = conn.state[0] if conn.compared and conn.state else self.query("PRAGMA data_version")[0][0]
-        state = others, conn.total_changes()
-        if state != conn.state or len(conn.recalled) >= RECALLED:
-            conn.state, conn.recalled = state, {}
-        conn.compared = True
-        key = sql, tuple(params)
-        found = conn.recalled.get(key)
-        if found is None:
-            found = conn.recalled[key] = self.query(sql, params)
-        return found
+        try:
+            conn.deadline = monotonic() + self.statement_timeout
+            return cast(Rows, conn.recall(sql, params))
+        except Exception as error:
+            self.fail(error, sql)
 
     def cursor(self, named_cursor: Any = None) -> Any:
         # Every statement of peewee's asks for a cursor first, so its clock starts here.
@@ -263,24 +208,44 @@ class SqliteDatabase(Database, _PooledSqliteDatabase, _Apsw):  # type: ignore[mi
             return Unavailable(str(cause))
         return None
 
-    def _is_closed(self, conn: Connection) -> bool:
-        # A connection to a file that was moved or replaced would read and write what nobody sees any more.
-        try:
-            if conn.file == _identity(self.database):
-                conn.compared = False
-                return False
-        except OSError:
-            pass
-        conn.close()
+    def connect(self, reuse_if_open: bool = False) -> bool:
+        """Take this thread's connection. Raises what apsw raises."""
+        conn = self._kept.connection
+        if conn is None or not conn.usable:
+            conn = self._kept.connection = self._connect()
+            with self._lock:
+                self._opened.add(conn)
+        conn.compared = False
+        self._state.set_connection(conn)
         return True
 
-    def _can_reuse(self, conn: Connection) -> bool:
+    def close(self) -> bool:
+        """Leave this thread its connection, without whatever transaction somebody forgot."""
+        conn = self._state.conn
+        self._state.reset()
+        if conn is not None and not conn.getautocommit():
+            conn.close()
+        return conn is not None
+
+    def close_all(self) -> None:
+        self._state.reset()
+        with self._lock:
+            opened = list(self._opened)
+        for conn in opened:
+            # Whoever is still reading lets go of it in the end.
+            with suppress(apsw.ThreadingViolationError, apsw.BusyError):
+                conn.close()
+
+    def _connect(self) -> Connection:
+        conn = Connection(self.database)
         try:
-            if not conn.getautocommit():
-                conn.execute("ROLLBACK")
-        except apsw.Error:
-            return False
-        return True
+            self._add_conn_hooks(conn)  # type: ignore[no-untyped-call]
+            if conn.pragma("journal_mode") != "wal":
+                raise Unavailable("the file system of the database cannot hold a write-ahead log")
+        except BaseException:
+            conn.close()
+            raise
+        return conn
 
 
 _GONE = (apsw.BusyError, apsw.LockedError, apsw.CantOpenError, apsw.IOError, apsw.FullError,

@@ -111,7 +111,7 @@ class Call:
     note       what the audit trail should say besides
     claim      the `Idempotency-Key` of this request, not yet stored
     response   set early by a stage that answers instead of the handler
-    timings    seconds per stage
+    timings    seconds per stage, of a call that is measured
     """
 
     services: Services
@@ -135,7 +135,7 @@ class Call:
     note: str | None = None
     claim: IdempotencyKey | None = None
     response: Response | None = None
-    timings: dict[str, float] = field(default_factory=dict)
+    timings: dict[str, float] | None = None
 
     def __post_init__(self) -> None:
         self.status = self.endpoint.status

@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 from threading import Lock
 from time import monotonic, time
-from typing import NamedTuple
 
 from limits.errors import ConfigurationError, StorageError
 from limits.storage import storage_from_string
@@ -20,13 +19,11 @@ log = logging.getLogger("gatepost.limits")
 SECONDS = 60
 RETRY = 1.0  # seconds between two looks at a Redis that was gone
 PATIENCE = 0.25  # seconds that a request waits for Redis
+_NONE = 0, 0.0
 
 
-class Window(NamedTuple):
-    """How many units were counted, and the Unix time at which counting starts afresh."""
-
-    used: int
-    ends: float
+Count = tuple[int, float]
+"""How many units were counted, and the Unix time at which counting starts afresh."""
 
 
 class OwnCounters:
@@ -38,19 +35,18 @@ class OwnCounters:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._windows: dict[str, Window] = {}
+        self._counts: dict[str, Count] = {}
         self._swept = time()
 
-    def add(self, key: str, units: int) -> Window:
+    def add(self, key: str, units: int) -> Count:
         """Count `units`; negative ones give back."""
         moment = time()
         with self._lock:
             if moment - self._swept > SECONDS:
                 self._swept = moment
-                self._windows = {key: window for key, window in self._windows.items() if window.ends > moment}
-            used, ends = self._windows.get(key, (0, 0.0))
-            counted = Window(used + units, ends) if ends > moment else Window(units, moment + SECONDS)
-            self._windows[key] = counted
+                self._counts = {key: count for key, count in self._counts.items() if count[1] > moment}
+            used, ends = self._counts.get(key, _NONE)
+            counted = self._counts[key] = (used + units, ends) if ends > moment else (units, moment + SECONDS)
         return counted
 
 
@@ -62,9 +58,9 @@ class SharedCounters:
             url.replace("unix://", "redis+unix://", 1), wrap_exceptions=True, socket_timeout=PATIENCE,
             socket_connect_timeout=PATIENCE, key_prefix="gatepost")
 
-    def add(self, key: str, units: int) -> Window:
+    def add(self, key: str, units: int) -> Count:
         """Count `units`; negative ones give back. Raises StorageError."""
-        return Window(self._storage.incr(key, SECONDS, units), self._storage.get_expiry(key))
+        return self._storage.incr(key, SECONDS, units), self._storage.get_expiry(key)
 
 
 class Counters:
@@ -79,14 +75,14 @@ class Counters:
         self._next_try = 0.0
         self.degraded = False
 
-    def add(self, key: str, units: int) -> Window:
+    def add(self, key: str, units: int) -> Count:
         """Count `units`; negative ones give back."""
         if self._shared is not None and monotonic() >= self._next_try:
             if self.degraded:
                 # Before it is asked: while it is silent, one request a second waits for it, and no other.
                 self._next_try = monotonic() + RETRY
             try:
-                window = self._shared.add(key, units)
+                counted = self._shared.add(key, units)
             except StorageError as error:
                 self._next_try = monotonic() + RETRY
                 if not self.degraded:
@@ -97,5 +93,5 @@ class Counters:
                     log.warning("Redis answers again, limits are shared")
                 self.degraded = False
                 self._next_try = 0.0
-                return window
+                return counted
         return self._own.add(key, units)

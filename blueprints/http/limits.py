@@ -13,12 +13,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from ipaddress import ip_network
-from math import ceil
+from math import ceil, inf
 from time import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from flask import Flask, Response, g
+from flask import g
 
+from . import trace
 from .call import Call
 from .counters import SECONDS, Counters
 from .errors import Problem
@@ -92,11 +93,13 @@ class Limits:
     def _spend(self, quota: Quota, key: str, cost: int) -> None:
         if not self.enabled:
             return
-        window = self._counters.add(f"{quota.name}/{key}", cost)
-        left, wait = quota.units - window.used, max(1, ceil(window.ends - time()))
+        used, ends = self._counters.add(f"{quota.name}/{key}", cost)
+        left, wait = quota.units - used, max(1, ceil(ends - time()))
         # Another limit may be nearer; one that refuses comes last.
-        if (known := g.get("limit")) is None or left < known[1]:
-            g.limit = quota, left, wait
+        if left < g.get("left", inf):
+            g.left = left
+            trace.carry({"RateLimit-Policy": f'"{quota.name}";q={quota.units};w={SECONDS}',
+                         "RateLimit": f'"{quota.name}";r={max(0, left)};t={wait}'})
         if left < 0:
             raise Problem("rate_limited", Message("Try again in {seconds} s.", seconds=wait),
                           headers={"Retry-After": str(wait)})
@@ -114,18 +117,6 @@ def spend_by_principal(call: Call) -> None:
     """Take the call's cost from who asks; a guest is counted by address alone."""
     if call.principal.kind != "guest":
         call.services.limits.spend_of_principal(call.principal, call.endpoint.cost)
-
-
-def install(app: Flask) -> None:
-    """Say on every answer, errors too, what the caller has left."""
-
-    @app.after_request
-    def tell(response: Response) -> Response:
-        if (known := g.get("limit")) is not None:
-            quota, left, wait = known
-            response.headers["RateLimit-Policy"] = f'"{quota.name}";q={quota.units};w={SECONDS}'
-            response.headers["RateLimit"] = f'"{quota.name}";r={max(0, left)};t={wait}'
-        return response
 
 
 @lru_cache(maxsize=4096)

@@ -154,6 +154,8 @@ def run(services: Services, endpoint: Endpoint, path: dict[str, str]) -> Respons
     """Answer one request of one endpoint. Whatever refuses it is raised as a `Problem`."""
     call = Call(services, endpoint, request._get_current_object(), path)  # type: ignore[attr-defined]
     g.call = call
+    if services.settings.server_timing or (services.metrics is not None and services.metrics.samples()):
+        call.timings = {}
     # Who asks is looked up where there are credentials; besides that, some endpoints need no database.
     offline = endpoint.own_credentials or (endpoint.offline and "Authorization" not in call.request.headers)
     with nullcontext() if offline else services.database.connected():
@@ -198,11 +200,17 @@ def _judge(call: Call) -> None:
 
 
 def _through(stages: tuple[Stage, ...], call: Call) -> None:
-    start = perf_counter()
-    for stage in stages:
-        try:
+    if call.timings is None:
+        for stage in stages:
             stage(call)
-        finally:
-            end = perf_counter()
-            call.timings[stage.__name__] = end - start
-            start = end
+    else:
+        for stage in stages:
+            _timed(stage, call, call.timings)
+
+
+def _timed(stage: Stage, call: Call, timings: dict[str, float]) -> None:
+    start = perf_counter()
+    try:
+        stage(call)
+    finally:
+        timings[stage.__name__] = perf_counter() - start

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
 NONE: Mapping[str, str] = MappingProxyType({})
+VARIES = "Authorization, Accept-Encoding"  # what every read does; whether it is compressed depends on its length
 
 
 class JsonResponse(Response):
@@ -33,7 +34,7 @@ def respond(call: Call) -> Response:
     """JSON-ready data becomes `application/json`, None becomes 204, a Response stays what it is."""
     reads = call.request.method in ("GET", "HEAD")
     response = _finished(call, call.result, reads) if isinstance(call.result, Response) else _json(call, reads)
-    if call.services.settings.server_timing:
+    if call.services.settings.server_timing and call.timings is not None:
         response.headers["Server-Timing"] = ", ".join(
             f"{stage};dur={seconds * 1000:.3f}" for stage, seconds in call.timings.items())
     return response
@@ -76,7 +77,7 @@ def _headers(call: Call, reads: bool, given: Mapping[str, str] = NONE) -> dict[s
     if reads:
         # What a caller sees depends on who asks: shared caches keep nothing, and a client asks whether it has changed.
         vary = headers.get("Vary") or given.get("Vary")
-        headers["Vary"] = f"{vary}, Authorization" if vary else "Authorization"
+        headers["Vary"] = f"{vary}, {VARIES}" if vary else VARIES
     return headers
 
 

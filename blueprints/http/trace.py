@@ -7,7 +7,7 @@ section 3.2) is read, so that log lines join a trace.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from time import perf_counter
 from typing import Any
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
@@ -18,7 +18,7 @@ from models.base import new_id
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 _TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?")
-_ID, _STARTED = "gatepost.request_id", "gatepost.started"
+_ID, _STARTED, _CARRIED = "gatepost.request_id", "gatepost.started", "gatepost.carried"
 
 
 class Stamp:
@@ -35,10 +35,11 @@ class Stamp:
         environ[_STARTED] = perf_counter()
         sent = environ.get("HTTP_X_REQUEST_ID")
         id = environ[_ID] = sent if sent is not None and _REQUEST_ID.fullmatch(sent) else new_id()
+        carried = environ[_CARRIED] = {"X-Request-ID": id}
 
         def start(status: str, headers: list[tuple[str, str]], error: Any = None) -> Any:
             given = {name for name, _ in headers}
-            return start_response(status, [*headers, ("X-Request-ID", id),
+            return start_response(status, [*headers, *carried.items(),
                                            *(header for header in self._headers if header[0] not in given)], error)
 
         return self._application(environ, start)
@@ -50,6 +51,11 @@ def request_id() -> str:
     if id is None:  # what a command does is no client's request
         id = request.environ[_ID] = new_id()
     return id
+
+
+def carry(headers: Mapping[str, str]) -> None:
+    """Put these headers on whatever answers the current request, an error too."""
+    request.environ.setdefault(_CARRIED, {}).update(headers)
 
 
 def elapsed() -> float:

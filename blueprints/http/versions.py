@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterable
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
-from flask import Flask, Request, request
+from flask import Flask, Request, Response, request
+from werkzeug.exceptions import NotFound
 
 from .call import Call
-from .errors import Fault, Problem
+from .errors import Fault, Problem, answer, translate
 from .messages import Message
 
 CURRENT = "1"
@@ -50,9 +51,11 @@ def negotiate(call: Call) -> None:
 def install(app: Flask) -> None:
     """Refuse a path such as `/api/v9/articles` by name, instead of as any unknown path."""
 
-    @app.before_request
-    def refuse_unknown_prefix() -> None:
+    @app.errorhandler(404)
+    def refuse_unknown_prefix(error: NotFound) -> Response:
+        # Only the version that is spoken is taken out of a path, so no route has any other.
         named = request.environ.get(_ENVIRON_KEY, CURRENT)
-        if named != CURRENT:
-            raise Problem("unsupported_version", Message(
-                "This server speaks version {current}, not {asked}.", current=CURRENT, asked=named))
+        if named == CURRENT:
+            return answer(translate(error))
+        return answer(Problem("unsupported_version", Message(
+            "This server speaks version {current}, not {asked}.", current=CURRENT, asked=named)))

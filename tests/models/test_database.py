@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from pathlib import Path
+from weakref import ref
 
 import pytest
 
@@ -111,6 +112,54 @@ def test_a_connection_is_used_again(database_url: str) -> None:
     database.close_all()
 
 
+def test_on_sqlite_a_thread_keeps_its_connection_which_goes_with_it(request: pytest.FixtureRequest) -> None:
+    database, seen = open_database(new_database("sqlite", request), **OPTIONS), []
+
+    def enter_twice() -> None:
+        with database.connected():
+            first = database.connection()
+        with database.connected():
+            seen.append((ref(first), database.connection() is first))
+
+    thread = threading.Thread(target=enter_twice)
+    thread.start()
+    thread.join()
+    (gone, same), = seen
+    assert same and gone() is None
+
+
+def test_a_connection_that_was_left_in_a_transaction_is_not_used_again(request: pytest.FixtureRequest) -> None:
+    database = open_database(new_database("sqlite", request), **OPTIONS)
+    with database.connected():
+        database.query("BEGIN IMMEDIATE")
+        Tenant.add(f"never {new_id()}")
+    with database.connected():
+        assert database.connection().getautocommit()
+        assert not [tenant for tenant in Tenant.all() if tenant.name.startswith("never")]
+    database.close_all()
+
+
+def test_what_closes_all_connections_closes_those_of_other_threads(request: pytest.FixtureRequest) -> None:
+    database = open_database(new_database("sqlite", request), **OPTIONS)
+    entered, closed, again = threading.Event(), threading.Event(), []
+
+    def enter_twice() -> None:
+        database.ping()
+        entered.set()
+        closed.wait(30)
+        database.ping()
+        again.append(True)
+
+    thread = threading.Thread(target=enter_twice)
+    thread.start()
+    entered.wait(30)
+    database.close_all()
+    assert database.path not in {one.resolve() for one in Path("/proc/self/fd").iterdir()}
+    closed.set()
+    thread.join(30)
+    assert again == [True]
+
+
 def test_a_transaction_that_fails_leaves_nothing_behind(database: Database) -> None:
     name = f"never {new_id()}"
 
@@ -193,8 +242,8 @@ def test_a_statement_that_takes_too_long_is_stopped_and_the_connection_goes_on(d
     database.close_all()
 
 
-def test_when_all_connections_are_taken_the_next_caller_is_told_so(database_url: str) -> None:
-    database = open_database(database_url, **{**OPTIONS, "pool_size": 1}, pool_wait=0.05)
+def test_when_all_connections_are_taken_the_next_caller_is_told_so(request: pytest.FixtureRequest) -> None:
+    database = open_database(new_database("postgres", request), **{**OPTIONS, "pool_size": 1}, pool_wait=0.05)
     failures: list[BaseException] = []
 
     def ask() -> None:
@@ -212,8 +261,8 @@ def test_when_all_connections_are_taken_the_next_caller_is_told_so(database_url:
     database.close_all()
 
 
-def test_a_caller_waits_for_the_connection_that_another_gives_back(database_url: str) -> None:
-    database = open_database(database_url, **{**OPTIONS, "pool_size": 1}, pool_wait=30)
+def test_a_caller_waits_for_the_connection_that_another_gives_back(request: pytest.FixtureRequest) -> None:
+    database = open_database(new_database("postgres", request), **{**OPTIONS, "pool_size": 1}, pool_wait=30)
     holds, release, answered = threading.Event(), threading.Event(), []
 
     def hold() -> None:

@@ -171,7 +171,7 @@ def test_counters_that_have_ended_are_forgotten(monkeypatch):
     own.add("gone", 1)
     moment += 2 * counters.SECONDS
     own.add("new", 1)
-    assert list(own._windows) == ["new"]
+    assert list(own._counts) == ["new"]
 
 
 @contextmanager

@@ -1,0 +1,89 @@
+"""One connection to a SQLite file: which file it is, when its running statement must have ended, what it remembers."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+from functools import partial
+from time import monotonic
+from typing import Any, cast
+from weakref import ref
+
+import apsw
+
+from models.database import Values
+
+BUSY_TIMEOUT = 5.0  # seconds
+STATEMENTS = 512  # compiled statements that are kept; apsw's default of 100 is fewer than our shapes
+RECALLED = 1000  # answers that are kept for `recall`
+STEPS = 50_000  # virtual machine steps between two looks at the clock: about a millisecond
+
+Rows = list[tuple[Any, ...]]
+
+
+class Connection(apsw.Connection):
+    """A connection to the file at `path`. Raises OSError or apsw.CantOpenError when there is none.
+
+    deadline  when the running statement must have ended, by the monotonic clock
+    compared  whether what is remembered was held against the file since this was set to False
+    """
+
+    def __init__(self, path: str) -> None:
+        # Without SQLITE_OPEN_CREATE: a database that vanished must not come back empty.
+        super().__init__(path, flags=apsw.SQLITE_OPEN_READWRITE, statementcachesize=STATEMENTS)
+        self.deadline = float("inf")
+        self.compared = False
+        self._path, self._file = path, _identity(path)
+        self._committed: tuple[int, int] | None = None
+        self._recalled: dict[tuple[str, tuple[Any, ...]], Rows] = {}
+        self.setbusytimeout(int(BUSY_TIMEOUT * 1000))
+        self.convert_binding = _storable
+        # A plan holds for all values. Without this, SQLite compiles every join again whenever a value is bound.
+        self.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+        self.set_progress_handler(partial(_overdue, ref(self)), STEPS)
+
+    @property
+    def usable(self) -> bool:
+        """Whether it is open, and to the file that has its name now: what is read from and written to one that was
+        moved or replaced, nobody sees any more."""
+        try:
+            self.getautocommit()
+            return self._file == _identity(self._path)
+        except (OSError, apsw.ConnectionClosedError):
+            return False
+
+    def recall(self, sql: str, params: Values) -> Rows:
+        """The rows of a read, from memory unless something was committed since."""
+        # What is not committed yet may be taken back, and nothing would tell.
+        if not self.getautocommit():
+            return self.execute(sql, params).fetchall()
+        # The first number changes when another connection commits, in whatever process; the second when this one does.
+        known = self._committed
+        others = known[0] if self.compared and known else cast(int, self.execute("PRAGMA data_version").get)
+        committed = others, self.total_changes()
+        if committed != known or len(self._recalled) >= RECALLED:
+            self._committed, self._recalled = committed, {}
+        self.compared = True
+        key = sql, tuple(params)
+        found = self._recalled.get(key)
+        if found is None:
+            found = self._recalled[key] = self.execute(sql, params).fetchall()
+        return found
+
+
+def _identity(path: str) -> tuple[int, int]:
+    found = os.stat(path)
+    return found.st_dev, found.st_ino
+
+
+def _overdue(running: ref[Connection]) -> bool:
+    # A reference to the connection itself would keep it after its thread has gone.
+    conn = running()
+    return conn is not None and monotonic() > conn.deadline
+
+
+def _storable(_cursor: apsw.Cursor, _index: int, value: object) -> Any:
+    # Only the history table of the migrations asks for this: our own times are text already.
+    if isinstance(value, datetime):
+        return value.isoformat(" ")
+    raise TypeError(f"{type(value).__name__} cannot be stored")
