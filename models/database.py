@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from random import uniform
-from threading import Lock
 from time import sleep
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -50,7 +49,6 @@ class Database(pw.Database):
     dialect: str
     proof: str  # a statement that cannot succeed without the server or the file
     _state: Any  # peewee's note of this thread's connection
-    _lock: Lock
 
     if TYPE_CHECKING:  # peewee has them, but its type stubs do not say how they are called
         def __init__(self, database: str, **options: Any) -> None: ...
@@ -107,7 +105,7 @@ class Database(pw.Database):
         raise NotImplementedError
 
     def close_all(self) -> None:
-        """Let go of every connection, idle and in use."""
+        """Let go of every connection that nobody uses, and of this thread's."""
         super().close_all()  # type: ignore[misc]  # the pool, which comes later in the order of classes
 
     def backup(self, target: str) -> None:

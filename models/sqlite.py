@@ -1,4 +1,4 @@
-"""SQLite through apsw: a connection for each thread, one writer at a time, statements with a time limit."""
+"""SQLite through apsw: connections that are used again, one writer at a time, statements with a time limit."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import local
 from time import monotonic
 from typing import Any, TypeVar, cast
-from weakref import WeakSet
 
 import apsw
 from playhouse.apsw_ext import APSWDatabase
@@ -49,12 +47,6 @@ def check_version(version: str) -> None:
     raise RuntimeError(f"SQLite {version} can lose committed writes: install apsw with 3.51.3 or newer")
 
 
-class _Kept(local):
-    """The connection of a thread, which goes with it: to open one takes longer than most requests."""
-
-    connection: Connection | None = None
-
-
 class SqliteDatabase(Database, APSWDatabase):
     """One database file. Made by `open_database`."""
 
@@ -72,8 +64,8 @@ class SqliteDatabase(Database, APSWDatabase):
         self.statement_timeout = statement_timeout
         self.writer_lock = WriterLock(self.path, timeout=BUSY_TIMEOUT)
         self.group = GroupCommit(self, timeout=BUSY_TIMEOUT)
-        self._kept = _Kept()
-        self._opened: WeakSet[Connection] = WeakSet()
+        # There are never more than threads that ask at once, and opening one takes longer than most requests.
+        self._idle: list[Connection] = []
         super().__init__(
             str(self.path), autoconnect=False, lock_type="IMMEDIATE", field_types={"TIMESTAMPTZ": "TEXT"},
             pragmas={"journal_mode": "wal", "synchronous": synchronous.lower(), "foreign_keys": 1,
@@ -209,32 +201,34 @@ class SqliteDatabase(Database, APSWDatabase):
         return None
 
     def connect(self, reuse_if_open: bool = False) -> bool:
-        """Take this thread's connection. Raises what apsw raises."""
-        conn = self._kept.connection
-        if conn is None or not conn.usable:
-            conn = self._kept.connection = self._connect()
-            with self._lock:
-                self._opened.add(conn)
+        """Take the connection that was used last, whose caches are warm; a new one when all are in use."""
+        try:
+            conn = self._idle.pop()
+        except IndexError:
+            conn = self._connect()
+        if not conn.usable:
+            conn.close()
+            conn = self._connect()
         conn.compared = False
         self._state.set_connection(conn)
         return True
 
     def close(self) -> bool:
-        """Leave this thread its connection, without whatever transaction somebody forgot."""
+        """Give the connection back, unless somebody has left it in a transaction."""
         conn = self._state.conn
         self._state.reset()
-        if conn is not None and not conn.getautocommit():
+        if conn is None:
+            return False
+        if conn.getautocommit():
+            self._idle.append(conn)
+        else:
             conn.close()
-        return conn is not None
+        return True
 
     def close_all(self) -> None:
-        self._state.reset()
-        with self._lock:
-            opened = list(self._opened)
-        for conn in opened:
-            # Whoever is still reading lets go of it in the end.
-            with suppress(apsw.ThreadingViolationError, apsw.BusyError):
-                conn.close()
+        self.close()
+        while self._idle:
+            self._idle.pop().close()
 
     def _connect(self) -> Connection:
         conn = Connection(self.database)

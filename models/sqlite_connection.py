@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 from datetime import datetime
-from functools import partial
 from time import monotonic
 from typing import Any, cast
-from weakref import ref
 
 import apsw
 
@@ -40,7 +38,7 @@ class Connection(apsw.Connection):
         self.convert_binding = _storable
         # A plan holds for all values. Without this, SQLite compiles every join again whenever a value is bound.
         self.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
-        self.set_progress_handler(partial(_overdue, ref(self)), STEPS)
+        self.set_progress_handler(lambda: monotonic() > self.deadline, STEPS)
 
     @property
     def usable(self) -> bool:
@@ -74,12 +72,6 @@ class Connection(apsw.Connection):
 def _identity(path: str) -> tuple[int, int]:
     found = os.stat(path)
     return found.st_dev, found.st_ino
-
-
-def _overdue(running: ref[Connection]) -> bool:
-    # A reference to the connection itself would keep it after its thread has gone.
-    conn = running()
-    return conn is not None and monotonic() > conn.deadline
 
 
 def _storable(_cursor: apsw.Cursor, _index: int, value: object) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from pathlib import Path
-from weakref import ref
 
 import pytest
 
@@ -112,22 +111,6 @@ def test_a_connection_is_used_again(database_url: str) -> None:
     database.close_all()
 
 
-def test_on_sqlite_a_thread_keeps_its_connection_which_goes_with_it(request: pytest.FixtureRequest) -> None:
-    database, seen = open_database(new_database("sqlite", request), **OPTIONS), []
-
-    def enter_twice() -> None:
-        with database.connected():
-            first = database.connection()
-        with database.connected():
-            seen.append((ref(first), database.connection() is first))
-
-    thread = threading.Thread(target=enter_twice)
-    thread.start()
-    thread.join()
-    (gone, same), = seen
-    assert same and gone() is None
-
-
 def test_a_connection_that_was_left_in_a_transaction_is_not_used_again(request: pytest.FixtureRequest) -> None:
     database = open_database(new_database("sqlite", request), **OPTIONS)
     with database.connected():
@@ -139,25 +122,24 @@ def test_a_connection_that_was_left_in_a_transaction_is_not_used_again(request: 
     database.close_all()
 
 
-def test_what_closes_all_connections_closes_those_of_other_threads(request: pytest.FixtureRequest) -> None:
-    database = open_database(new_database("sqlite", request), **OPTIONS)
-    entered, closed, again = threading.Event(), threading.Event(), []
+def test_two_at_once_have_a_connection_each_and_the_one_used_last_is_used_again(
+        request: pytest.FixtureRequest) -> None:
+    database, seen = open_database(new_database("sqlite", request), **OPTIONS), []
 
-    def enter_twice() -> None:
-        database.ping()
-        entered.set()
-        closed.wait(30)
-        database.ping()
-        again.append(True)
+    def enter() -> None:
+        with database.connected():
+            seen.append(database.connection())
 
-    thread = threading.Thread(target=enter_twice)
-    thread.start()
-    entered.wait(30)
+    with database.connected():
+        mine = database.connection()
+        thread = threading.Thread(target=enter)
+        thread.start()
+        thread.join()
+    enter()
+    assert seen[0] is not mine
+    assert seen[1] is mine
     database.close_all()
     assert database.path not in {one.resolve() for one in Path("/proc/self/fd").iterdir()}
-    closed.set()
-    thread.join(30)
-    assert again == [True]
 
 
 def test_a_transaction_that_fails_leaves_nothing_behind(database: Database) -> None:
