@@ -1,8 +1,8 @@
 """What a login costs, and whom it disturbs: `make bench-login`.
 
 Medians for an unknown, a wrong and a disabled account; logins a second; memory and other requests while a hundred
-log in at once; and a writer beside a flood of refusals. Set GATEPOST_DATABASE_URL to an empty Postgres database to
-measure that instead.
+log in at once; and a writer beside a flood of refusals from another address, with the limits as they are shipped and
+without. Set GATEPOST_DATABASE_URL to an empty Postgres database to measure that instead.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ from threading import Event
 from time import perf_counter, sleep
 from typing import Any
 
-from benchmarks.contenders import EMAIL, PASSWORD, gatepost, make_instance
+from benchmarks.contenders import EMAIL, PASSWORD, gatepost, make_instance, serve
 
 FLOODER = "127.0.0.2"  # an address of its own, as somebody else has
+WRITES = 1000  # from one address: fewer than its limit
 DISABLED = "disabled@example.org"
 
 
@@ -37,8 +38,13 @@ class Client:
     """One connection that stays open, as a browser's does."""
 
     def __init__(self, port: int, address: str = "127.0.0.1") -> None:
-        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60, source_address=(address, 0))
+        self._port = port
         self._headers = {"Content-Type": "application/json"}
+        self.move(address)
+
+    def move(self, address: str) -> None:
+        """Go on from another address."""
+        self._connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=60, source_address=(address, 0))
 
     def request(self, method: str, path: str, body: Any = None) -> int:
         self._connection.request(method, path, None if body is None else json.dumps(body), self._headers)
@@ -58,7 +64,7 @@ class Client:
 
 
 @contextmanager
-def serving(**settings: str) -> Iterator[tuple[int, int]]:
+def serving(workers: int, **settings: str) -> Iterator[tuple[int, int]]:
     """Port and process id of a server on a scratch instance with two accounts and some articles."""
     with tempfile.TemporaryDirectory(prefix="gatepost-bench-") as folder:
         environment = {**os.environ, "GATEPOST_INSTANCE": f"{folder}/instance", "GATEPOST_LOG_LEVEL": "warning",
@@ -67,8 +73,7 @@ def serving(**settings: str) -> Iterator[tuple[int, int]]:
         for arguments in (("add", DISABLED, "--password-file", "-"), ("disable", DISABLED)):
             subprocess.run(gatepost("user", *arguments), env=environment, text=True, check=True, input=PASSWORD,
                            stdout=subprocess.DEVNULL)
-        command = gatepost("serve", "--host", "127.0.0.1", "--port", "0")
-        server = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+        server = subprocess.Popen(serve(workers=workers), env=environment, stdout=subprocess.PIPE, text=True)
         try:
             found = re.search(r":(\d+) ", server.stdout.readline())
             if found is None:
@@ -83,12 +88,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=100, help="of each kind of failing login")
     parser.add_argument("--seconds", type=float, default=5.0, help="of each measured stretch")
+    parser.add_argument("--workers", type=int, default=0, help="measure granian with so many processes, not waitress")
     options = parser.parse_args()
-    with serving(GATEPOST_RATE_LIMITS="off") as (port, process):
+    with serving(options.workers, GATEPOST_RATE_LIMITS="off") as (port, process):
         failures(port, options.rounds)
         throughput(port, options.seconds)
         crowd(port, process)
-        flood(port, options.seconds)
+        flood(port, options.seconds, "no limits")
+    # The one writer stands for many: what somebody may do alone is no limit to them.
+    with serving(options.workers, GATEPOST_PRINCIPAL_UNITS=str(10**9)) as (port, _):
+        flood(port, options.seconds, "each address limited as shipped")
 
 
 def failures(port: int, rounds: int) -> None:
@@ -157,7 +166,7 @@ def memory(process: int) -> float:
     return int(re.search(r"VmHWM:\s+(\d+)", status).group(1)) / 1024
 
 
-def flood(port: int, seconds: float, refusals: int = 10_000) -> None:
+def flood(port: int, seconds: float, limits: str, refusals: int = 10_000) -> None:
     """How many writes a second a client makes alone, and while somebody else is refused ten thousand times."""
     client, context = Client(port).become(), get_context("spawn")
     alone = writes(client, lambda elapsed: elapsed > seconds)
@@ -166,13 +175,15 @@ def flood(port: int, seconds: float, refusals: int = 10_000) -> None:
     start = perf_counter()
     beside = writes(client, lambda elapsed: not flooder.is_alive())
     rate = refusals / (perf_counter() - start)
-    print(f"a writer: {alone:.0f} writes a second alone, {beside:.0f} beside {refusals} refusals "
+    print(f"a writer, {limits}: {alone:.0f} writes a second alone, {beside:.0f} beside {refusals} refusals "
           f"({rate:.0f} a second): {(1 - beside / alone) * 100:.0f} % fewer")
 
 
 def writes(client: Client, enough: Callable[[float], bool]) -> float:
     count, start = 0, perf_counter()
     while not enough(perf_counter() - start):
+        if count % WRITES == 0:
+            client.move(f"127.0.1.{random.randrange(1, 255)}")
         assert client.request("PATCH", "/api/profile", {"name": f"N{count}"}) == 200
         count += 1
     return count / (perf_counter() - start)
