@@ -11,6 +11,8 @@ from models.columns import IdField, TimeField
 class Article(Owned):
     """A post; readers find it by `slug`, unique per tenant."""
 
+    searched = ("title", "body")
+
     title = pw.TextField()
     slug = pw.TextField()
     body = pw.TextField()

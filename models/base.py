@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import UTC, datetime
 from itertools import islice
 from os import urandom
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import peewee as pw
 
@@ -16,6 +16,7 @@ from models.columns import IdField, TimeField
 from models.database import current
 from models.errors import Outdated
 from models.prepared import Bind, Prepared, prepare
+from models.search import index_new, index_together
 
 BATCH = 200  # rows per INSERT statement: SQLite and Postgres both allow far more values than that needs
 
@@ -70,7 +71,12 @@ def _written(moment: datetime) -> str:
 
 
 class Table(pw.Model):
-    """Every table: bound to whichever database is current."""
+    """Every table: bound to whichever database is current.
+
+    searched  columns whose words are indexed for `q` when a row is stored (`models.search`)
+    """
+
+    searched: ClassVar[tuple[str, ...]] = ()
 
     class Meta:
         database = current
@@ -188,6 +194,7 @@ class Rows(Generic[T]):
         statement = self._kept("insert", lambda: self.model.insert({name: Bind(name) for name in fields}))
         values = {name: field.db_value(row.__data__.get(name)) for name, field in fields.items()}
         statement.write(current, values)
+        index_new(current, self.model, values)
         row._dirty.clear()
         return row
 
@@ -197,7 +204,7 @@ class Rows(Generic[T]):
         while batch := list(islice(rest, BATCH)):
             for row in batch:
                 row.stamp(self.tenant_id, at)
-            self.model.insert_many([whole(row) for row in batch]).execute()
+            index_together(current, self.model, self.model.insert_many([whole(row) for row in batch]).execute)
             count += len(batch)
         return count
 

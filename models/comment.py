@@ -11,6 +11,8 @@ from models.columns import IdField
 class Comment(Owned):
     """What somebody says about an article, shown once approved."""
 
+    searched = ("body",)
+
     article_id = IdField()
     body = pw.TextField()
     status = pw.TextField(default="pending")

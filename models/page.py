@@ -11,6 +11,8 @@ from models.columns import TimeField
 class Page(Owned):
     """One text in one language; `slug` and `language` together are unique per tenant."""
 
+    searched = ("title", "body")
+
     slug = pw.TextField()
     language = pw.TextField()
     title = pw.TextField()

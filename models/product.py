@@ -13,6 +13,8 @@ from models.columns import IdField, MoneyField
 class Product(Owned):
     """Something for sale; `sku` is unique per tenant, `price` counts minor units of `currency`."""
 
+    searched = ("name", "description")
+
     name = pw.TextField()
     sku = pw.TextField()
     description = pw.TextField(null=True)

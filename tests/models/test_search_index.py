@@ -1,0 +1,90 @@
+"""The index of words on SQLite: whole whichever way rows are stored, and written once a transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from models import bulk, search
+from models.article import Article
+from models.base import Rows, Table, new_id
+from models.comment import Comment
+from models.database import Database, open_database
+from models.errors import AlreadyExists
+from models.migrate import upgrade
+from models.page import Page
+from models.product import Product
+from models.tenant import Tenant
+
+Store = Callable[[Database, Rows[Article]], object]
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Database]:
+    database = open_database(f"sqlite:///{tmp_path}/gatepost.db", synchronous="normal")
+    upgrade(database)
+    with database.connected():
+        yield database
+    database.close_all()
+
+
+def article(title: str, **values: object) -> Article:
+    return Article(**{"title": title, "slug": new_id(), "body": f"All about {title}.", **values})
+
+
+def refused(rows: Rows[Article], taken: str) -> None:
+    with pytest.raises(AlreadyExists):
+        rows.insert(article("nothing", slug=taken))
+
+
+def undone(database: Database, rows: Rows[Article], taken: str) -> None:
+    with pytest.raises(AlreadyExists):
+        database.attempt(lambda: [rows.insert(article("nothing", slug=slug)) for slug in (new_id(), taken)])
+
+
+def changed(rows: Rows[Article]) -> None:
+    row = rows.insert(article("before"))
+    row.title, row.body = "owl", ""
+    rows.save(row)
+
+
+WAYS: dict[str, Store] = {
+    "one row": lambda database, rows: rows.insert(article("owl")),
+    "rows one by one": lambda database, rows: [rows.insert(article(title)) for title in ("lark", "owl", "wren")],
+    "many rows": lambda database, rows: rows.insert_many([article("lark"), article("owl")]),
+    "a load": lambda database, rows: bulk.insert(database, rows.tenant_id, [article("lark"), article("owl")]),
+    "a load after a row": lambda database, rows: (
+        rows.insert(article("lark")), bulk.insert(database, rows.tenant_id, [article("owl")])),
+    "a row after one that was refused": lambda database, rows: (
+        rows.insert(article("lark", slug="taken")), refused(rows, "taken"), rows.insert(article("owl"))),
+    "a row after some that were undone": lambda database, rows: (
+        rows.insert(article("lark", slug="taken")), undone(database, rows, "taken"), rows.insert(article("owl"))),
+    "a row that was changed": lambda database, rows: changed(rows),
+    "a row beside one that was removed": lambda database, rows: (
+        rows.insert(article("owl")), rows.delete(rows.insert(article("nothing")))),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_index_holds_the_words_of_every_row(way: str, opened: Database) -> None:
+    rows = Rows(Article, Tenant.add("birds").id)
+    opened.transact(lambda: WAYS[way](opened, rows))
+    # Raises where the index differs from the texts of the table.
+    opened.query("INSERT INTO articles_search (articles_search, rank) VALUES ('integrity-check', 1)")
+    found = rows.select(Article.title).where(search.matching(Article, "sqlite", search.words("owl"))).tuples()
+    assert list(found) == [("owl",)]
+    assert not rows.select().where(search.matching(Article, "sqlite", search.words("nothing"))).count()
+
+
+def test_what_one_transaction_stores_is_written_to_the_index_as_one_run(opened: Database) -> None:
+    rows = Rows(Article, Tenant.add("birds").id)
+    opened.transact(lambda: [rows.insert(article(title)) for title in ("lark", "owl", "wren")])
+    assert opened.query("SELECT count(DISTINCT segid) FROM articles_search_idx") == [(1,)]
+
+
+@pytest.mark.parametrize("table", [Article, Comment, Page, Product], ids=lambda table: table.__name__)
+def test_the_columns_that_are_indexed_are_those_that_the_table_names(table: type[Table], opened: Database) -> None:
+    columns = opened.query("SELECT name FROM pragma_table_info(?)", [search.index_of(table)])
+    assert tuple(name for name, in columns) == table.searched
