@@ -41,8 +41,7 @@ def read_json(request: Request, *, accepts: tuple[str, ...] = JSON, required: bo
 def parse_object(raw: bytes) -> dict[str, Any]:
     """One JSON object from bytes, or a `Problem`."""
     try:
-        value = json.loads(raw.decode("utf-8"), object_pairs_hook=_object, parse_constant=_constant,
-                           parse_int=_integer, parse_float=_number)
+        value = _DECODER.decode(raw.decode("utf-8"))
     except RecursionError:
         raise _too_deep() from None
     except UnicodeDecodeError:
@@ -81,6 +80,11 @@ def _number(text: str) -> float:
     if number in (float("inf"), float("-inf")):
         raise Problem("malformed_json", "A number is out of range.")
     return number
+
+
+# `json.loads` would make one for each body.
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant, parse_int=_integer,
+                            parse_float=_number)
 
 
 def _check(value: Any, pointer: str, depth: int) -> None:
