@@ -175,6 +175,12 @@ class Rows(Generic[T]):
         found = statement.run(current, {"tenant": self.tenant_id, "id": id})
         return _read(self.model, found[0]) if found else None
 
+    def find_by(self, **values: Any) -> T | None:
+        """The row with these values, none of them None, in columns that no two rows have alike."""
+        statement = self._kept(("find by", *values), lambda: self.model.select().where(*self._with(values)))
+        found = statement.run(current, self._bound(values))
+        return _read(self.model, found[0]) if found else None
+
     def find_all(self, ids: Collection[str], *where: pw.Expression, lock: bool = False) -> list[T]:
         """The rows among `ids` that `find` would find, in the order of their ids, locked in that order."""
         if not ids:
@@ -221,9 +227,7 @@ class Rows(Generic[T]):
         names |= set(stamps)
 
         def query() -> pw.ModelUpdate:
-            same = (self.model.id == Bind(".row")) & (self.model.version == Bind(".before"))
-            changes = {name: Bind(name) for name in sorted(names)}
-            return self.model.update(changes).where(self.model.tenant_id == Bind(".tenant"), same)
+            return self.model.update({name: Bind(name) for name in sorted(names)}).where(*self._as_read())
 
         fields = self.model._meta.fields
         statement = self._kept(frozenset(names), query)
@@ -243,13 +247,27 @@ class Rows(Generic[T]):
 
     def delete(self, row: T) -> None:
         """Remove a row. Raises `StillReferenced`, and `Outdated` when it is gone or changed already."""
-        same = (self.model.id == row.id) & (self.model.version == row.version)
-        if self.model.delete().where(self.mine, same).execute() == 0:
+        statement = self._kept("delete", lambda: self.model.delete().where(*self._as_read()))
+        values = {".tenant": self.tenant_id, ".row": row.id, ".before": row.version}
+        if statement.write(current, values) == 0:
             raise Outdated(f"{self.model.__name__} {row.id}")
 
-    def remove(self, *where: pw.Expression) -> int:
-        """Remove all rows that satisfy `where`; their number. Raises `StillReferenced`."""
-        return self.model.delete().where(self.mine, *where).execute()
+    def remove(self, **values: Any) -> int:
+        """Remove the rows with these values, none of them None; their number. Raises `StillReferenced`."""
+        statement = self._kept(("remove", *values), lambda: self.model.delete().where(*self._with(values)))
+        return statement.write(current, self._bound(values))
+
+    def _with(self, names: Iterable[str]) -> list[pw.Expression]:
+        fields = self.model._meta.fields
+        return [self.model.tenant_id == Bind(".tenant"), *(fields[name] == Bind(name) for name in names)]
+
+    def _bound(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        fields = self.model._meta.fields
+        return {".tenant": self.tenant_id, **{name: fields[name].db_value(value) for name, value in values.items()}}
+
+    def _as_read(self) -> list[pw.Expression]:
+        """That a row is this tenant's and still as it was read."""
+        return [*self._with(()), self.model.id == Bind(".row"), self.model.version == Bind(".before")]
 
     def _kept(self, what: object, build: Callable[[], pw.Query]) -> Prepared:
         """The statement `what` of this table: building one takes peewee ten times what it takes to run."""

@@ -34,7 +34,7 @@ def of_object(tenant_id: str, resource: str, object_id: str) -> list[Share]:
 def grant(tenant_id: str, resource: str, object_id: str, grantee: str, right: str) -> Share:
     """Give `grantee` that right, in place of any other on the same object."""
     rows = Rows(Share, tenant_id)
-    share = rows.select().where(*_object(resource, object_id), Share.grantee == grantee).first()
+    share = rows.find_by(resource=resource, object_id=object_id, grantee=grantee)
     if share is None:
         return rows.insert(Share(resource=resource, object_id=object_id, grantee=grantee, right=right))
     if share.right != right:
@@ -45,13 +45,13 @@ def grant(tenant_id: str, resource: str, object_id: str, grantee: str, right: st
 
 def withdraw(tenant_id: str, resource: str, object_id: str, grantee: str | None = None) -> int:
     """Take the right away from `grantee`, or from everybody when the object goes; how many had one."""
-    whose = [] if grantee is None else [Share.grantee == grantee]
-    return Rows(Share, tenant_id).remove(*_object(resource, object_id), *whose)
+    whose = {} if grantee is None else {"grantee": grantee}
+    return Rows(Share, tenant_id).remove(resource=resource, object_id=object_id, **whose)
 
 
 def forget(tenant_id: str, grantee: str) -> int:
     """Take every right away from a grantee who goes; how many there were."""
-    return Rows(Share, tenant_id).remove(Share.grantee == grantee)
+    return Rows(Share, tenant_id).remove(grantee=grantee)
 
 
 def shared_ids(tenant_id: str, resource: str, grantees: Collection[str],

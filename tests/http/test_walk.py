@@ -95,8 +95,8 @@ def fill(given, callers):
                 Share(resource="article", object_id=row["id"], grantee=f"user:{me}", right="read"))
 
     def remove(row):
-        Rows(Article, given.tenant_id).remove(Article.id == row["id"])
-        Rows(Share, given.tenant_id).remove(Share.object_id == row["id"])
+        Rows(Article, given.tenant_id).remove(id=row["id"])
+        Rows(Share, given.tenant_id).remove(object_id=row["id"])
 
     def replace(rows):
         def work():

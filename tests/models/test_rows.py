@@ -132,9 +132,10 @@ def test_another_tenant_neither_finds_nor_changes_nor_deletes_a_row(tenant: str,
     theirs = Rows(Article, other)
     assert theirs.find(row.id) is None
     assert theirs.find_all([row.id]) == []
+    assert theirs.find_by(slug=row.slug) is None
     assert list(theirs.select()) == []
     assert theirs.change({Article.title: "Taken"}, Article.id == row.id) == 0
-    assert theirs.remove(Article.id == row.id) == 0
+    assert theirs.remove(id=row.id) == 0
     row.title = "Taken"
     with pytest.raises(Outdated):
         theirs.save(row)
