@@ -8,10 +8,12 @@ from typing import Any
 
 import peewee as pw
 
-from models.base import BATCH, Table, new_id, now, whole
+from models.base import Table, new_id, now, whole
 from models.columns import IdField, TimeField
 from models.database import current
 from models.prepared import Bind, Statement
+
+BATCH = 200  # rows per INSERT statement: SQLite and Postgres both allow far more values than that needs
 
 
 class Audit(Table):

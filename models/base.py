@@ -6,7 +6,6 @@ import re
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import UTC, datetime
-from itertools import islice
 from os import urandom
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -15,10 +14,8 @@ import peewee as pw
 from models.columns import IdField, TimeField
 from models.database import current
 from models.errors import Outdated
-from models.prepared import Bind, Prepared, prepare
-from models.search import index_new, index_together
-
-BATCH = 200  # rows per INSERT statement: SQLite and Postgres both allow far more values than that needs
+from models.prepared import Bind, Prepared, places, prepare
+from models.search import index_new
 
 _RFC3339 = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d{1,6})\d*)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
@@ -181,14 +178,20 @@ class Rows(Generic[T]):
         found = statement.run(current, self._bound(values))
         return _read(self.model, found[0]) if found else None
 
-    def find_all(self, ids: Collection[str], *where: pw.Expression, lock: bool = False) -> list[T]:
-        """The rows among `ids` that `find` would find, in the order of their ids, locked in that order."""
-        if not ids:
+    def find_all(self, ids: Collection[str], *, column: str = "id", lock: bool = False) -> list[T]:
+        """The rows whose `column` is one of `ids`, in the order of that column, locked in that order."""
+        values = places(ids)
+
+        def query() -> pw.ModelSelect[T]:
+            field = self.model._meta.fields[column]
+            named = field.in_([Bind(place) for place in values])
+            found = self.model.select().where(*self._with(()), named).order_by(field)
+            return found.for_update() if lock and current.dialect == "postgres" else found
+
+        if not values:
             return []
-        query = self.select().where(self.model.id.in_(sorted(set(ids))), *where).order_by(self.model.id)
-        if lock and current.dialect == "postgres":
-            query = query.for_update()
-        return list(query)
+        statement = self._kept(("find all", column, len(values), lock), query)
+        return [_read(self.model, row) for row in statement.run(current, {".tenant": self.tenant_id, **values})]
 
     def insert(self, row: T) -> T:
         """Store a new row, stamped with id, tenant, version 1 and times.
@@ -203,16 +206,6 @@ class Rows(Generic[T]):
         index_new(current, self.model, values)
         row._dirty.clear()
         return row
-
-    def insert_many(self, rows: Iterable[T]) -> int:
-        """Store many new rows as `insert` does, in few statements; their number. In a transaction."""
-        at, count, rest = now(), 0, iter(rows)
-        while batch := list(islice(rest, BATCH)):
-            for row in batch:
-                row.stamp(self.tenant_id, at)
-            index_together(current, self.model, self.model.insert_many([whole(row) for row in batch]).execute)
-            count += len(batch)
-        return count
 
     def save(self, row: T) -> T:
         """Store the changed columns of a row that was read before; none changed: nothing happens.
@@ -244,6 +237,16 @@ class Rows(Generic[T]):
         """Change all rows that satisfy `where` (`{Product.stock: Product.stock - 1}`); their number."""
         stamped = {self.model.version: self.model.version + 1, self.model.updated_at: now(), **changes}
         return self.model.update(stamped).where(self.mine, *where).execute()
+
+    def add(self, column: pw.Field, amount: int, id: str) -> bool:
+        """Add `amount` to a number of one row, unless that would make it negative; whether it was done."""
+        def query() -> pw.ModelUpdate:
+            sum, version = column + Bind(".amount"), self.model.version + 1
+            changes = {column: sum, self.model.version: version, self.model.updated_at: Bind(".at")}
+            return self.model.update(changes).where(*self._with(("id",)), sum >= 0)
+
+        values = {".tenant": self.tenant_id, "id": id, ".amount": amount, ".at": now()}
+        return self._kept(("add", column.name), query).write(current, values) > 0
 
     def delete(self, row: T) -> None:
         """Remove a row. Raises `StillReferenced`, and `Outdated` when it is gone or changed already."""

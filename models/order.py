@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from operator import attrgetter
 from typing import Any
 
 import peewee as pw
 
+from models import bulk
 from models.base import Owned, Record, Rows
 from models.columns import IdField, MoneyField
+from models.database import current
 from models.errors import InvalidState, InvalidValue, OutOfStock
 from models.product import Product, return_stock, take_stock
 
@@ -45,8 +48,8 @@ class OrderItem(Record):
 def items_of(tenant_id: str, order_ids: Collection[str]) -> dict[str, list[OrderItem]]:
     """The items of each order, in their order, with one query for all."""
     found: dict[str, list[OrderItem]] = {id: [] for id in order_ids}
-    query = Rows(OrderItem, tenant_id).select().where(OrderItem.order_id.in_(list(found)))
-    for item in query.order_by(OrderItem.order_id, OrderItem.position) if found else ():
+    items = Rows(OrderItem, tenant_id).find_all(found, column="order_id")
+    for item in sorted(items, key=attrgetter("position")):
         found[item.order_id].append(item)
     return found
 
@@ -84,7 +87,7 @@ def place(order: Order, wanted: Sequence[tuple[Product, int]]) -> None:
     Rows(Order, order.tenant_id).insert(order)
     for item in items:
         item.order_id = order.id
-    Rows(OrderItem, order.tenant_id).insert_many(items)
+    bulk.insert(current, order.tenant_id, items)
 
 
 def require_pending(order: Order, message: str) -> None:

@@ -6,7 +6,7 @@ once per shape, with a `Bind` wherever a value of the request belongs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,16 @@ class Bind(pw.Value):
     def __init__(self, name: str) -> None:
         # converter=False: a field would otherwise convert the slot itself, TextField to its str().
         super().__init__(_Slot(name), converter=False, unpack=False)
+
+
+def places(values: Collection[str]) -> dict[str, str]:
+    """A name for a Bind → its value: each of `values` in order, the last repeated up to a power of two.
+
+    So few statements serve any number of values.
+    """
+    wanted = sorted(set(values))
+    wanted += wanted[-1:] * ((1 << (len(wanted) - 1).bit_length()) - len(wanted))
+    return {f"place {number}": value for number, value in enumerate(wanted)}
 
 
 class Prepared:

@@ -36,8 +36,7 @@ def take_stock(tenant_id: str, wanted: Mapping[str, int]) -> list[str]:
     rows, short = Rows(Product, tenant_id), []
     # Always in the order of ids: two orders for the same products cannot wait for each other in a circle.
     for id in sorted(wanted):
-        if not rows.change({Product.stock: Product.stock - wanted[id]}, Product.id == id,
-                           Product.stock >= wanted[id]):
+        if not rows.add(Product.stock, -wanted[id], id):
             short.append(id)
     return short
 
@@ -46,4 +45,4 @@ def return_stock(tenant_id: str, given: Mapping[str, int]) -> None:
     """Put `given` (product id → quantity) back into stock, inside a transaction."""
     rows = Rows(Product, tenant_id)
     for id in sorted(given):
-        rows.change({Product.stock: Product.stock + given[id]}, Product.id == id)
+        rows.add(Product.stock, given[id], id)

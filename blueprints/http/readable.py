@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import peewee as pw
 
 from models.base import Owned, Rows
-from models.prepared import Bind, Prepared, prepare
+from models.prepared import Bind, Prepared, places, prepare
 
 from .action import Action
 from .call import Call
@@ -120,18 +120,15 @@ class Readable:
         narrowing = call.access.narrow(self.view, self.model)
         if narrowing is None or not ids:
             return {}
-        database, wanted = call.services.database, sorted(ids)
-        # As many places as the next power of two: few statements serve any number of ids.
-        wanted += wanted[-1:] * ((1 << (len(wanted) - 1).bit_length()) - len(wanted))
-        places = [f"id {index}" for index in range(len(wanted))]
+        database, wanted = call.services.database, places(ids)
 
         def statement() -> Prepared:
             mine = Rows(self.model, Bind("tenant")).select(*self.columns)
-            named = self.model.id.in_([Bind(place) for place in places])
+            named = self.model.id.in_([Bind(place) for place in wanted])
             return prepare(database, mine.where(named, narrowing.expression()))
 
-        found = self._statements.get((database.dialect, narrowing.key, len(places)), statement).run(
-            database, {**narrowing.values, "tenant": call.tenant_id, **dict(zip(places, wanted, strict=True))})
+        found = self._statements.get((database.dialect, narrowing.key, len(wanted)), statement).run(
+            database, {**narrowing.values, "tenant": call.tenant_id, **wanted})
         shown = self.represent(call, [self._read(row) for row in found], self.representation.names)
         return {row[self._id]: answer for row, answer in zip(found, shown, strict=True)}
 

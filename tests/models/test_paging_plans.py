@@ -2,6 +2,7 @@
 
 import pytest
 
+from models import bulk
 from models.article import Article
 from models.base import Rows, later
 from models.paging import Key, Shape, count, order, walk
@@ -33,12 +34,12 @@ def values(opened):
         tenant = Tenant.add("plans").id
         users = [Rows(User, tenant).insert(User(name="A", email=f"{name}@example.org", password_hash=""))
                  for name in ("me", "other")]
-        Rows(Article, tenant).insert_many(
+        bulk.insert(opened, tenant, [
             Article(owner_id=users[number % 3 != 0].id, title=f"title {number * 7919 % TOTAL:04}",
                     slug=f"slug-{number}", body="", created_at=later(number // 3, START),
                     updated_at=later(number // 5, START), status="published" if number % 10 else "draft",
                     published_at=later(number // 7, START) if number % 10 else None)
-            for number in range(TOTAL))
+            for number in range(TOTAL)])
         return {"tenant": tenant, "me": users[0].id}
 
     with opened.connected():

@@ -53,7 +53,6 @@ def changed(rows: Rows[Article]) -> None:
 WAYS: dict[str, Store] = {
     "one row": lambda database, rows: rows.insert(article("owl")),
     "rows one by one": lambda database, rows: [rows.insert(article(title)) for title in ("lark", "owl", "wren")],
-    "many rows": lambda database, rows: rows.insert_many([article("lark"), article("owl")]),
     "a load": lambda database, rows: bulk.insert(database, rows.tenant_id, [article("lark"), article("owl")]),
     "a load after a row": lambda database, rows: (
         rows.insert(article("lark")), bulk.insert(database, rows.tenant_id, [article("owl")])),

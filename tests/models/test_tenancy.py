@@ -31,8 +31,8 @@ CROSSING = {
     "seals.seal", "seals.verify", "seals.heads", "seals.retire", "seals._last", "seals._rows", "seals._settled.newest",
     "category.hold_tree",  # locks the tenant's own row
     "deprecated_use.note_use",  # each row names its tenant
-    "base.Rows.select", "base.Rows.find_by", "base.Rows.insert", "base.Rows.insert_many", "base.Rows.save.query",
-    "base.Rows.change", "base.Rows.delete", "base.Rows.remove", "base.expire",
+    "base.Rows.select", "base.Rows.find_by", "base.Rows.find_all.query", "base.Rows.insert", "base.Rows.save.query",
+    "base.Rows.change", "base.Rows.add.query", "base.Rows.delete", "base.Rows.remove", "base.expire",
     "service_token.ServiceToken.by_id", "service_token.ServiceToken.bearer", "service_token.ServiceToken.touch",
     "paging._reading",  # looks up, in the same statement, what `Shape.rows` has found
     "shape.Shape.rows",  # its filters hold the tenant
@@ -106,13 +106,14 @@ def test_every_statement_of_rows_names_the_tenant(
         rows.find_all([row.id], lock=True)
         rows.find_by(id=row.id)
         rows.change({table.updated_at: now()}, table.id == row.id)
+        rows.add(table.version, 1, row.id)
         rows.remove(id=row.id)
         for work in (rows.save, rows.delete, rows.insert):
             with pytest.raises((RowError, pw.IntegrityError, apsw.ConstraintError, psycopg.IntegrityError)):
                 work(row)
     finally:
         database.query_hooks.clear()
-    assert len(statements) == 10
+    assert len(statements) == 11
     for sql, params in statements:
         assert "tenant_id" in sql.partition("WHERE" if "WHERE" in sql else "INSERT")[2]
         assert tenant in params

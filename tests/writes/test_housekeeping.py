@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from models import bulk
 from models.base import Rows, later, new_id, now
 from models.category import Category
 from models.idempotency import IdempotencyKey
@@ -20,9 +21,9 @@ def jobs(app):
 def test_expired_keys_go_within_a_minute_in_as_many_batches_as_it_takes(given, jobs):
     with given.database.connected():
         keys = Rows(IdempotencyKey, given.tenant_id)
-        given.database.transact(lambda: keys.insert_many(
+        given.database.transact(lambda: bulk.insert(given.database, given.tenant_id, [
             IdempotencyKey(principal="guest", method="POST", path="/", key=f"{number}", fingerprint="f",
-                           expires_at=later(60 if number < 5 else -60)) for number in range(1005)))
+                           expires_at=later(60 if number < 5 else -60)) for number in range(1005)]))
         job = jobs["throwing away what has expired"]
         assert job.every <= 60
         job.attempt()
@@ -43,9 +44,9 @@ def test_the_planner_learns_that_a_table_has_grown(given, jobs):
     with database.connected():
         job.attempt()
         before = counted()
-        database.transact(lambda: Rows(Category, given.tenant_id).insert_many(
+        database.transact(lambda: bulk.insert(database, given.tenant_id, [
             Category(id=new_id(), name=f"Name {number}", slug=f"grown-{number}", created_at=at)
-            for number in range(2000)))
+            for number in range(2000)]))
         job.attempt()
         assert counted() > before + 1000
         assert not database.refresh_statistics()
