@@ -54,7 +54,7 @@ def forget(tenant_id: str, grantee: str) -> int:
     return Rows(Share, tenant_id).remove(grantee=grantee)
 
 
-def shared_ids(tenant_id: str, resource: str, grantees: Collection[str],
+def shared_ids(tenant_id: str | Bind, resource: str | Bind, grantees: Collection[str | Bind],
                rights: Collection[str]) -> pw.ModelSelect[Share]:
     """A sub-query for `id IN (…)`: the objects on which one of `grantees` has one of `rights`."""
     return Rows(Share, tenant_id).select(Share.object_id).where(
@@ -63,21 +63,30 @@ def shared_ids(tenant_id: str, resource: str, grantees: Collection[str],
 
 def any_shared(tenant_id: str, resource: str, grantees: Sequence[str]) -> bool:
     """Whether one of `grantees` has any right on any object."""
-    places = [f"grantee {index}" for index in range(len(grantees))]
-    statement = _ANY[len(places)].on(current, lambda: Rows(Share, Bind("tenant")).select(pw.SQL("1")).where(
-        Share.resource == Bind("resource"), Share.grantee.in_([Bind(place) for place in places])).limit(1))
-    return bool(statement.recall(current, {"tenant": tenant_id, "resource": resource,
-                                           **dict(zip(places, grantees, strict=True))}))
+    named = _named(grantees)
+    statement = _ANY[len(named)].on(current, lambda: Rows(Share, Bind("tenant")).select(pw.SQL("1")).where(
+        Share.resource == Bind("resource"), Share.grantee.in_([Bind(name) for name in named])).limit(1))
+    return bool(statement.recall(current, {"tenant": tenant_id, "resource": resource, **named}))
 
 
 _ANY: defaultdict[int, Statement] = defaultdict(Statement)  # by the number of grantees
 
 
-def has_right(tenant_id: str, resource: str, object_id: str, grantees: Collection[str],
+def has_right(tenant_id: str, resource: str, object_id: str, grantees: Sequence[str],
               rights: Collection[str]) -> bool:
     """Whether one of `grantees` has one of `rights` on the object."""
-    query = shared_ids(tenant_id, resource, grantees, rights).where(Share.object_id == object_id)
-    return query.first() is not None
+    named = _named(grantees)
+    statement = _RIGHT[len(named), tuple(rights)].on(current, lambda: shared_ids(
+        Bind("tenant"), Bind("resource"), [Bind(name) for name in named], rights).where(
+            Share.object_id == Bind("object")).limit(1))
+    return bool(statement.run(current, {"tenant": tenant_id, "resource": resource, "object": object_id, **named}))
+
+
+_RIGHT: defaultdict[tuple[int, tuple[str, ...]], Statement] = defaultdict(Statement)  # by their number and the rights
+
+
+def _named(grantees: Sequence[str]) -> dict[str, str]:
+    return {f"grantee {number}": grantee for number, grantee in enumerate(grantees)}
 
 
 def _object(resource: str, object_id: str) -> tuple[pw.Expression, pw.Expression]:
