@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import islice
 from typing import Any
 
 import peewee as pw
 
+from models import bulk
 from models.base import Table, new_id, now, whole
 from models.columns import IdField, TimeField
 from models.database import current
 from models.prepared import Bind, Statement
-
-BATCH = 200  # rows per INSERT statement: SQLite and Postgres both allow far more values than that needs
 
 
 class Audit(Table):
@@ -82,11 +80,10 @@ def add(**values: Any) -> None:
 
 def append(rows: Iterable[Audit]) -> int:
     """Add audit rows, each with its own `tenant_id`; missing ids and times are filled in; their number."""
-    count, rest = 0, iter(rows)
-    while batch := list(islice(rest, BATCH)):
-        Audit.insert_many([whole(_stamped(row)) for row in batch]).execute()
-        count += len(batch)
-    return count
+    made = [whole(_stamped(row)) for row in rows]
+    if made:
+        bulk.load(current, Audit, tuple(made[0]), [tuple(row.values()) for row in made])
+    return len(made)
 
 
 def of_tenant(tenant_id: str, *columns: pw.Node) -> pw.ModelSelect[Audit]:

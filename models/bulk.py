@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from models import search
-from models.base import Record, now
+from models.base import Record, Table, now
 from models.database import Database
 
 
-def load(database: Database, model: type[Record], columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
+def load(database: Database, model: type[Table], columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
     """Store `rows`, tuples in the order of `columns`, as they are: the caller stamps them.
 
     Belongs into a transaction, some thousand rows each. Raises `AlreadyExists`, `InvalidReference`.

@@ -27,7 +27,7 @@ STARTERS = {
 # What may cross tenants, each with its reason in a comment beside it. A new one is a decision, made here by
 # hand.
 CROSSING = {
-    "audit.add", "audit.append", "audit.of_tenant", "audit.of_all",
+    "audit.add", "audit.of_tenant", "audit.of_all",
     "seals.seal", "seals.verify", "seals.heads", "seals.retire", "seals._last", "seals._rows", "seals._settled.newest",
     "category.hold_tree",  # locks the tenant's own row
     "deprecated_use.note_use",  # each row names its tenant
