@@ -138,10 +138,6 @@ class Database(pw.Database):
         """Run one INSERT, UPDATE or DELETE; the number of its rows. For prepared statements."""
         raise NotImplementedError
 
-    def without_triggers(self) -> AbstractContextManager[Any]:
-        """Let what this connection writes pull no trigger, where a load is the slower for them."""
-        return nullcontext()
-
     def ping(self) -> None:
         """Prove that the database answers. Raises `Unavailable` or `TimedOut`."""
         with self.connected():

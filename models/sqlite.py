@@ -120,16 +120,6 @@ class SqliteDatabase(Database, APSWDatabase):
         finally:
             copy.close()
 
-    @contextmanager
-    def without_triggers(self) -> Iterator[None]:
-        """Let what this connection writes pull no trigger; checks and foreign keys stay."""
-        conn = self._state.conn
-        conn.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
-        try:
-            yield
-        finally:
-            conn.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 1)
-
     def analyze(self) -> None:
         def renew() -> None:
             # Other connections look at new statistics when the schema changes, and not before.
