@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from models.base import new_id
 from models.user import User
+from tests.apps import NOBODY
 
 PASSWORD = "a long walk along the shore"
 # What each role inherits, itself included (API, section 4).
@@ -120,7 +120,7 @@ def test_an_address_belongs_to_one_user_however_its_accents_are_typed(as_role, g
 
 
 @pytest.mark.parametrize("line", [
-    {"role": "admin"}, {"role": "developer"}, {"role": "wizard"}, {"password_hash": "x"}, {"tenant_id": new_id()},
+    {"role": "admin"}, {"role": "developer"}, {"role": "wizard"}, {"password_hash": "x"}, {"tenant_id": NOBODY},
 ], ids=str)
 def test_an_import_makes_nobody_more_than_its_importer_may(line, as_role, given):
     person = new("user") | line
