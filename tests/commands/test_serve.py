@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-import http.client
 import signal
 import socket
-import threading
-from contextlib import closing
+from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
 
+from tests.operations.load import Load, kept
 from tests.running import Instance, Served
 
 
 @pytest.fixture(scope="module")
 def instance(tmp_path_factory) -> Instance:
     """One database is enough here: what is tested is the server in front of it."""
-    made = Instance(tmp_path_factory.mktemp("made") / "instance").made()
-    assert made.run("demo", "--articles", "200").returncode == 0
-    return made
+    return Instance(tmp_path_factory.mktemp("made") / "instance", {"GATEPOST_RATE_LIMITS": "off"}).made()
+
+
+@pytest.fixture(scope="module")
+def service(instance) -> Iterator[Served]:
+    """A server for all tests that leave it running."""
+    with instance.served() as service:
+        yield service
 
 
 def raw(service: Served, message: bytes) -> bytes:
@@ -42,54 +46,15 @@ def test_it_serves_health_and_stops_on_sigterm_with_success(instance):
         assert "Traceback" not in service.process.stderr.read()
 
 
-@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
-def test_a_stop_under_load_loses_no_request_that_was_begun(instance, stop):
-    """Every write that the database holds was answered, and no answer is cut short."""
-    with instance.served() as service:
-        token = service.log_in()
-        answered, broken, stopping = [], [], threading.Event()
-        where = urlsplit(service.url)
-
-        def write(worker: int) -> None:
-            with closing(http.client.HTTPConnection(where.hostname, where.port, timeout=30)) as connection:
-                try:
-                    for number in range(100_000):
-                        create(connection, f"{stop.name.lower()}-{worker}-{number}")
-                except (http.client.RemoteDisconnected, ConnectionError):
-                    pass  # refused before it was begun; the database tells below whether that is so
-                except http.client.HTTPException as error:
-                    broken.append(error)
-
-        def create(connection: http.client.HTTPConnection, slug: str) -> None:
-            headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-            body = f'{{"title": "Load", "slug": "{slug}", "body": "text"}}'
-            connection.request("POST", "/api/articles", body, headers)
-            answer = connection.getresponse()
-            answer.read()
-            answered.append((slug, answer.status))
-            if len(answered) > 40:
-                stopping.set()
-
-        workers = [threading.Thread(target=write, args=(number,)) for number in range(6)]
-        for worker in workers:
-            worker.start()
-        assert stopping.wait(timeout=60)
-        service.process.send_signal(stop)
-        for worker in workers:
-            worker.join(timeout=60)
+def test_ctrl_c_under_load_loses_no_request_that_was_begun(instance):
+    """Every write that the database holds was answered, and no answer is cut short, as after SIGTERM."""
+    with instance.served() as service, Load(service, service.log_in()) as load:
+        load.wait(40)
+        service.process.send_signal(signal.SIGINT)
         assert service.process.wait(timeout=60) == 0
-    assert broken == []
-    # Writes beyond a minute's limit are refused, and that is an answer too.
-    created = {slug for slug, status in answered if status == 201}
-    assert {status for _, status in answered} <= {201, 429}
+    assert (load.cut, load.others) == ([], [])
     with instance.served() as service:
-        token, kept, cursor = service.log_in(), set(), ""
-        while cursor is not None:
-            status, page = service.call("GET", f"/api/articles?limit=100&fields=slug&title=Load{cursor}", token=token)
-            assert status == 200, page
-            kept |= {row["slug"] for row in page["items"] if row["slug"].startswith(stop.name.lower())}
-            cursor = f"&cursor={page['next_cursor']}" if page["has_next"] else None
-    assert kept == created
+        assert kept(service, service.log_in(), "load") == set(load.created)
 
 
 def test_an_idle_connection_does_not_hold_up_a_stop(instance):
@@ -110,26 +75,17 @@ def test_an_idle_connection_does_not_hold_up_a_stop(instance):
         ("two lengths", b"Content-Length: 4\r\nContent-Length: 5\r\n"),
     ],
 )
-def test_a_message_of_ambiguous_length_is_refused_and_the_connection_closed(instance, case, headers):
-    with instance.served() as service:
-        smuggled = b"0\r\n\r\nGET /api/health HTTP/1.1\r\nHost: x\r\n\r\n"
-        answer = raw(service, b"POST /api/login HTTP/1.1\r\nHost: x\r\n" + headers + b"\r\n" + smuggled)
-        assert answer.startswith(b"HTTP/1.1 400 ")
-        assert answer.count(b"HTTP/1.1") == 1
+def test_a_message_of_ambiguous_length_is_refused_and_the_connection_closed(service, case, headers):
+    smuggled = b"0\r\n\r\nGET /api/health HTTP/1.1\r\nHost: x\r\n\r\n"
+    answer = raw(service, b"POST /api/login HTTP/1.1\r\nHost: x\r\n" + headers + b"\r\n" + smuggled)
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert answer.count(b"HTTP/1.1") == 1
 
 
-def test_the_server_does_not_name_its_software(instance):
-    with instance.served() as service:
-        answer = raw(service, b"GET /api/health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-        assert b"\r\nserver:" not in answer.lower()
-
-
-def test_a_port_in_use_is_said_in_a_sentence(instance):
-    with instance.served() as service:
-        done = instance.run("serve", "--port", str(urlsplit(service.url).port))
-        assert done.returncode == 1
-        assert "Cannot listen on 127.0.0.1:" in done.stderr
-        assert "Traceback" not in done.stderr
+def test_the_server_does_not_name_its_software(service):
+    answer = raw(service, b"GET /api/health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert b"\r\nserver:" not in answer.lower()
 
 
 def test_a_wrong_option_is_named(instance):

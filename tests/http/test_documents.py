@@ -9,7 +9,14 @@ import pytest
 from openapi_spec_validator import validate
 
 from tests.apps import close, make_app, new_instance
+from tests.databases import new_database
 from tests.http.described import check_problem
+
+
+@pytest.fixture(scope="module")
+def database_url(request: pytest.FixtureRequest) -> str:
+    """One database is enough: the documents come from the code alone."""
+    return new_database("sqlite", request)
 
 
 @pytest.mark.parametrize(("path", "version"), [("/api/openapi.json", "3.1"), ("/api/openapi-3.0.json", "3.0")])

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import threading
+from dataclasses import replace
 from itertools import count
 
 import pytest
 
 from blueprints.http import login as sessions
 from blueprints.http import passwords
+from blueprints.http.limits import Limits
 from models.audit import Audit, of_tenant
 from models.errors import Contended
 from models.user import User
@@ -28,12 +30,11 @@ def fresh_email():
 
 
 @pytest.fixture
-def limited(database_url, tmp_path):
-    """An app that counts, with counters of its own."""
-    made = make_app(new_instance(tmp_path / "instance", database_url, "default"), database_url, rate_limits="on",
-                    login_attempts=3)
-    yield made
-    close(made)
+def limited(app, monkeypatch):
+    """The app, counting from nothing."""
+    services = app.extensions["gatepost"]
+    monkeypatch.setattr(services, "limits", Limits(replace(services.settings, rate_limits=True, login_attempts=3)))
+    return app
 
 
 def test_who_logs_in_gets_tokens_that_no_cache_keeps(app, given):
