@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import tracemalloc
 
-ROUNDS = 40
+ROUNDS = 20
 MEBIBYTE = 2**20
 
 
@@ -24,4 +24,4 @@ def test_long_queries_are_not_remembered(client):
     finally:
         tracemalloc.stop()
     # One such query, read, takes 300 kB.
-    assert kept < 6 * MEBIBYTE
+    assert kept < 3 * MEBIBYTE

@@ -20,7 +20,7 @@ from models.session import Session
 from tests.databases import new_database
 from tests.running import PASSWORD, Instance, Served
 
-REQUESTS, CLIENTS = 1000, 6
+REQUESTS, CLIENTS = 500, 6
 
 
 @dataclass

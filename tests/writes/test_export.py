@@ -13,7 +13,7 @@ from models import bulk
 from models.base import new_id, now
 from models.category import Category
 
-MANY, ALLOWED = 100_000, 50 * 2**20
+MANY, ALLOWED = 60_000, 30 * 2**20
 TYPES = ("application/x-ndjson", "text/csv")
 
 

@@ -11,7 +11,7 @@ from models.category import Category
 from tests.apps import NOBODY, Caller, Given, close, make_app, new_instance
 
 NDJSON, CSV = {"Content-Type": "application/x-ndjson"}, {"Content-Type": "text/csv"}
-MANY = 20_000
+MANY = 5_000
 
 
 @pytest.fixture
