@@ -15,7 +15,7 @@ serve: $(VENV)/gatepost.stamp ## install, make an instance if there is none, ser
 	@exec $(BIN)/gatepost serve
 
 test: lint types ## lint, types, then every test on SQLite and Postgres
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(PYTEST_ARGS)
 
 lint: $(VENV)/test.stamp ## style and likely mistakes
 	$(BIN)/ruff check .
