@@ -17,7 +17,7 @@ from math import ceil, inf
 from time import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from flask import g
+from flask import request
 
 from . import trace
 from .call import Call
@@ -28,6 +28,9 @@ from .messages import Message
 if TYPE_CHECKING:
     from policies import Principal
     from settings import Settings
+
+
+_LEFT = "gatepost.left"
 
 
 class Quota(NamedTuple):
@@ -96,10 +99,11 @@ class Limits:
         used, ends = self._counters.add(f"{quota.name}/{key}", cost)
         left, wait = quota.units - used, max(1, ceil(ends - time()))
         # Another limit may be nearer; one that refuses comes last.
-        if left < g.get("left", inf):
-            g.left = left
-            trace.carry({"RateLimit-Policy": f'"{quota.name}";q={quota.units};w={SECONDS}',
-                         "RateLimit": f'"{quota.name}";r={max(0, left)};t={wait}'})
+        environ = request.environ
+        if left < environ.get(_LEFT, inf):
+            environ[_LEFT] = left
+            trace.carry(environ, {"RateLimit-Policy": f'"{quota.name}";q={quota.units};w={SECONDS}',
+                                  "RateLimit": f'"{quota.name}";r={max(0, left)};t={wait}'})
         if left < 0:
             raise Problem("rate_limited", Message("Try again in {seconds} s.", seconds=wait),
                           headers={"Retry-After": str(wait)})

@@ -53,9 +53,9 @@ def request_id() -> str:
     return id
 
 
-def carry(headers: Mapping[str, str]) -> None:
-    """Put these headers on whatever answers the current request, an error too."""
-    request.environ.setdefault(_CARRIED, {}).update(headers)
+def carry(environ: WSGIEnvironment, headers: Mapping[str, str]) -> None:
+    """Put these headers on whatever answers this request, an error too."""
+    environ.setdefault(_CARRIED, {}).update(headers)
 
 
 def elapsed() -> float:
