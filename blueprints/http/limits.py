@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from ipaddress import ip_network
-from math import ceil, inf
+from math import inf
 from time import time
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -97,7 +97,7 @@ class Limits:
         if not self.enabled:
             return
         used, ends = self._counters.add(f"{quota.name}/{key}", cost)
-        left, wait = quota.units - used, max(1, ceil(ends - time()))
+        left, wait = quota.units - used, 1 + max(0, int(ends - time()))
         # Another limit may be nearer; one that refuses comes last.
         environ = request.environ
         if left < environ.get(_LEFT, inf):

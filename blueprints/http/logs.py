@@ -55,6 +55,6 @@ def install(app: Flask) -> None:
             principal = None if call is None else getattr(call, "principal", None)
             requests.info("%s %s", request.method, request.path, extra={"fields": {
                 "status": response.status_code, "code": g.get("problem"),
-                "milliseconds": round(trace.elapsed() * 1000, 3),
+                "milliseconds": round(trace.elapsed(request.environ) * 1000, 3),
                 "principal": None if principal is None else principal.key, "address": request.remote_addr}})
         return response

@@ -69,7 +69,7 @@ class Metrics:
         method = asked.method if asked.method in METHODS else "other"
         requests, seconds = self._children(method, route, response.status_code)
         requests.inc()
-        seconds.observe(trace.elapsed())
+        seconds.observe(trace.elapsed(asked.environ))
         call = g.get("call")
         if call is None:
             return

@@ -58,9 +58,9 @@ def carry(environ: WSGIEnvironment, headers: Mapping[str, str]) -> None:
     environ.setdefault(_CARRIED, {}).update(headers)
 
 
-def elapsed() -> float:
-    """Seconds since the current request arrived."""
-    started: float = request.environ[_STARTED]
+def elapsed(environ: WSGIEnvironment) -> float:
+    """Seconds since this request arrived."""
+    started: float = environ[_STARTED]
     return perf_counter() - started
 
 
