@@ -14,6 +14,7 @@ import peewee as pw
 from models.base import Owned, Rows
 from models.prepared import Bind, Prepared, places, prepare
 
+from .access import Narrowing
 from .action import Action
 from .call import Call
 from .errors import Problem, dangling
@@ -24,6 +25,7 @@ from .representation import Representation
 
 Values = Mapping[str, Any]
 _SEEN = 10_000  # references remembered: an import may name more
+_MOST = 8_192  # ids in one statement: SQLite takes 32 766 values at most, Postgres 65 535
 
 
 class Readable:
@@ -116,10 +118,15 @@ class Readable:
         return [seen[id] for id in ids]
 
     def visible_many(self, call: Call, ids: Collection[str]) -> dict[str, dict[str, Any]]:
-        """The representations of those of these rows that the caller may view, by id, in one query."""
-        narrowing = call.access.narrow(self.view, self.model)
-        if narrowing is None or not ids:
-            return {}
+        """The representations of those of these rows that the caller may view, by id, in one query for many."""
+        narrowing, wanted = call.access.narrow(self.view, self.model), sorted(ids)
+        found: dict[str, dict[str, Any]] = {}
+        if narrowing is not None:
+            for start in range(0, len(wanted), _MOST):
+                found |= self._visible(call, narrowing, wanted[start:start + _MOST])
+        return found
+
+    def _visible(self, call: Call, narrowing: Narrowing, ids: Collection[str]) -> dict[str, dict[str, Any]]:
         database, wanted = call.services.database, places(ids)
 
         def statement() -> Prepared:

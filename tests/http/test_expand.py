@@ -2,6 +2,9 @@
 
 import pytest
 
+from models import bulk
+from models.order import OrderItem
+from models.product import Product
 from tests.apps import close, make_app, new_instance
 
 
@@ -69,6 +72,22 @@ def test_products_of_an_order_stand_in_its_items(as_user, given):
     only = item(caller, f"/api/orders/{order.id}?fields=id&expand=items.product")
     assert list(only) == ["id", "items"]
     assert "product" not in item(caller, f"/api/orders/{order.id}")["items"][0]
+
+
+def test_a_page_of_long_orders_is_expanded_though_no_statement_holds_as_many_products(as_role, given):
+    few, many = given.order(), 16_400  # twice as many values, counted in powers of two, are too many for SQLite
+    products = [Product(name=f"Nail {n}", sku=f"nail-{n}", price=1, currency="EUR", stock=0, status="active")
+                for n in range(many)]
+
+    def store():
+        bulk.insert(given.database, few.tenant_id, products)
+        bulk.insert(given.database, few.tenant_id, [
+            OrderItem(order_id=few.id, position=n, product_id=product.id, quantity=1, unit_price=1)
+            for n, product in enumerate(products, start=1)])
+
+    given.database.transact(store)
+    shown = item(as_role("admin"), f"/api/orders/{few.id}?expand=items.product")["items"][1:]
+    assert [row["product"]["name"] for row in shown] == [product.name for product in products]
 
 
 def test_a_product_that_is_not_for_sale_any_more_is_null(as_user, given):
