@@ -198,6 +198,8 @@ class SqliteDatabase(Database, APSWDatabase):
             conn = self._connect()
         if not conn.usable:
             conn.close()
+            # The others are as old: while they are open, a file that was replaced keeps its space on the disk.
+            self._close_idle()
             conn = self._connect()
         conn.compared = False
         self._state.set_connection(conn)
@@ -217,8 +219,12 @@ class SqliteDatabase(Database, APSWDatabase):
 
     def close_all(self) -> None:
         self.close()
-        while self._idle:
-            self._idle.pop().close()
+        self._close_idle()
+
+    def _close_idle(self) -> None:
+        with suppress(IndexError):  # others take connections meanwhile
+            while True:
+                self._idle.pop().close()
 
     def _connect(self) -> Connection:
         conn = Connection(self.database)

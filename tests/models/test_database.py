@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import apsw
 import pytest
 
 from models.base import new_id
@@ -281,6 +283,34 @@ def test_a_sqlite_file_that_vanished_is_unavailable_and_never_comes_back_empty(
     os.rename(away, database.path)
     with database.connected():
         Tenant.all()
+    database.close_all()
+
+
+def test_no_connection_stays_open_to_a_sqlite_file_that_was_replaced(request: pytest.FixtureRequest) -> None:
+    database = open_database(new_database("sqlite", request), **OPTIONS)
+    assert isinstance(database, SqliteDatabase)
+    together = threading.Barrier(3)
+
+    def hold(_number: int) -> object:
+        with database.connected():
+            together.wait(30)
+            return database.connection()
+
+    with ThreadPoolExecutor(3) as threads:
+        before = set(threads.map(hold, range(3)))
+    copy = database.path.with_suffix(".copy")
+    database.backup(str(copy))
+    for journal in database.path.parent.glob(f"{database.path.name}-*"):
+        journal.unlink()
+    os.replace(copy, database.path)
+    name = f"after {new_id()}"
+    with database.connected():
+        Tenant.add(name)
+    for connection in before:
+        with pytest.raises(apsw.ConnectionClosedError):
+            connection.getautocommit()
+    with database.connected():
+        assert Tenant.by_name(name) is not None
     database.close_all()
 
 
