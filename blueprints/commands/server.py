@@ -151,10 +151,12 @@ def _several_processes(make_app: Callable[[], Flask], settings: Settings) -> Non
     if settings.metrics_token:
         metrics.share(settings.instance / "metrics")
     app = make_app()
-    app.extensions["gatepost"].stop()
-    serve_granian(app, host=settings.host, port=settings.port, workers=settings.workers,
-                  threads=min(settings.threads, settings.pool_size), drain_timeout=settings.drain_timeout,
-                  ready=_announce)
+    services: Services = app.extensions["gatepost"]
+    services.stop()
+    # On Postgres more threads would only wait for a connection; SQLite opens one for each.
+    threads = settings.threads if services.database.dialect == "sqlite" else min(settings.threads, settings.pool_size)
+    serve_granian(app, host=settings.host, port=settings.port, workers=settings.workers, threads=threads,
+                  drain_timeout=settings.drain_timeout, ready=_announce)
 
 
 def _announce(host: str, port: int) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import signal
 import socket
 from collections.abc import Iterator
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
+from tests.databases import new_database
 from tests.operations.load import Load, kept
 from tests.running import Instance, Served
 
@@ -114,3 +116,13 @@ def test_migrate_has_nothing_to_do_on_a_new_instance(instance):
     for arguments in (("migrate", "--check"), ("migrate",)):
         done = instance.run(*arguments)
         assert (done.returncode, done.stdout) == (0, "Nothing to do.\n")
+
+
+@pytest.mark.parametrize(("dialect", "threads"), [("sqlite", 20), ("postgres", 8)])
+def test_a_worker_has_as_many_threads_as_can_have_a_connection(dialect, threads, tmp_path, request, monkeypatch):
+    url = new_database(dialect, request, migrated=False)
+    made = Instance(tmp_path / "instance", {"GATEPOST_DATABASE_URL": url, "GATEPOST_POOL_SIZE": "8"}).made()
+    asked: dict[str, Any] = {}
+    monkeypatch.setattr("blueprints.http.workers.serve", lambda app, **options: asked.update(options))
+    assert made.run("serve", "--workers", "2", "--threads", "20").returncode == 0
+    assert (asked["workers"], asked["threads"]) == (2, threads)
