@@ -127,6 +127,8 @@ def source(**replaced: str) -> str:
     ({"notes.py": source(note="article")}, None, "^plugin notes .*: the resource 'article' is taken"),
     ({"notes.py": source(notes="roles"), "roles.csv": NO_RULES}, None, "^plugin notes .*: roles.csv is a policy file"),
     ({"notes.py": source(notes="policy"), "policy.csv": NO_RULES}, None, "^plugin notes .*: the name 'policy'"),
+    ({"notes.py": source().replace("expand = ", 'search = ("text",)\n    expand = ')}, None,
+     "^plugin notes .*: Notes.search and Note.searched differ"),
     ({"notes.py": "class Notes:\n    name = 'notes'\n"}, None, "^plugin notes .* is no Collection"),
     ({"notes.py": source().replace('name, resource = "notes", "note"', "")}, None,
      "^plugin notes .*(name|usable collection)"),

@@ -38,7 +38,7 @@ class Collection(Readable):
     sort        sort orders that clients may ask for; each is served by an index
     born        the column that says when a row came to be, for `snapshot=true`
     filters     field → the operators that it may be filtered by
-    search      columns whose words can be searched for (`q`); their index is the table's (`searched`)
+    search      columns whose words can be searched for (`q`): the table's `searched`, which are indexed
     expand      references that may be answered as objects beside their ids
     guarded     fields that only the row's owner and `<resource>.manage` see
     managed     fields that only `<resource>.manage` may set

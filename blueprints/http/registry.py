@@ -104,7 +104,11 @@ def discover(extra: Iterable[type[Collection]] = ()) -> Registry:
             if isinstance(found, Routes):
                 claim(source, routes, found.name, found)
             else:
-                claim(source, collections, found.name, found())
+                collection = found()
+                if collection.search != collection.model.searched:
+                    raise PluginError(f"{source}: {found.__name__}.search and {collection.model.__name__}.searched "
+                                      "differ; only what a new row is indexed by can be searched for")
+                claim(source, collections, found.name, collection)
 
     def claim(source: str, taken: dict[str, Any], name: str, found: Any) -> None:
         if name in collections or name in routes:
