@@ -1,4 +1,4 @@
-"""The database of one instance: a pool of connections, write transactions, and which one is current.
+"""The database of one instance: its connections, write transactions, and which one is current.
 
 The tables (`models.base.Record`) are bound to `current`, and `current` points to whatever database the
 running thread or task has entered with `connected()`. So several apps, each with its own database, live in
@@ -57,7 +57,7 @@ class Database(pw.Database):
         def rows_affected(self, cursor: Any) -> int: ...
 
     def connected(self) -> _Connected:
-        """Make this the current database and hold one pooled connection; re-entrant.
+        """Make this the current database and hold one of its connections; re-entrant.
 
         Raises `Unavailable` when there is no connection to be had.
         """
@@ -105,8 +105,8 @@ class Database(pw.Database):
         raise NotImplementedError
 
     def close_all(self) -> None:
-        """Let go of every connection that nobody uses, and of this thread's."""
-        super().close_all()  # type: ignore[misc]  # the pool, which comes later in the order of classes
+        """Let go of every connection that is idle, and of this thread's; on Postgres of those in use, too."""
+        super().close_all()  # type: ignore[misc]  # Postgres' pool, which comes later in the order of classes
 
     def backup(self, target: str) -> None:
         """Write a consistent copy to the file `target` while others read and write."""
@@ -212,7 +212,8 @@ def open_database(url: str, *, pool_size: int = 16, synchronous: str = "full",
                   statement_timeout: float = 10.0, pool_wait: float = POOL_WAIT) -> Database:
     """The database at `url`: `sqlite:///relative.db`, `sqlite:////absolute.db` or `postgresql://…`.
 
-    `synchronous` is SQLite's (`full` or `normal`); `statement_timeout` and `pool_wait` are seconds.
+    `synchronous` is SQLite's (`full` or `normal`), `pool_size` (connections) and `pool_wait` are Postgres';
+    `statement_timeout` and `pool_wait` are seconds.
     Raises ValueError for a URL or an option of another kind. Nothing is connected yet.
     """
     # Only the driver that is asked for is imported: an instance on SQLite needs no libpq, and the reverse.

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 FEW = 500  # rows that are looked up and sorted in about the time that a walk over a hundred thousand takes
 
+
 def words(text: str) -> str:
     """What somebody typed, as a query that both databases read alike and never refuse.
 

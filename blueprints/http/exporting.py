@@ -54,7 +54,7 @@ def content(collection: Collection, call: Call, media_type: str,
 
 def _rest(call: Call, chunks: Iterator[list[dict[str, Any]]],
           progress: Callable[[int], object]) -> Iterator[dict[str, Any]]:
-    # The request's connection goes back to the pool when the handler returns: each chunk takes one for itself.
+    # The request's connection is given back when the handler returns: each chunk takes one for itself.
     while True:
         with call.services.database.connected():
             chunk = next(chunks, None)
