@@ -2,7 +2,7 @@
 
 The first process serves nothing. It makes the app, but holds no connection and no thread when it forks the workers. It
 starts another when one of them ends unasked, and hands on the signals: SIGTERM to finish, SIGHUP to look at the policy.
-When it is killed itself, the workers finish.
+When it is killed itself, the workers finish. In each of these processes a thread takes the signals (`signals`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 import signal
 import socket
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import BoundedSemaphore, Thread
 from time import monotonic, sleep
 from typing import Any
@@ -24,6 +24,7 @@ from granian.http import HTTP1Settings
 from granian.log import LogLevels
 from granian.server.mp import MPServer
 
+from . import signals
 from .affinity import OneCore
 from .errors import Problem
 from .services import Services
@@ -83,7 +84,7 @@ class Server(MPServer):
         super().__init__("gatepost", interface=Interfaces.WSGI, **options)
         self._ready = ready
 
-    # A worker inherits both handlers, until its app is made and has others.
+    # A worker inherits both handlers, until its app is made and has others. `signals` calls them.
 
     def signal_handler_interrupt(self, *args: Any, **kwargs: Any) -> None:
         if os.getpid() != self.pid:
@@ -93,10 +94,12 @@ class Server(MPServer):
     def signal_handler_reload(self, *args: Any, **kwargs: Any) -> None:
         if os.getpid() == self.pid:
             for worker in self.wrks:
-                os.kill(worker.inner.pid, signal.SIGHUP)
+                with suppress(ProcessLookupError):
+                    os.kill(worker.inner.pid, signal.SIGHUP)
 
     def _spawn_workers(self, spawn_target: Any, target_loader: Any) -> None:
         super()._spawn_workers(spawn_target, target_loader)
+        signals.handle()
         while any(worker.is_alive() for worker in self.wrks) and not self.interrupt_signal:
             try:
                 socket.create_connection((self.bind_addr, self.bind_port), timeout=1).close()
@@ -125,6 +128,7 @@ def serve(app: Flask, *, host: str, port: int, workers: int, threads: int, drain
     def load() -> Flask:
         # Only the first process holds this end now: reading the other one ends when that process does.
         os.close(held)
+        signals.handle()
         Thread(target=_finish_with, args=(orphaned,), name="orphan", daemon=True).start()
         services.policy.reload_on_hangup()
         # A worker that replaces another may come days after the app was made. What has changed is taken over when
@@ -144,6 +148,7 @@ def serve(app: Flask, *, host: str, port: int, workers: int, threads: int, drain
             services.stop()
 
     with _reserved(host, port) as free:
+        signals.hold()
         Server(
             ready,
             address=host,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import sys
@@ -108,6 +109,15 @@ def test_a_worker_that_is_killed_is_replaced(local):
         os.kill(victim, signal.SIGKILL)
         wait_until(lambda: len(children(pid)) == 2 and victim not in children(pid))
         assert {service.call("GET", "/api/health/live")[0] for _ in range(10)} == {200}
+
+
+def test_no_signal_interrupts_what_granian_is_doing(local):
+    """Nor is it lost in a process that has just been forked: the first thread leaves them all to another."""
+    with local.served("--workers", "2") as service:
+        for process in (service.process.pid, *children(service.process.pid)):
+            held = re.search(r"^SigBlk:\s*(\w+)$", Path(f"/proc/{process}/status").read_text("ascii"), re.MULTILINE)
+            for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+                assert int(held[1], 16) & 1 << each - 1, each.name
 
 
 BEGUN = b"POST /api/login HTTP/1.1\r\nHost: x\r\nContent-"
