@@ -11,6 +11,7 @@ from time import monotonic
 from typing import Any, TypeVar, cast
 
 import apsw
+import peewee as pw
 from playhouse.apsw_ext import APSWDatabase
 
 from models.database import Database, Values, driver_error
@@ -192,6 +193,8 @@ class SqliteDatabase(Database, APSWDatabase):
 
     def connect(self, reuse_if_open: bool = False) -> bool:
         """Take the connection that was used last, whose caches are warm; a new one when all are in use."""
+        if not self._state.closed:
+            raise pw.OperationalError("this thread holds a connection already")
         try:
             conn = self._idle.pop()
         except IndexError:
