@@ -65,7 +65,7 @@ class GroupCommit:
         self._mutex = Lock()
         self.waiting: deque[_Member[Any]] = deque()
         self._led = False
-        self._crowded = False
+        self._expected = 1
 
     def run(self, work: Callable[[], T]) -> T:
         """Run `work()` in a transaction together with others, and return its result once that is committed.
@@ -126,9 +126,9 @@ class GroupCommit:
         with self._mutex:
             return self.waiting.popleft() if self.waiting else None
 
-    def _awaited(self) -> _Member[Any] | None:
-        """Whoever comes within `REST`, where several have come the last time: they are on their way."""
-        if not self._crowded:
+    def _awaited(self, members: int) -> _Member[Any] | None:
+        """Whoever comes within `REST`, where more have come lately: they are on their way."""
+        if members >= self._expected:
             return None
         sleep(REST)
         return self._next()
@@ -138,13 +138,14 @@ class GroupCommit:
         done: list[_Member[Any]] = []
         try:
             with self._database.atomic():
-                while len(group) < MOST and (one := self._next() or self._awaited()) is not None:
+                while len(group) < MOST and (one := self._next() or self._awaited(len(group))) is not None:
                     group.append(one)
                     if self._attempt(one):
                         done.append(one)
                     if self._database.written() < 0:
                         break  # what others write without a transaction would be kept at once
-                self._crowded = len(group) > 1
+                # Whoever did not come this time may have gone: one fewer is waited for each time.
+                self._expected = max(len(group), self._expected - 1)
         except Exception as error:
             if not group:
                 raise

@@ -375,3 +375,16 @@ def test_in_a_crowd_each_gets_what_is_theirs(database: SqliteDatabase) -> None:
     assert failures == []
     assert names(database) == sorted(f"{number}-{turn}" for number in range(8) for turn in range(20)
                                      if (number + turn) % 5)
+
+
+def test_a_leader_waits_while_fewer_have_come_than_lately(database: SqliteDatabase, monkeypatch) -> None:
+    rests: list[float] = []
+    at_once(database, add("one"), add("two"), add("three"))
+    monkeypatch.setattr(group_commit, "sleep", rests.append)
+    waited = []
+    for name in ("four", "five", "six"):
+        rests.clear()
+        database.transact(add(name), grouped=True)
+        waited.append(len(rests))
+    # Each time it expects one fewer: those who do not come any more are not waited for.
+    assert waited == [1, 1, 0]
