@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import orjson
 from flask import Response
@@ -15,7 +15,7 @@ from . import conditional
 from .call import Call
 
 if TYPE_CHECKING:
-    from _typeshed.wsgi import WSGIEnvironment
+    from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
 NONE: Mapping[str, str] = MappingProxyType({})
 VARIES = "Authorization, Accept-Encoding"  # what every read does; whether it is compressed depends on its length
@@ -28,6 +28,12 @@ class JsonResponse(Response):
 
     def get_wsgi_headers(self, environ: WSGIEnvironment) -> Headers:
         return self.headers
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        if environ["REQUEST_METHOD"] == "HEAD":
+            return super().__call__(environ, start_response)
+        start_response(self.status, self.headers.to_wsgi_list())
+        return cast(Iterable[bytes], self.response)
 
 
 def respond(call: Call) -> Response:

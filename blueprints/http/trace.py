@@ -29,7 +29,7 @@ class Stamp:
 
     def __init__(self, application: WSGIApplication, headers: Iterable[tuple[str, str]]) -> None:
         self._application = application
-        self._headers = tuple(headers)
+        self._headers = dict(headers)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         environ[_STARTED] = perf_counter()
@@ -38,9 +38,11 @@ class Stamp:
         carried = environ[_CARRIED] = {"X-Request-ID": id}
 
         def start(status: str, headers: list[tuple[str, str]], error: Any = None) -> Any:
-            given = {name for name, _ in headers}
-            return start_response(status, [*headers, *carried.items(),
-                                           *(header for header in self._headers if header[0] not in given)], error)
+            constant = self._headers
+            for name, _ in headers:
+                if name in constant:
+                    constant = {other: value for other, value in constant.items() if other != name}
+            return start_response(status, [*headers, *carried.items(), *constant.items()], error)
 
         return self._application(environ, start)
 
