@@ -14,7 +14,7 @@ import peewee as pw
 from models.columns import IdField, TimeField
 from models.database import current
 from models.errors import Outdated
-from models.prepared import Bind, Prepared, places, prepare
+from models.prepared import Bind, Prepared, placeholders, prepare
 from models.search import index_new
 
 _RFC3339 = re.compile(
@@ -180,11 +180,11 @@ class Rows(Generic[T]):
 
     def find_all(self, ids: Collection[str], *, column: str = "id", lock: bool = False) -> list[T]:
         """The rows whose `column` is one of `ids`, in the order of that column, locked in that order."""
-        values = places(ids)
+        values = placeholders(ids)
 
         def query() -> pw.ModelSelect[T]:
             field = self.model._meta.fields[column]
-            named = field.in_([Bind(place) for place in values])
+            named = field.in_([Bind(name) for name in values])
             found = self.model.select().where(*self._with(()), named).order_by(field)
             return found.for_update() if lock and current.dialect == "postgres" else found
 
@@ -241,9 +241,9 @@ class Rows(Generic[T]):
     def add(self, column: pw.Field, amount: int, id: str) -> bool:
         """Add `amount` to a number of one row, unless that would make it negative; whether it was done."""
         def query() -> pw.ModelUpdate:
-            sum, version = column + Bind(".amount"), self.model.version + 1
-            changes = {column: sum, self.model.version: version, self.model.updated_at: Bind(".at")}
-            return self.model.update(changes).where(*self._with(("id",)), sum >= 0)
+            total, version = column + Bind(".amount"), self.model.version + 1
+            changes = {column: total, self.model.version: version, self.model.updated_at: Bind(".at")}
+            return self.model.update(changes).where(*self._with(("id",)), total >= 0)
 
         values = {".tenant": self.tenant_id, "id": id, ".amount": amount, ".at": now()}
         return self._kept(("add", column.name), query).write(current, values) > 0

@@ -56,7 +56,7 @@ class _Member(Generic[T]):
 class GroupCommit:
     """The write transactions of one process. Of its members one at a time leads, and does the work of all.
 
-    `waiting` are those whose work nobody has begun.
+    `waiting` are those whose work nobody has begun. As many members as have come lately are expected in a group.
     """
 
     def __init__(self, database: Writer, timeout: float) -> None:

@@ -33,14 +33,14 @@ class Bind(pw.Value):
         super().__init__(_Slot(name), converter=False, unpack=False)
 
 
-def places(values: Collection[str]) -> dict[str, str]:
+def placeholders(values: Collection[str]) -> dict[str, str]:
     """A name for a Bind → its value: each of `values` in order, the last repeated up to a power of two.
 
     So few statements serve any number of values.
     """
     wanted = sorted(set(values))
     wanted += wanted[-1:] * ((1 << (len(wanted) - 1).bit_length()) - len(wanted))
-    return {f"place {number}": value for number, value in enumerate(wanted)}
+    return {f"value {number}": value for number, value in enumerate(wanted)}
 
 
 class Prepared:

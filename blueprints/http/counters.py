@@ -19,11 +19,11 @@ log = logging.getLogger("gatepost.limits")
 SECONDS = 60
 RETRY = 1.0  # seconds between two looks at a Redis that was gone
 PATIENCE = 0.25  # seconds that a request waits for Redis
-_NONE = 0, 0.0
-
 
 Count = tuple[int, float]
 """How many units were counted, and the Unix time at which counting starts afresh."""
+
+_NONE: Count = 0, 0.0
 
 
 class OwnCounters:

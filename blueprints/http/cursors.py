@@ -5,7 +5,7 @@ what the list was asked for, and the snapshot time of the walk. It grants nothin
 afresh. It is not encrypted either, and holds only values of a row that its first owner has seen.
 
 The text is base64url (RFC 4648 section 5) of a keyed BLAKE2b (RFC 7693) and the JSON that it vouches for. A page in the
-middle of a walk reads one cursor and writes two; with HMAC and a wrapper of its own that cost more than its statement.
+middle of a walk reads one cursor and writes two: with HMAC in a library's wrapper it took some ten microseconds more.
 """
 
 from __future__ import annotations

@@ -19,6 +19,8 @@ from .versions import sent_path
 
 EXACT_UP_TO = 10_000
 PUBLIC_FOR = 10  # seconds that a shared cache may answer guests with a page
+# What says where a page begins and how long it is; a link says it anew. The rest of a query is kept as it is.
+_PLACE = frozenset((*CURSORS, *NUMBERS, *SIZES))
 
 
 def schema(row: Schema) -> Schema:
@@ -93,7 +95,3 @@ def repeated(call: Call, asked: ListRequest) -> str:
     # `first` and `last` go with one direction only, `limit` with both.
     size = [("limit", asked.size)] if any(name in arguments for name in SIZES) else []
     return urlencode([*kept, *size])
-
-
-# What says where a page begins and how long it is; a link says it anew. The rest of a query is kept as it is.
-_PLACE = frozenset((*CURSORS, *NUMBERS, *SIZES))

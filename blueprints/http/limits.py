@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from ipaddress import ip_network
-from math import inf
+from math import ceil, inf
 from time import time
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from policies import Principal
     from settings import Settings
 
-
-_LEFT = "gatepost.left"
+_LEFT = "gatepost.left"  # units that the nearest limit of a request leaves
 
 
 class Quota(NamedTuple):
@@ -97,9 +96,9 @@ class Limits:
         if not self.enabled:
             return
         used, ends = self._counters.add(f"{quota.name}/{key}", cost)
-        left, wait = quota.units - used, 1 + max(0, int(ends - time()))
-        # Another limit may be nearer; one that refuses comes last.
+        left, wait = quota.units - used, max(1, ceil(ends - time()))
         environ = request.environ
+        # Another limit may be nearer; one that refuses comes last.
         if left < environ.get(_LEFT, inf):
             environ[_LEFT] = left
             trace.carry(environ, {"RateLimit-Policy": f'"{quota.name}";q={quota.units};w={SECONDS}',

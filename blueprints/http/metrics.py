@@ -50,7 +50,8 @@ class Metrics:
                                  registry=self._registry)
         self._seconds = Histogram("gatepost_request_seconds", "Time until an answer was ready.", ("method", "route"),
                                   buckets=BUCKETS, registry=self._registry)
-        self._stages = Histogram("gatepost_stage_seconds", f"Time of each stage, of one request in {SAMPLE}.",
+        self._stages = Histogram("gatepost_stage_seconds",
+                                 f"Time of each stage, of one request in {SAMPLE}, or of all with Server-Timing.",
                                  ("stage",), buckets=STAGES, registry=self._registry)
         decisions = Counter("gatepost_decisions", "Requests by what the policy said to them.", ("result",),
                             registry=self._registry)

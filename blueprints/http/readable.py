@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import peewee as pw
 
 from models.base import Owned, Rows
-from models.prepared import Bind, Prepared, places, prepare
+from models.prepared import Bind, Prepared, placeholders, prepare
 
 from .access import Narrowing
 from .action import Action
@@ -127,11 +127,11 @@ class Readable:
         return found
 
     def _visible(self, call: Call, narrowing: Narrowing, ids: Collection[str]) -> dict[str, dict[str, Any]]:
-        database, wanted = call.services.database, places(ids)
+        database, wanted = call.services.database, placeholders(ids)
 
         def statement() -> Prepared:
             mine = Rows(self.model, Bind("tenant")).select(*self.columns)
-            named = self.model.id.in_([Bind(place) for place in wanted])
+            named = self.model.id.in_([Bind(name) for name in wanted])
             return prepare(database, mine.where(named, narrowing.expression()))
 
         found = self._statements.get((database.dialect, narrowing.key, len(wanted)), statement).run(

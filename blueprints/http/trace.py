@@ -1,4 +1,4 @@
-"""Who is who in the logs, and what every answer carries: the request id, and headers that never change.
+"""Who is who in the logs, and what every answer carries: its request id, constant headers, and what a stage adds.
 
 `X-Request-ID` of the client is taken when it is well-formed, else a new one is made. `traceparent` (W3C Trace Context,
 section 3.2) is read, so that log lines join a trace.
@@ -24,7 +24,7 @@ _ID, _STARTED, _CARRIED = "gatepost.request_id", "gatepost.started", "gatepost.c
 class Stamp:
     """WSGI middleware: the headers that every answer carries (API, section 1), whoever has made the answer.
 
-    `headers` are put on an answer unless it has one of that name already.
+    `headers` are put on an answer unless it has one of that name already; what was given to `carry`, always.
     """
 
     def __init__(self, application: WSGIApplication, headers: Iterable[tuple[str, str]]) -> None:

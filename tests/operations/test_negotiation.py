@@ -95,6 +95,12 @@ def test_large_answers_are_compressed_for_whoever_asks(client):
         assert {each.strip() for each in answer.headers["Vary"].split(",")} == {"Authorization", "Accept-Encoding"}
 
 
+def test_an_error_that_is_compressed_says_so_to_caches(client):
+    answer = client.get("/api/articles?" + "&".join(f"unknown{number}=1" for number in range(60)), headers=GZIP)
+    assert (answer.status_code, answer.headers["Content-Encoding"]) == (400, "gzip")
+    assert {"Accept-Language", "Accept-Encoding"} == set(answer.headers["Vary"].split(", "))
+
+
 @pytest.mark.parametrize("accept", ["", "br", "gzip;q=0", "identity"])
 def test_who_does_not_ask_gets_it_plain(client, accept):
     assert "Content-Encoding" not in client.get("/api/articles", headers={"Accept-Encoding": accept}).headers
