@@ -1,8 +1,8 @@
 """Writers that come at the same time share one transaction: group commit, for SQLite.
 
 Only one transaction can write at a time, and to commit it takes longer than most writers need for what they have to
-say. So whoever comes while nobody writes leads: it does its own work and that of everybody who comes meanwhile in one
-transaction, and nobody is told that something was done before it is committed.
+say. So whoever comes while nobody leads does: it waits for those who are on their way, then does its own work and that
+of everybody else in one transaction, and nobody is told that something was done before it is committed.
 """
 
 from __future__ import annotations
@@ -11,15 +11,14 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from contextvars import copy_context
-from threading import Lock
-from time import sleep
+from threading import Event, Lock
 from typing import Any, Generic, Protocol, TypeVar
 
 from models.errors import Busy, Unavailable
 
 T = TypeVar("T")
 
-REST = 0.0002  # seconds that a leader leaves to others before it commits; a commit takes longer
+REST = 0.001  # seconds without anybody new, after which a leader waits no longer for those who came lately
 MOST = 32  # members of one transaction: the first of them waits until the last is done
 
 
@@ -56,7 +55,8 @@ class _Member(Generic[T]):
 class GroupCommit:
     """The write transactions of one process. Of its members one at a time leads, and does the work of all.
 
-    `waiting` are those whose work nobody has begun. As many members as have come lately are expected in a group.
+    `waiting` are those whose work nobody has begun. As many members as have come lately are expected in a group, and
+    `_gathered` is set when the last of them comes.
     """
 
     def __init__(self, database: Writer, timeout: float) -> None:
@@ -66,6 +66,7 @@ class GroupCommit:
         self.waiting: deque[_Member[Any]] = deque()
         self._led = False
         self._expected = 1
+        self._gathered = Event()
 
     def run(self, work: Callable[[], T]) -> T:
         """Run `work()` in a transaction together with others, and return its result once that is committed.
@@ -77,6 +78,8 @@ class GroupCommit:
         with self._mutex:
             self.waiting.append(me)
             leads, self._led = not self._led, True
+            if len(self.waiting) == self._expected:
+                self._gathered.set()
         if leads or self._appointed(me):
             self._lead(me)
         error, me.error = me.error, None
@@ -104,6 +107,7 @@ class GroupCommit:
     def _lead(self, me: _Member[Any]) -> None:
         group: list[_Member[Any]] = []
         try:
+            self._gather()
             with self._database.writing():
                 self._write(group)
         except Exception as error:
@@ -126,19 +130,26 @@ class GroupCommit:
         with self._mutex:
             return self.waiting.popleft() if self.waiting else None
 
-    def _awaited(self, members: int) -> _Member[Any] | None:
-        """Whoever comes within `REST`, where more have come lately: they are on their way."""
-        if members >= self._expected:
-            return None
-        sleep(REST)
-        return self._next()
+    def _gather(self) -> None:
+        """Wait for as many as came lately, as long as one comes after the other.
+
+        Before the database is locked: another process can write meanwhile.
+        """
+        came = 0
+        while came < len(self.waiting) < self._expected:
+            came = len(self.waiting)
+            with self._mutex:
+                if len(self.waiting) >= self._expected:
+                    return
+                self._gathered.clear()
+            self._gathered.wait(REST)
 
     def _write(self, group: list[_Member[Any]]) -> None:
         """Do the work of whoever waits, and name them in `group`."""
         done: list[_Member[Any]] = []
         try:
             with self._database.atomic():
-                while len(group) < MOST and (one := self._next() or self._awaited(len(group))) is not None:
+                while len(group) < MOST and (one := self._next()) is not None:
                     group.append(one)
                     if self._attempt(one):
                         done.append(one)

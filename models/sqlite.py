@@ -26,7 +26,7 @@ from models.errors import (
     Unavailable,
 )
 from models.group_commit import GroupCommit
-from models.sqlite_connection import BUSY_TIMEOUT, Connection, Rows
+from models.sqlite_connection import BUSY_TIMEOUT, Connection, Idle, Rows
 from models.writer_lock import WriterLock
 
 T = TypeVar("T")
@@ -65,8 +65,9 @@ class SqliteDatabase(Database, APSWDatabase):
         self.statement_timeout = statement_timeout
         self.writer_lock = WriterLock(self.path, timeout=BUSY_TIMEOUT)
         self.group = GroupCommit(self, timeout=BUSY_TIMEOUT)
-        # There are never more than threads that ask at once, and opening one takes longer than most requests.
-        self._idle: list[Connection] = []
+        self._idle = Idle(self._connect)
+        # Who writes does it where the last one did: what is changed most is in the caches of one connection.
+        self._idle_writer = Idle(self._connect)
         super().__init__(
             str(self.path), autoconnect=False, lock_type="IMMEDIATE", field_types={"TIMESTAMPTZ": "TEXT"},
             pragmas={"journal_mode": "wal", "synchronous": synchronous.lower(), "foreign_keys": 1,
@@ -78,8 +79,19 @@ class SqliteDatabase(Database, APSWDatabase):
         with suppress(FileExistsError):
             os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
-    def writing(self) -> WriterLock:
-        return self.writer_lock
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        with self.writer_lock:
+            other = self._state.conn
+            self._state.set_connection(self._idle_writer.take())
+            try:
+                yield
+            finally:
+                self._idle_writer.give_back(self._state.conn)
+                if other is None:
+                    self._state.reset()
+                else:
+                    self._state.set_connection(other)
 
     def written(self) -> int:
         """Rows written by this connection; -1 without a transaction, which SQLite ends itself after some errors."""
@@ -95,8 +107,17 @@ class SqliteDatabase(Database, APSWDatabase):
         if not grouped:
             return super()._transact(work, grouped)
         with self.connected():
-            self._state.conn.compared = False  # another connection may do the work
-            return self.group.run(work)
+            # Nobody needs one while waiting: whoever comes meanwhile reads where the last one has just read the same.
+            self.close()
+            try:
+                result = self.group.run(work)
+            except BaseException:
+                self.connect()
+                raise
+            # It is committed, whether or not there is a connection for what comes after.
+            with suppress(OSError, apsw.Error):
+                self.connect()
+            return result
 
     @contextmanager
     def migrating(self) -> Iterator[None]:
@@ -123,15 +144,14 @@ class SqliteDatabase(Database, APSWDatabase):
 
     def analyze(self) -> None:
         def renew() -> None:
+            self.query(f"PRAGMA analysis_limit = {ANALYSED}")
             # Other connections look at new statistics when the schema changes, and not before.
             self.query("DROP TABLE IF EXISTS sqlite_stat1")
             self.query("ANALYZE")
 
-        with self.connected():
-            self.query(f"PRAGMA analysis_limit = {ANALYSED}")
-            # Where others write without a pause, this can wait for the next time.
-            with suppress(Busy):
-                self.transact(renew)
+        # Where others write without a pause, this can wait for the next time.
+        with suppress(Busy):
+            self.transact(renew)
 
     def refresh_statistics(self) -> bool:
         def renew() -> bool:
@@ -192,42 +212,23 @@ class SqliteDatabase(Database, APSWDatabase):
         return None
 
     def connect(self, reuse_if_open: bool = False) -> bool:
-        """Take the connection that was used last, whose caches are warm; a new one when all are in use."""
         if not self._state.closed:
             raise pw.OperationalError("this thread holds a connection already")
-        try:
-            conn = self._idle.pop()
-        except IndexError:
-            conn = self._connect()
-        if not conn.usable:
-            conn.close()
-            # The others are as old: while they are open, a file that was replaced keeps its space on the disk.
-            self._close_idle()
-            conn = self._connect()
-        conn.compared = False
-        self._state.set_connection(conn)
+        self._state.set_connection(self._idle.take())
         return True
 
     def close(self) -> bool:
-        """Give the connection back, unless somebody has left it in a transaction."""
         conn = self._state.conn
         self._state.reset()
         if conn is None:
             return False
-        if conn.getautocommit():
-            self._idle.append(conn)
-        else:
-            conn.close()
+        self._idle.give_back(conn)
         return True
 
     def close_all(self) -> None:
         self.close()
-        self._close_idle()
-
-    def _close_idle(self) -> None:
-        with suppress(IndexError):  # others take connections meanwhile
-            while True:
-                self._idle.pop().close()
+        self._idle.close()
+        self._idle_writer.close()
 
     def _connect(self) -> Connection:
         conn = Connection(self.database)

@@ -1,8 +1,11 @@
-"""One connection to a SQLite file: which file it is, when its running statement must have ended, what it remembers."""
+"""Connections to a SQLite file: which file it is, when a running statement must have ended, what is remembered; and
+those that nobody uses now."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 from time import monotonic
 from typing import Any, cast
@@ -67,6 +70,43 @@ class Connection(apsw.Connection):
         if found is None:
             found = self._recalled[key] = self.execute(sql, params).fetchall()
         return found
+
+
+class Idle:
+    """Connections that nobody uses now. The one that was used last is used next: its caches are the warmest.
+
+    There are never more than threads that wanted one at once, and to open one takes longer than most requests.
+    """
+
+    def __init__(self, connect: Callable[[], Connection]) -> None:
+        self._connect = connect
+        self._stack: list[Connection] = []
+
+    def take(self) -> Connection:
+        """A connection to the file that is there now. Raises what `connect` raises."""
+        try:
+            conn = self._stack.pop()
+        except IndexError:
+            conn = self._connect()
+        if not conn.usable:
+            conn.close()
+            # The others are as old: while they are open, a file that was replaced keeps its space on the disk.
+            self.close()
+            conn = self._connect()
+        conn.compared = False
+        return conn
+
+    def give_back(self, conn: Connection) -> None:
+        """Close it if somebody has left it in a transaction."""
+        if conn.getautocommit():
+            self._stack.append(conn)
+        else:
+            conn.close()
+
+    def close(self) -> None:
+        with suppress(IndexError):  # others take connections meanwhile
+            while True:
+                self._stack.pop().close()
 
 
 def _identity(path: str) -> tuple[int, int]:

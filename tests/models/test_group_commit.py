@@ -19,6 +19,7 @@ from models.database import current, open_database
 from models.errors import AlreadyExists, Busy, TimedOut, Unavailable
 from models.sqlite import SqliteDatabase
 from models.tenant import Tenant
+from models.writer_lock import WriterLock
 from tests.databases import new_database
 
 who: ContextVar[str] = ContextVar("who")
@@ -380,7 +381,7 @@ def test_in_a_crowd_each_gets_what_is_theirs(database: SqliteDatabase) -> None:
 def test_a_leader_waits_while_fewer_have_come_than_lately(database: SqliteDatabase, monkeypatch) -> None:
     rests: list[float] = []
     at_once(database, add("one"), add("two"), add("three"))
-    monkeypatch.setattr(group_commit, "sleep", rests.append)
+    monkeypatch.setattr(database.group._gathered, "wait", rests.append)
     waited = []
     for name in ("four", "five", "six"):
         rests.clear()
@@ -388,3 +389,52 @@ def test_a_leader_waits_while_fewer_have_come_than_lately(database: SqliteDataba
         waited.append(len(rests))
     # Each time it expects one fewer: those who do not come any more are not waited for.
     assert waited == [1, 1, 0]
+
+
+def test_while_a_leader_waits_another_process_can_write(database: SqliteDatabase, monkeypatch) -> None:
+    at_once(database, add("one"), add("two"))
+    free = []
+
+    def look(_seconds: float) -> None:
+        with WriterLock(database.path, timeout=0):
+            free.append(True)
+
+    monkeypatch.setattr(database.group._gathered, "wait", look)
+    database.transact(add("three"), grouped=True)
+    assert free == [True]
+
+
+def test_a_leader_goes_on_as_soon_as_the_last_one_has_come(
+        database: SqliteDatabase, begun: list[int], monkeypatch) -> None:
+    at_once(database, add("one"), add("two"))
+    begun.clear()
+    monkeypatch.setattr(group_commit, "REST", 30)
+    threads, results = in_threads(database, add("three"), add("four"))
+    for thread in threads:
+        thread.join(10)
+    assert (results, len(begun)) == (["three", "four"], 1)
+
+
+def test_those_who_wait_hold_no_connection(database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+    connect, opened = database._connect, []
+    for idle in (database._idle, database._idle_writer):
+        monkeypatch.setattr(idle, "_connect", lambda: (opened.append(1), connect())[1])
+    with database.writing():
+        threads, results = in_threads(database, add("a"), add("b"), add("c"), add("d"))
+        # One to write with, and one that they have had in turn.
+        assert len(opened) <= 2
+    for thread in threads:
+        thread.join()
+    assert results == ["a", "b", "c", "d"]
+
+
+def test_what_was_committed_is_no_error_when_there_is_no_connection_any_more(
+        database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+    def vanished() -> None:
+        raise FileNotFoundError("gatepost.db")
+
+    with database.connected():
+        monkeypatch.setattr(database, "connect", vanished)
+        assert database.transact(add("a"), grouped=True) == "a"
+        monkeypatch.undo()
+    assert names(database) == ["a"]
