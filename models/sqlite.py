@@ -14,6 +14,7 @@ import apsw
 import peewee as pw
 from playhouse.apsw_ext import APSWDatabase
 
+from models.checkpoints import Checkpoints
 from models.database import Database, Values, driver_error
 from models.errors import (
     AlreadyExists,
@@ -33,7 +34,6 @@ T = TypeVar("T")
 
 MIGRATION_WAIT = 600.0  # seconds
 ANALYSED = 1000  # entries of an index looked at for statistics: milliseconds, however long it is
-CHECKPOINT = 4000  # pages of the log that are written back together: a page that changed often is written once
 _COLUMN = re.compile(r"[\w]+\.([\w]+)")
 
 
@@ -68,11 +68,12 @@ class SqliteDatabase(Database, APSWDatabase):
         self._idle = Idle(self._connect)
         # Who writes does it where the last one did: what is changed most is in the caches of one connection.
         self._idle_writer = Idle(self._connect)
+        self._checkpoints = Checkpoints(self._idle.lent)
         super().__init__(
             str(self.path), autoconnect=False, lock_type="IMMEDIATE", field_types={"TIMESTAMPTZ": "TEXT"},
             pragmas={"journal_mode": "wal", "synchronous": synchronous.lower(), "foreign_keys": 1,
                      "recursive_triggers": 1, "temp_store": "memory",
-                     "journal_size_limit": 64 << 20, "wal_autocheckpoint": CHECKPOINT})
+                     "journal_size_limit": 64 << 20})
 
     def create(self) -> None:
         """Make the empty file, readable by its owner alone, unless it is there."""
@@ -227,6 +228,7 @@ class SqliteDatabase(Database, APSWDatabase):
 
     def close_all(self) -> None:
         self.close()
+        self._checkpoints.finish()
         self._idle.close()
         self._idle_writer.close()
 
@@ -236,6 +238,7 @@ class SqliteDatabase(Database, APSWDatabase):
             self._add_conn_hooks(conn)  # type: ignore[no-untyped-call]
             if conn.pragma("journal_mode") != "wal":
                 raise Unavailable("the file system of the database cannot hold a write-ahead log")
+            conn.set_wal_hook(self._checkpoints.committed)
         except BaseException:
             conn.close()
             raise

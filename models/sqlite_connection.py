@@ -4,8 +4,8 @@ those that nobody uses now."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from time import monotonic
 from typing import Any, cast
@@ -102,6 +102,15 @@ class Idle:
             self._stack.append(conn)
         else:
             conn.close()
+
+    @contextmanager
+    def lent(self) -> Iterator[Connection]:
+        """One of them for a while."""
+        conn = self.take()
+        try:
+            yield conn
+        finally:
+            self.give_back(conn)
 
     def close(self) -> None:
         with suppress(IndexError):  # others take connections meanwhile
