@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Any, TypeVar, cast
@@ -33,7 +34,7 @@ from models.writer_lock import WriterLock
 T = TypeVar("T")
 
 MIGRATION_WAIT = 600.0  # seconds
-ANALYSED = 1000  # entries of an index looked at for statistics: milliseconds, however long it is
+ANALYSED = 1000  # entries of an index that are compared for statistics; all of them are counted
 _COLUMN = re.compile(r"[\w]+\.([\w]+)")
 
 
@@ -144,28 +145,27 @@ class SqliteDatabase(Database, APSWDatabase):
             copy.close()
 
     def analyze(self) -> None:
-        def renew() -> None:
-            self.query(f"PRAGMA analysis_limit = {ANALYSED}")
-            # Other connections look at new statistics when the schema changes, and not before.
-            self.query("DROP TABLE IF EXISTS sqlite_stat1")
-            self.query("ANALYZE")
-
         # Where others write without a pause, this can wait for the next time.
         with suppress(Busy):
-            self.transact(renew)
+            self.transact(partial(self._analyze, "ANALYZE", instead_of="sqlite_stat1"))
 
     def refresh_statistics(self) -> bool:
-        def renew() -> bool:
-            # Says what it would do to any table, and does nothing; but takes the lock for it.
-            due = bool(self.query("PRAGMA optimize = 0x10003"))
-            if due:
-                self.analyze()
-            return due
-
         try:
-            return self.transact(renew)
+            # Says what it would do to any table, and does nothing; but takes the lock for it.
+            due = self.transact(partial(self.query, "PRAGMA optimize = 0x10003"))
+            # Others write between one table and the next: to count them, SQLite reads every index from end to end.
+            for statement, in due:
+                self.transact(partial(self._analyze, statement, instead_of="sqlite_stat4"))
         except Busy:
             return False
+        return bool(due)
+
+    def _analyze(self, statement: str, *, instead_of: str) -> None:
+        self.query(f"PRAGMA analysis_limit = {ANALYSED}")
+        # Other connections look at new statistics when the schema changes, and not before. ANALYZE makes it again;
+        # with a limit sqlite_stat4 is always empty.
+        self.query(f"DROP TABLE IF EXISTS {instead_of}")
+        self.query(statement)
 
     def query(self, sql: str, params: Values = ()) -> list[tuple[Any, ...]]:
         conn = self._state.conn

@@ -52,6 +52,22 @@ def test_the_planner_learns_that_a_table_has_grown(given, jobs):
         assert not database.refresh_statistics()
 
 
+def test_only_a_table_that_has_grown_is_counted_again(given, jobs):
+    database, at = given.database, now()
+    if database.dialect != "sqlite":
+        pytest.skip("Postgres has an autovacuum of its own")
+    with database.connected():
+        database.analyze()
+        database.transact(lambda: database.query("INSERT INTO sqlite_stat1 VALUES ('users', 'users_email', '7 7')"))
+        database.transact(lambda: bulk.insert(database, given.tenant_id, [
+            Category(id=new_id(), name=f"Name {number}", slug=f"again-{number}", created_at=at)
+            for number in range(40_000)]))
+        jobs["telling the planner how tables have grown"].attempt()
+        found = dict(database.query("SELECT idx, stat FROM sqlite_stat1"))
+    assert found["users_email"] == "7 7"
+    assert int(found["categories_name"].split()[0]) > 40_000
+
+
 def test_a_busy_writer_is_waited_for_and_no_error(given, jobs):
     database, held, done = given.database, threading.Event(), threading.Event()
 
