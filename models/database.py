@@ -8,8 +8,8 @@ one process.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from random import uniform
 from time import sleep
@@ -63,12 +63,22 @@ class Database(pw.Database):
         """
         return _Connected(self)
 
+    @contextmanager
+    def entered(self) -> Iterator[None]:
+        """Make this the current database, without a connection: for those who wait for one."""
+        previous = _entered.get()
+        _entered.set(self)
+        try:
+            yield
+        finally:
+            _entered.set(previous)
+
     def transact(self, work: Callable[[], T], *, grouped: bool = False) -> T:
         """Run `work()` in one write transaction and return its result; inside another, join it.
 
         `work` must be repeatable: after a serialisation failure or a deadlock it is run once more.
         `grouped`: it is short, and may share a transaction with what other threads write at the same time, where
-        that saves time (`models.group_commit`).
+        that saves time (`models.group_commit`). Best begun without a connection: one that waits is of no use to others.
         Raises what `work` raises (everything it did undone), `Unavailable`, `TimedOut`.
         """
         if self.in_transaction():

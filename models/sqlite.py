@@ -106,20 +106,12 @@ class SqliteDatabase(Database, APSWDatabase):
             raise Unavailable("the transaction was given up")
 
     def _transact(self, work: Callable[[], T], grouped: bool) -> T:
+        if not self.is_closed():
+            self._state.conn.compared = False  # another connection does the work
         if not grouped:
             return super()._transact(work, grouped)
-        with self.connected():
-            # Nobody needs one while waiting: whoever comes meanwhile reads where the last one has just read the same.
-            self.close()
-            try:
-                result = self.group.run(work)
-            except BaseException:
-                self.connect()
-                raise
-            # It is committed, whether or not there is a connection for what comes after.
-            with suppress(OSError, apsw.Error):
-                self.connect()
-            return result
+        with self.entered():
+            return self.group.run(work)
 
     @contextmanager
     def migrating(self) -> Iterator[None]:

@@ -156,20 +156,28 @@ def run(services: Services, endpoint: Endpoint, path: dict[str, str]) -> Respons
     g.call = call
     if services.settings.server_timing or (services.metrics is not None and services.metrics.samples()):
         call.timings = {}
-    # Who asks is looked up where there are credentials; besides that, some endpoints need no database.
-    offline = endpoint.own_credentials or (endpoint.offline and "Authorization" not in call.request.headers)
-    with nullcontext() if offline else services.database.connected():
-        try:
-            _answer(call)
-        except Problem as problem:
-            audit.note_refusal(call, problem)
-            raise
-        assert call.response is not None
-        return call.response
+    try:
+        _answer(call)
+    except Problem as problem:
+        audit.note_refusal(call, problem)
+        raise
+    assert call.response is not None
+    return call.response
 
 
 def _answer(call: Call) -> None:
-    _through(ARRIVAL, call)
+    # Who asks is looked up where there are credentials; besides that, some endpoints need no database.
+    offline = call.endpoint.own_credentials or (call.endpoint.offline and "Authorization" not in call.request.headers)
+    with nullcontext() if offline else call.services.database.connected():
+        _through(ARRIVAL, call)
+        if call.response is None and not call.endpoint.writes:
+            _through(EFFECT, call)
+    if call.response is None:
+        _write(call)
+
+
+def _write(call: Call) -> None:
+    database = call.services.database
     caller = call.principal, call.session_id, call.access
 
     def effect() -> None:
@@ -178,18 +186,14 @@ def _answer(call: Call) -> None:
         call.principal, call.session_id, call.access = caller
         _through(EFFECT, call)
 
-    if call.response is None and call.endpoint.writes:
-        try:
-            # Whoever writes at the same time may share the transaction, but not one as long as an import's.
-            call.services.database.transact(effect, grouped=not call.endpoint.narrows)
-        except idempotency.Claimed:
+    try:
+        # Whoever writes at the same time may share the transaction, but not one as long as an import's.
+        database.transact(effect, grouped=not call.endpoint.narrows)
+    except (idempotency.Claimed, Busy):
+        if call.claim is None:
+            raise
+        with database.connected():
             idempotency.replay_twin(call)
-        except Busy:
-            if call.claim is None:
-                raise
-            idempotency.replay_twin(call)
-    elif call.response is None:
-        effect()
 
 
 def _judge(call: Call) -> None:

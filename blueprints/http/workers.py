@@ -50,6 +50,9 @@ class Bodies:
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         environ["wsgi.input"] = Body(environ["wsgi.input"], self._places)
+        if "CONTENT_LENGTH" in environ:
+            # It need not be read once more to see that it has ended: each read is a turn of granian's own threads.
+            environ.pop("wsgi.input_terminated", None)
         return self._app(environ, start_response)
 
 

@@ -240,6 +240,15 @@ def test_what_was_committed_on_the_connection_of_another_is_recalled(database: S
     assert found == [[], ["a", "b"]]
 
 
+@pytest.mark.parametrize("grouped", [False, True])
+def test_what_this_thread_committed_is_recalled(database: SqliteDatabase, grouped: bool) -> None:
+    statement = "SELECT name FROM tenants ORDER BY name"
+    with database.connected():
+        assert database.recall(statement, ()) == []
+        database.transact(add("a"), grouped=grouped)
+        assert database.recall(statement, ()) == [("a",)]
+
+
 @pytest.mark.parametrize("writes", [False, True])
 def test_what_failed_work_held_goes_with_its_error(database: SqliteDatabase, writes: bool) -> None:
     # A refused request must not stay in memory, body and all, until the garbage collector comes by.
@@ -426,15 +435,3 @@ def test_those_who_wait_hold_no_connection(database: SqliteDatabase, monkeypatch
     for thread in threads:
         thread.join()
     assert results == ["a", "b", "c", "d"]
-
-
-def test_what_was_committed_is_no_error_when_there_is_no_connection_any_more(
-        database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
-    def vanished() -> None:
-        raise FileNotFoundError("gatepost.db")
-
-    with database.connected():
-        monkeypatch.setattr(database, "connect", vanished)
-        assert database.transact(add("a"), grouped=True) == "a"
-        monkeypatch.undo()
-    assert names(database) == ["a"]
