@@ -18,6 +18,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from time import perf_counter
@@ -178,9 +179,13 @@ def fill(database: Database, rows: int) -> World:
 def load(database: Database, articles: Iterator[tuple[object, ...]]) -> None:
     """Store many rows by the quickest way there is."""
     names = [column.name for column in COLUMNS]
-    with bulk.ample_cache(database):
-        while batch := list(islice(articles, BATCH)):
-            database.transact(lambda batch=batch: bulk.load(database, Article, names, batch))
+
+    def store(batch: list[tuple[object, ...]]) -> None:
+        with bulk.ample_cache(database):
+            bulk.load(database, Article, names, batch)
+
+    while batch := list(islice(articles, BATCH)):
+        database.transact(partial(store, batch))
     if database.dialect == "postgres":
         database.execute_sql("VACUUM articles")
     database.analyze()

@@ -47,7 +47,7 @@ def insert(database: Database, tenant_id: str, rows: Sequence[Record]) -> None:
 
 @contextmanager
 def ample_cache(database: Database) -> Iterator[None]:
-    """Give this connection room for the indexes of a large table, which a load touches all over."""
+    """Give the connection of this transaction room for the indexes of a large table, which a load touches all over."""
     if database.dialect != "sqlite":
         yield
         return

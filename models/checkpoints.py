@@ -1,8 +1,9 @@
-"""Copying what was committed from SQLite's write-ahead log into its file, beside those who write.
+"""Checkpoints: what was committed is copied from SQLite's write-ahead log into its file, beside those who write.
 
-SQLite leaves that to whoever commits when the log has grown long, and then everybody waits for the disk. Here a thread
-does it meanwhile. A log that was copied whole begins anew, but while others write one never is; so whoever commits to a
-very long one copies what is left, before the next one may write.
+SQLite's own (`wal_autocheckpoint`, which our hook replaces) are made by whoever commits, while all other writers wait
+for the disk. Here a thread makes them. A log begins anew once it was copied whole and nobody reads from it; while
+others write, a copy in a thread is never whole. So whoever commits to a very long log copies the rest, before the next
+may write.
 """
 
 from __future__ import annotations
@@ -13,24 +14,28 @@ from threading import Thread
 
 import apsw
 
+from models.errors import Unavailable
+
 STEP = 4000  # pages of the log that are copied together: one that changed often is written once
-LONGEST = 16_000  # pages
+LIMIT = 16_000  # pages of the log, from which whoever commits copies the rest
 
 
 class Checkpoints:
-    """The checkpoints of one process. `connection` lends one of its connections."""
+    """The checkpoints of one process, one at a time. `connection` lends a connection to the database."""
 
     def __init__(self, connection: Callable[[], AbstractContextManager[apsw.Connection]]) -> None:
         self._connection = connection
-        self._begun = 0  # how long the log was when the last copy began
+        self._begun = 0  # pages in the log when the last copy of it began
         self._thread: Thread | None = None
 
     def committed(self, conn: apsw.Connection, _schema: str, pages: int) -> int:
-        """SQLite calls this after each commit, with the length of the log (`sqlite3_wal_hook`)."""
+        """The hook of each connection (`sqlite3_wal_hook`): called after a commit, while its writer still holds the
+        lock, with the length of the log in pages. Raises nothing."""
+        # A shorter log is a new one.
         self._begun = min(self._begun, pages)
-        # What is committed stays so, whatever becomes of the copy: another commit tries again.
+        # What is committed stays so, whatever becomes of the copy: a later commit tries again.
         with suppress(apsw.Error, RuntimeError):
-            if pages >= LONGEST:
+            if pages >= LIMIT:
                 conn.wal_checkpoint()
             elif pages - self._begun >= STEP and (self._thread is None or not self._thread.is_alive()):
                 self._begun = pages
@@ -39,11 +44,12 @@ class Checkpoints:
         return apsw.SQLITE_OK
 
     def finish(self) -> None:
-        """Wait for the copy that is being made."""
+        """Wait until the copy under way, if any, is made."""
         if self._thread is not None and self._thread.is_alive():
             self._thread.join()
 
     def _copy(self) -> None:
-        # Another process may be at it already: it does our part, too.
-        with suppress(OSError, apsw.Error), self._connection() as conn:
+        # Another process may be at it already: what it leaves, the next one copies. Nor is a file that is gone our
+        # concern.
+        with suppress(apsw.Error, Unavailable, OSError), self._connection() as conn:
             conn.wal_checkpoint()

@@ -1,15 +1,15 @@
 """The database of one instance: its connections, write transactions, and which one is current.
 
 The tables (`models.base.Record`) are bound to `current`, and `current` points to whatever database the
-running thread or task has entered with `connected()`. So several apps, each with its own database, live in
-one process.
+running thread or task has entered with `connected()` or `entered()`. So several apps, each with its own database, live
+in one process.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from random import uniform
 from time import sleep
@@ -63,22 +63,20 @@ class Database(pw.Database):
         """
         return _Connected(self)
 
-    @contextmanager
-    def entered(self) -> Iterator[None]:
-        """Make this the current database, without a connection: for those who wait for one."""
-        previous = _entered.get()
-        _entered.set(self)
-        try:
-            yield
-        finally:
-            _entered.set(previous)
+    def entered(self) -> _Connected:
+        """Make this the current database without holding a connection: for those who wait for one.
+
+        Errors of the driver are translated as in `connected`.
+        """
+        return _Connected(self, connects=False)
 
     def transact(self, work: Callable[[], T], *, grouped: bool = False) -> T:
         """Run `work()` in one write transaction and return its result; inside another, join it.
 
         `work` must be repeatable: after a serialisation failure or a deadlock it is run once more.
         `grouped`: it is short, and may share a transaction with what other threads write at the same time, where
-        that saves time (`models.group_commit`). Best begun without a connection: one that waits is of no use to others.
+        that saves time (`models.group_commit`).
+        On SQLite, whoever holds no connection while calling this holds none while waiting for a turn.
         Raises what `work` raises (everything it did undone), `Unavailable`, `TimedOut`.
         """
         if self.in_transaction():
@@ -115,7 +113,10 @@ class Database(pw.Database):
         raise NotImplementedError
 
     def close_all(self) -> None:
-        """Let go of every connection that is idle, and of this thread's; on Postgres of those in use, too."""
+        """Let go of every connection that is idle, and of this thread's; on Postgres of those in use, too.
+
+        On SQLite, wait for the copy of the log that is being made.
+        """
         super().close_all()  # type: ignore[misc]  # Postgres' pool, which comes later in the order of classes
 
     def backup(self, target: str) -> None:
@@ -125,12 +126,16 @@ class Database(pw.Database):
     def analyze(self) -> None:
         """Let the query planner know how many rows there are and how they are spread; after many came at once.
 
-        Without that it may walk a million rows in order for a caller who sees five of them.
+        Without that it may walk a million rows in order for a caller who sees five of them. On SQLite nothing happens
+        where other writers keep the database busy.
         """
         raise NotImplementedError
 
     def refresh_statistics(self) -> bool:
-        """`analyze` when tables have grown or shrunk tenfold since the last time; whether they had."""
+        """Do as `analyze` does, for those tables alone that have grown or shrunk tenfold since the last time.
+
+        Whether there were any and all of them were done; not where other writers keep the database busy.
+        """
         raise NotImplementedError
 
     def query(self, sql: str, params: Values = ()) -> list[tuple[Any, ...]]:
@@ -140,7 +145,8 @@ class Database(pw.Database):
     def recall(self, sql: str, params: Values) -> list[tuple[Any, ...]]:
         """Like `query`, for the few rows that every request asks for: read again only when something was committed.
 
-        Whoever holds a connection sees what others commit meanwhile when it takes one again.
+        Whoever holds a connection sees what was committed meanwhile after a transaction of its own, or on the next
+        connection that it takes.
         """
         return self.query(sql, params)
 
@@ -178,14 +184,15 @@ current: Database = _Current()  # type: ignore[assignment]
 class _Connected:
     """`with database.connected():`, written out because every request enters it."""
 
-    __slots__ = ("database", "opened", "previous")
+    __slots__ = ("connects", "database", "opened", "previous")
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, connects: bool = True) -> None:
         self.database = database
+        self.connects = connects
 
     def __enter__(self) -> Database:
         database = self.database
-        self.opened = database.is_closed()
+        self.opened = self.connects and database.is_closed()
         if self.opened:
             try:
                 database.connect()

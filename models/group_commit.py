@@ -1,8 +1,8 @@
 """Writers that come at the same time share one transaction: group commit, for SQLite.
 
-Only one transaction can write at a time, and to commit it takes longer than most writers need for what they have to
-say. So whoever comes while nobody leads does: it waits for those who are on their way, then does its own work and that
-of everybody else in one transaction, and nobody is told that something was done before it is committed.
+Only one transaction can write at a time, and a commit takes longer than most writers need for what they have to say.
+So whoever comes while nobody leads becomes the leader: it waits for those who are on their way, then does its own work
+and that of up to `MOST` in one transaction. Nobody is told that something was done before it is committed.
 """
 
 from __future__ import annotations
@@ -131,17 +131,11 @@ class GroupCommit:
             return self.waiting.popleft() if self.waiting else None
 
     def _gather(self) -> None:
-        """Wait for as many as came lately, as long as one comes after the other.
-
-        Before the database is locked: another process can write meanwhile.
-        """
-        came = 0
-        while came < len(self.waiting) < self._expected:
-            came = len(self.waiting)
-            with self._mutex:
-                if len(self.waiting) >= self._expected:
-                    return
-                self._gathered.clear()
+        """Wait for as many as came lately, up to `REST` for each next; the database is not locked yet."""
+        before = 0
+        self._gathered.clear()  # before looking: whoever comes from now on sets it again
+        while before < len(self.waiting) < self._expected:
+            before = len(self.waiting)
             self._gathered.wait(REST)
 
     def _write(self, group: list[_Member[Any]]) -> None:

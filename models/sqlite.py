@@ -28,13 +28,13 @@ from models.errors import (
     Unavailable,
 )
 from models.group_commit import GroupCommit
-from models.sqlite_connection import BUSY_TIMEOUT, Connection, Idle, Rows
+from models.sqlite_connection import BUSY_TIMEOUT, Connection, Pool, Rows
 from models.writer_lock import WriterLock
 
 T = TypeVar("T")
 
 MIGRATION_WAIT = 600.0  # seconds
-ANALYSED = 1000  # entries of an index that are compared for statistics; all of them are counted
+ANALYSED = 1000  # entries of an index whose values are compared for statistics; it is always counted to the end
 _COLUMN = re.compile(r"[\w]+\.([\w]+)")
 
 
@@ -66,15 +66,14 @@ class SqliteDatabase(Database, APSWDatabase):
         self.statement_timeout = statement_timeout
         self.writer_lock = WriterLock(self.path, timeout=BUSY_TIMEOUT)
         self.group = GroupCommit(self, timeout=BUSY_TIMEOUT)
-        self._idle = Idle(self._connect)
-        # Who writes does it where the last one did: what is changed most is in the caches of one connection.
-        self._idle_writer = Idle(self._connect)
-        self._checkpoints = Checkpoints(self._idle.lent)
+        self._pool = Pool(self._connect)
+        # Writers of all threads use one connection: the pages that change most stay in its cache.
+        self._writers = Pool(self._connect)
+        self._checkpoints = Checkpoints(self._pool.lent)
         super().__init__(
             str(self.path), autoconnect=False, lock_type="IMMEDIATE", field_types={"TIMESTAMPTZ": "TEXT"},
             pragmas={"journal_mode": "wal", "synchronous": synchronous.lower(), "foreign_keys": 1,
-                     "recursive_triggers": 1, "temp_store": "memory",
-                     "journal_size_limit": 64 << 20})
+                     "recursive_triggers": 1, "temp_store": "memory", "journal_size_limit": 64 << 20})
 
     def create(self) -> None:
         """Make the empty file, readable by its owner alone, unless it is there."""
@@ -83,17 +82,17 @@ class SqliteDatabase(Database, APSWDatabase):
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        with self.writer_lock:
-            other = self._state.conn
-            self._state.set_connection(self._idle_writer.take())
+        """The turn to write, and the writers' connection instead of this thread's own. Raises `Busy`, `Unavailable`."""
+        with self.writer_lock, self._writers.lent() as conn:
+            own = self._state.conn
+            self._state.set_connection(conn)
             try:
                 yield
             finally:
-                self._idle_writer.give_back(self._state.conn)
-                if other is None:
+                if own is None:
                     self._state.reset()
                 else:
-                    self._state.set_connection(other)
+                    self._state.set_connection(own)
 
     def written(self) -> int:
         """Rows written by this connection; -1 without a transaction, which SQLite ends itself after some errors."""
@@ -108,10 +107,11 @@ class SqliteDatabase(Database, APSWDatabase):
     def _transact(self, work: Callable[[], T], grouped: bool) -> T:
         if not self.is_closed():
             self._state.conn.compared = False  # another connection does the work
-        if not grouped:
-            return super()._transact(work, grouped)
         with self.entered():
-            return self.group.run(work)
+            if grouped:
+                return self.group.run(work)
+            with self.writing(), self.atomic():
+                return work()
 
     @contextmanager
     def migrating(self) -> Iterator[None]:
@@ -139,24 +139,24 @@ class SqliteDatabase(Database, APSWDatabase):
     def analyze(self) -> None:
         # Where others write without a pause, this can wait for the next time.
         with suppress(Busy):
-            self.transact(partial(self._analyze, "ANALYZE", instead_of="sqlite_stat1"))
+            self.transact(partial(self._analyze, "ANALYZE", dropping="sqlite_stat1"))
 
     def refresh_statistics(self) -> bool:
         try:
             # Says what it would do to any table, and does nothing; but takes the lock for it.
             due = self.transact(partial(self.query, "PRAGMA optimize = 0x10003"))
-            # Others write between one table and the next: to count them, SQLite reads every index from end to end.
+            # One by one: others write in between.
             for statement, in due:
-                self.transact(partial(self._analyze, statement, instead_of="sqlite_stat4"))
+                self.transact(partial(self._analyze, statement, dropping="sqlite_stat4"))
         except Busy:
             return False
         return bool(due)
 
-    def _analyze(self, statement: str, *, instead_of: str) -> None:
+    def _analyze(self, statement: str, *, dropping: str) -> None:
         self.query(f"PRAGMA analysis_limit = {ANALYSED}")
-        # Other connections look at new statistics when the schema changes, and not before. ANALYZE makes it again;
-        # with a limit sqlite_stat4 is always empty.
-        self.query(f"DROP TABLE IF EXISTS {instead_of}")
+        # Other connections look at new statistics only when the schema has changed: dropping a table that ANALYZE makes
+        # anew changes it. With a limit nothing is ever stored in sqlite_stat4, so that one can go without loss.
+        self.query(f"DROP TABLE IF EXISTS {dropping}")
         self.query(statement)
 
     def query(self, sql: str, params: Values = ()) -> list[tuple[Any, ...]]:
@@ -207,7 +207,7 @@ class SqliteDatabase(Database, APSWDatabase):
     def connect(self, reuse_if_open: bool = False) -> bool:
         if not self._state.closed:
             raise pw.OperationalError("this thread holds a connection already")
-        self._state.set_connection(self._idle.take())
+        self._state.set_connection(self._pool.take())
         return True
 
     def close(self) -> bool:
@@ -215,17 +215,20 @@ class SqliteDatabase(Database, APSWDatabase):
         self._state.reset()
         if conn is None:
             return False
-        self._idle.give_back(conn)
+        self._pool.give_back(conn)
         return True
 
     def close_all(self) -> None:
         self.close()
         self._checkpoints.finish()
-        self._idle.close()
-        self._idle_writer.close()
+        self._pool.close()
+        self._writers.close()
 
     def _connect(self) -> Connection:
-        conn = Connection(self.database)
+        try:
+            conn = Connection(self.database)
+        except OSError as error:
+            raise Unavailable(str(error)) from error
         try:
             self._add_conn_hooks(conn)  # type: ignore[no-untyped-call]
             if conn.pragma("journal_mode") != "wal":

@@ -1,5 +1,4 @@
-"""Connections to a SQLite file: which file it is, when a running statement must have ended, what is remembered; and
-those that nobody uses now."""
+"""Connections to a SQLite file: each knows its file, its deadline and what it remembers; those not in use lie ready."""
 
 from __future__ import annotations
 
@@ -72,10 +71,10 @@ class Connection(apsw.Connection):
         return found
 
 
-class Idle:
+class Pool:
     """Connections that nobody uses now. The one that was used last is used next: its caches are the warmest.
 
-    There are never more than threads that wanted one at once, and to open one takes longer than most requests.
+    As many are kept as were wanted at once: to open one takes longer than most requests.
     """
 
     def __init__(self, connect: Callable[[], Connection]) -> None:
@@ -97,7 +96,7 @@ class Idle:
         return conn
 
     def give_back(self, conn: Connection) -> None:
-        """Close it if somebody has left it in a transaction."""
+        """Keep it for the next one; close it if somebody has left it in a transaction."""
         if conn.getautocommit():
             self._stack.append(conn)
         else:
@@ -105,7 +104,7 @@ class Idle:
 
     @contextmanager
     def lent(self) -> Iterator[Connection]:
-        """One of them for a while."""
+        """`take` and `give_back`. Raises what `take` raises."""
         conn = self.take()
         try:
             yield conn
@@ -113,6 +112,7 @@ class Idle:
             self.give_back(conn)
 
     def close(self) -> None:
+        """Close those that nobody uses now."""
         with suppress(IndexError):  # others take connections meanwhile
             while True:
                 self._stack.pop().close()

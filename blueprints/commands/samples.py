@@ -83,8 +83,11 @@ def fill(database: Database, tenant_id: str, articles: int) -> Iterator[int]:
     """Add that many articles; yields the size of each batch once it is committed."""
 
     def store(batch: list[tuple[object, ...]]) -> int:
-        with database.connected(), ample_cache(database):
-            database.transact(lambda: load(database, Article, COLUMNS, batch))
+        def work() -> None:
+            with ample_cache(database):
+                load(database, Article, COLUMNS, batch)
+
+        database.transact(work)
         return len(batch)
 
     rows = generate(database, tenant_id, articles)

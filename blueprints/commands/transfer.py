@@ -66,8 +66,7 @@ def import_(
         lines = _check(intake, _media_type(file, format), file)
         audit.note_rule(call)
         database = call.services.database
-        with ample_cache(database):
-            database.transact(lambda: _store(intake, call, lines))
+        database.transact(lambda: _store(intake, call, lines))
         database.analyze()
         outcome = intake.outcome
     _report(outcome["errors"])
@@ -111,7 +110,8 @@ def _check(intake: Intake, media_type: str, file: BinaryIO) -> int:
 
 
 def _store(intake: Intake, call: Call, lines: int) -> None:
-    with click.progressbar(length=lines, label="storing", file=sys.stderr) as bar:
+    progress = click.progressbar(length=lines, label="storing", file=sys.stderr)
+    with ample_cache(call.services.database), progress as bar:
         for number in intake.store():
             bar.update(number)
     audit.record(call)

@@ -1,6 +1,6 @@
 """One request, top to bottom: read this file to know where a request can be refused, and why.
 
-`ARRIVAL` is what happens before anything is touched, `EFFECT` what happens inside one transaction. Each
+`ARRIVAL` is what happens before anything is touched, `EFFECT` what follows, for a write inside one transaction. Each
 stage is a function below, in the order in which it runs; it fills the `Call` or raises a `Problem`.
 """
 
@@ -172,6 +172,7 @@ def _answer(call: Call) -> None:
         _through(ARRIVAL, call)
         if call.response is None and not call.endpoint.writes:
             _through(EFFECT, call)
+    # Not above: whoever waits for a turn to write holds no connection meanwhile.
     if call.response is None:
         _write(call)
 

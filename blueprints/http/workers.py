@@ -42,7 +42,8 @@ class Bodies:
     """Lets at most so many threads read what clients send: granian waits for a body without end, in a thread.
 
     Whoever finds no place within `PATIENCE` is refused (`unavailable`). What has arrived already is read in no time,
-    so these are clients that send slowly, or the few who come while those hold every place.
+    so these are clients that send slowly, or the few who come while those hold every place. A body whose length is
+    known is read that far, and no further.
     """
 
     def __init__(self, app: WSGIApplication, places: int) -> None:
@@ -51,7 +52,8 @@ class Bodies:
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         environ["wsgi.input"] = Body(environ["wsgi.input"], self._places)
         if "CONTENT_LENGTH" in environ:
-            # It need not be read once more to see that it has ended: each read is a turn of granian's own threads.
+            # Werkzeug then stops there. Else it reads once more, to the end, and each read is handed to granian's own
+            # threads and back.
             environ.pop("wsgi.input_terminated", None)
         return self._app(environ, start_response)
 

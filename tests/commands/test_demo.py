@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from blueprints.commands import samples
 from models.article import Article
 from models.base import Rows
 from models.database import open_database
@@ -53,3 +54,18 @@ def test_published_articles_have_a_time_and_the_others_none(articles):
 def test_slugs_are_unique_and_a_second_run_adds_more(instance, articles):
     assert len({article.slug for article in articles}) == 2000
     assert instance.run("demo", "--articles", "10").returncode == 0
+
+
+def test_a_load_has_room_for_the_indexes_where_it_writes(given, monkeypatch):
+    database, rooms = given.database, []
+    if database.dialect != "sqlite":
+        pytest.skip("a setting of the server")
+
+    def look(*_load):
+        rooms.append(database.query("PRAGMA cache_size")[0][0])
+
+    monkeypatch.setattr(samples, "load", look)
+    with database.connected():
+        assert sum(samples.fill(database, given.tenant_id, 10)) == 10
+        database.transact(look)
+    assert rooms == [-256000, -2000]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from io import BytesIO
 
 import pytest
+from flask import Request
 from hypothesis import given as examples
 from hypothesis import strategies as st
 
 from blueprints.http.body import MAX_DEPTH, parse_object
 from blueprints.http.errors import Problem
+from blueprints.http.workers import Bodies
 
 SCALARS = (st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1)
            | st.floats(allow_nan=False, allow_infinity=False)
@@ -68,3 +71,22 @@ def test_a_string_that_cannot_be_stored_is_pointed_at():
     with pytest.raises(Problem) as caught:
         parse_object(b'{"a/b":{"c~d":[1,"\\u0000"]}}')
     assert caught.value.faults[0].pointer == "/a~1b/c~0d/1"
+
+
+@pytest.mark.parametrize("sent, reads", [({"CONTENT_LENGTH": "6"}, 1), ({}, 2)])
+def test_behind_granian_a_body_is_read_to_its_length_or_else_to_its_end(sent, reads):
+    asked = []
+
+    class Sent(BytesIO):
+        def read(self, size=-1):
+            asked.append(size)
+            return super().read(size)
+
+    def app(environ, _start):
+        request = Request(environ)
+        request.max_content_length = 1000
+        return [request.get_data()]
+
+    environ = {"wsgi.input": Sent(b"a body"), "wsgi.input_terminated": True, "REQUEST_METHOD": "POST", **sent}
+    assert Bodies(app, 1)(environ, lambda *_: None) == [b"a body"]
+    assert len(asked) == reads

@@ -12,17 +12,18 @@ import pytest
 from models import checkpoints
 from models.base import new_id
 from models.database import open_database
+from models.errors import Unavailable
 from models.sqlite import SqliteDatabase
 from models.tenant import Tenant
 from tests.databases import new_database
 
-PAGE = 4096 + 24  # bytes of one page in the log
+FRAME = 24 + 4096  # bytes of one page in the log, with its header
 
 
 @pytest.fixture
 def database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqliteDatabase]:
     monkeypatch.setattr(checkpoints, "STEP", 20)
-    monkeypatch.setattr(checkpoints, "LONGEST", 80)
+    monkeypatch.setattr(checkpoints, "LIMIT", 80)
     opened = open_database(new_database("sqlite", request), synchronous="normal")
     assert isinstance(opened, SqliteDatabase)
     with opened.connected():
@@ -64,13 +65,60 @@ def test_what_is_committed_reaches_the_file_in_a_thread_of_its_own(
     assert stored_without_the_log(database, tmp_path) > before
 
 
-def test_a_log_that_others_keep_from_beginning_anew_is_copied_whole_by_who_writes(
+def test_a_log_that_the_thread_does_not_keep_up_with_is_copied_by_whoever_commits(
         database: SqliteDatabase, copied_by: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database._checkpoints, "_copy", lambda: None)  # the thread always comes too late
     write(database, 200)
     log = Path(f"{database.path}-wal")
     assert set(copied_by) == {threading.current_thread().name}
-    assert log.stat().st_size < 2 * checkpoints.LONGEST * PAGE
+    assert log.stat().st_size < 2 * checkpoints.LIMIT * FRAME
+
+
+def test_the_log_is_copied_no_sooner_than_it_has_grown_by_a_step(
+        database: SqliteDatabase, copied_by: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoints, "LIMIT", 100_000)
+    for _ in range(30):
+        write(database, 1)
+        database._checkpoints.finish()
+    # Each of them writes fewer than half as many pages.
+    assert 1 <= len(copied_by) <= 15
+
+
+def test_a_log_that_began_anew_is_copied_again(database: SqliteDatabase, copied_by: list[str]) -> None:
+    for _ in range(2):
+        copied_by.clear()
+        write(database, 12)
+        database._checkpoints.finish()
+        assert copied_by
+        database.query("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def test_one_copy_is_made_at_a_time(database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, go_on = [], threading.Event()
+
+    def copy() -> None:
+        begun.append(1)
+        go_on.wait(30)
+
+    monkeypatch.setattr(checkpoints, "LIMIT", 100_000)
+    monkeypatch.setattr(database._checkpoints, "_copy", copy)
+    write(database, 40)
+    go_on.set()
+    database._checkpoints.finish()
+    assert len(begun) == 1
+
+
+def test_a_log_that_somebody_reads_grows_until_they_are_done(database: SqliteDatabase) -> None:
+    log = Path(f"{database.path}-wal")
+    reader = apsw.Connection(str(database.path))
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM tenants").fetchall()
+    write(database, 60)
+    assert log.stat().st_size > checkpoints.LIMIT * FRAME
+    reader.close()
+    grown = log.stat().st_size
+    write(database, 60)
+    assert log.stat().st_size < grown + 2 * checkpoints.LIMIT * FRAME
 
 
 @pytest.mark.parametrize("error", [apsw.BusyError("another process copies"), apsw.IOError("the disk is full")])
@@ -84,6 +132,20 @@ def test_a_copy_that_fails_takes_nothing_back(
     write(database, 40)
     database._checkpoints.finish()
     assert len(list(Tenant.all())) == before + 40
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
+@pytest.mark.parametrize("error", [FileNotFoundError("gatepost.db"), Unavailable("no log"), apsw.CantOpenError("gone")])
+def test_a_thread_that_finds_no_database_ends_in_silence(
+        database: SqliteDatabase, error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone() -> None:
+        raise error
+
+    asked = []
+    monkeypatch.setattr(database._checkpoints, "_connection", lambda: (asked.append(1), gone()))
+    write(database, 12)
+    database._checkpoints.finish()
+    assert asked
 
 
 def test_where_no_thread_can_be_started_the_log_is_copied_all_the_same(

@@ -12,6 +12,7 @@ from functools import partial
 from time import monotonic, sleep
 from typing import Any
 
+import apsw
 import pytest
 
 from models import group_commit
@@ -286,9 +287,11 @@ def test_when_the_commit_fails_each_has_another_try(database: SqliteDatabase, mo
     assert names(database) == ["a", "b"]
 
 
-def test_a_single_one_whose_commit_fails_is_told_so(database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("error", [Unavailable("the disk is full"), apsw.FullError("the disk is full")])
+def test_a_single_one_whose_commit_fails_is_told_so(
+        database: SqliteDatabase, error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     def failing() -> None:
-        raise Unavailable("the disk is full")
+        raise error
 
     with monkeypatch.context() as patched:
         patched.setattr(database, "commit", failing)
@@ -387,7 +390,8 @@ def test_in_a_crowd_each_gets_what_is_theirs(database: SqliteDatabase) -> None:
                                      if (number + turn) % 5)
 
 
-def test_a_leader_waits_while_fewer_have_come_than_lately(database: SqliteDatabase, monkeypatch) -> None:
+def test_a_leader_waits_while_fewer_have_come_than_lately(
+        database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
     rests: list[float] = []
     at_once(database, add("one"), add("two"), add("three"))
     monkeypatch.setattr(database.group._gathered, "wait", rests.append)
@@ -400,7 +404,8 @@ def test_a_leader_waits_while_fewer_have_come_than_lately(database: SqliteDataba
     assert waited == [1, 1, 0]
 
 
-def test_while_a_leader_waits_another_process_can_write(database: SqliteDatabase, monkeypatch) -> None:
+def test_while_a_leader_waits_another_process_can_write(
+        database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
     at_once(database, add("one"), add("two"))
     free = []
 
@@ -414,24 +419,56 @@ def test_while_a_leader_waits_another_process_can_write(database: SqliteDatabase
 
 
 def test_a_leader_goes_on_as_soon_as_the_last_one_has_come(
-        database: SqliteDatabase, begun: list[int], monkeypatch) -> None:
+        database: SqliteDatabase, begun: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     at_once(database, add("one"), add("two"))
     begun.clear()
-    monkeypatch.setattr(group_commit, "REST", 30)
+    monkeypatch.setattr(group_commit, "REST", 60)
     threads, results = in_threads(database, add("three"), add("four"))
     for thread in threads:
-        thread.join(10)
+        thread.join(30)
+    assert not any(thread.is_alive() for thread in threads)
     assert (results, len(begun)) == (["three", "four"], 1)
 
 
 def test_those_who_wait_hold_no_connection(database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
     connect, opened = database._connect, []
-    for idle in (database._idle, database._idle_writer):
-        monkeypatch.setattr(idle, "_connect", lambda: (opened.append(1), connect())[1])
+    for pool in (database._pool, database._writers):
+        monkeypatch.setattr(pool, "_connect", lambda: (opened.append(1), connect())[1])
     with database.writing():
         threads, results = in_threads(database, add("a"), add("b"), add("c"), add("d"))
-        # One to write with, and one that they have had in turn.
-        assert len(opened) <= 2
+        assert len(opened) == 1  # that of whoever writes now
     for thread in threads:
         thread.join()
     assert results == ["a", "b", "c", "d"]
+
+
+def test_writers_follow_each_other_on_one_connection(database: SqliteDatabase) -> None:
+    used = [database.transact(database.connection, grouped=grouped) for grouped in (True, False, True)]
+    assert len(set(map(id, used))) == 1
+
+
+def test_a_leader_waits_on_as_long_as_one_comes_after_the_other(
+        database: SqliteDatabase, begun: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    at_once(database, add("one"), add("two"), add("three"))
+    begun.clear()
+    threads: list[threading.Thread] = []
+
+    def come(_seconds: float) -> None:
+        if len(threads) < 2:
+            threads.extend(in_threads(database, add(f"later {len(threads)}"))[0])
+
+    monkeypatch.setattr(database.group._gathered, "wait", come)
+    database.transact(add("first"), grouped=True)
+    for thread in threads:
+        thread.join()
+    assert (len(threads), len(begun)) == (2, 1)
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_a_file_that_is_gone_is_told_as_what_it_is(database: SqliteDatabase, grouped: bool) -> None:
+    database.close_all()
+    database.path.rename(database.path.with_suffix(".moved"))
+    with pytest.raises(Unavailable):
+        database.transact(add("a"), grouped=grouped)
+    database.path.with_suffix(".moved").rename(database.path)
+    assert database.transact(add("b"), grouped=grouped) == "b"

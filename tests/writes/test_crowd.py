@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from time import monotonic, sleep
+
+import pytest
 
 from models import audit
 from models.article import Article
@@ -53,3 +56,25 @@ def test_eight_callers_at_once_write_as_themselves_and_are_refused_for_their_own
                for number in range(WRITERS) for turn in range(TURNS))
     assert sorted(recorded) == sorted(id for id, expected, _, _ in answers if expected < 300)
     assert all(row.principal == f"user:{callers[int(id.split('-')[2])].user.id}" for id, row in recorded.items())
+
+
+def test_a_request_that_waits_for_its_turn_to_write_holds_no_connection(app, given, as_user):
+    database, caller = given.database, as_user("user")
+    if database.dialect != "sqlite":
+        pytest.skip("on Postgres writers do not wait for one another")
+    assert caller.get("/api/articles").status_code == 200
+    answers = []
+
+    def write():
+        answers.append(app.test_client().post("/api/articles", headers=caller.headers,
+                                              json={"title": "t", "slug": "waits", "body": "b"}).status_code)
+
+    idle = len(database._pool._stack)
+    writer, deadline = threading.Thread(target=write), monotonic() + 30
+    with database.writing():
+        writer.start()
+        while not database.group.waiting and monotonic() < deadline:
+            sleep(0.001)
+        assert len(database._pool._stack) == idle
+    writer.join()
+    assert answers == [201]
