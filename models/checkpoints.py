@@ -33,8 +33,8 @@ class Checkpoints:
         lock, with the length of the log in pages. Raises nothing."""
         # A shorter log is a new one.
         self._begun = min(self._begun, pages)
-        # What is committed stays so, whatever becomes of the copy: a later commit tries again.
-        with suppress(apsw.Error, RuntimeError):
+        # Whatever becomes of the copy: what is raised here would look like a commit that failed, and be done again.
+        with suppress(Exception):
             if pages >= LIMIT:
                 conn.wal_checkpoint()
             elif pages - self._begun >= STEP and (self._thread is None or not self._thread.is_alive()):

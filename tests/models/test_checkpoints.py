@@ -1,4 +1,4 @@
-"""What is committed to SQLite's log reaches the file beside those who write, and the log does not grow for ever."""
+"""What is committed to SQLite's log reaches the file beside those who write; a long log begins anew."""
 
 from __future__ import annotations
 
@@ -148,10 +148,11 @@ def test_a_thread_that_finds_no_database_ends_in_silence(
     assert asked
 
 
+@pytest.mark.parametrize("error", [RuntimeError("can't start new thread"), MemoryError()])
 def test_where_no_thread_can_be_started_the_log_is_copied_all_the_same(
-        database: SqliteDatabase, copied_by: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+        database: SqliteDatabase, copied_by: list[str], error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_thread: threading.Thread) -> None:
-        raise RuntimeError("can't start new thread")
+        raise error
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
     write(database, 60)
