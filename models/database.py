@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from random import uniform
 from time import sleep
@@ -98,15 +98,15 @@ class Database(pw.Database):
             return work()
 
     def _transact(self, work: Callable[[], T], grouped: bool) -> T:
-        with self.connected(), self.writing(), self.atomic():
+        with self.entered(), self.writing(), self.atomic():
             return work()
 
     def create(self) -> None:
         """Make the empty database where that is ours to do (a file); otherwise it must be there."""
 
     def writing(self) -> AbstractContextManager[Any]:
-        """Hold what a writer must hold before its transaction begins."""
-        return nullcontext()
+        """Hold what a writer must hold before its transaction begins: a connection; on SQLite its turn, too."""
+        return self.connected()
 
     def migrating(self) -> AbstractContextManager[Any]:
         """Hold what a migration must hold: nobody else migrates, and statements may take their time."""

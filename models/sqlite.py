@@ -107,11 +107,10 @@ class SqliteDatabase(Database, APSWDatabase):
     def _transact(self, work: Callable[[], T], grouped: bool) -> T:
         if not self.is_closed():
             self._state.conn.compared = False  # another connection does the work
+        if not grouped:
+            return super()._transact(work, grouped)
         with self.entered():
-            if grouped:
-                return self.group.run(work)
-            with self.writing(), self.atomic():
-                return work()
+            return self.group.run(work)
 
     @contextmanager
     def migrating(self) -> Iterator[None]:

@@ -83,10 +83,9 @@ def remember(call: Call, response: Response) -> None:
                        response.get_data())
 
 
-def replay_twin(call: Call) -> None:
+def replay_twin(call: Call, wanted: IdempotencyKey) -> None:
     """Answer with what the twin was answered. Raises `Problem` when it is not there yet."""
-    if call.claim is not None:
-        _answer_again(call, call.claim)
+    _answer_again(call, wanted)
     if call.response is None:
         raise _in_progress()
 

@@ -194,7 +194,7 @@ def _write(call: Call) -> None:
         if call.claim is None:
             raise
         with database.connected():
-            idempotency.replay_twin(call)
+            idempotency.replay_twin(call, call.claim)
 
 
 def _judge(call: Call) -> None:
