@@ -9,6 +9,7 @@ last contender of a table, or what is named. More options go through make as BEN
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -116,6 +117,8 @@ def workloads(contender: Contender, only: Sequence[str] | None) -> Workloads:
 @contextmanager
 def running(contenders: Sequence[Contender]) -> Iterator[Mapping[str, float]]:
     """All of them at once, and how long each took to start: an idle server costs the others nothing."""
+    # Else a contender's first commits wait for the disk to take the copies of all of them.
+    os.sync()
     started = {}
     try:
         for one in contenders:

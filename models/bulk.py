@@ -45,6 +45,15 @@ def insert(database: Database, tenant_id: str, rows: Sequence[Record]) -> None:
          [tuple(field.db_value(row.__data__.get(field.name)) for field in fields) for row in rows])
 
 
+def settle(database: Database, model: type[Table]) -> None:
+    """After a load: let the query planner know the table as it is now, and merge the index of its words.
+
+    Does not belong into a transaction.
+    """
+    database.analyze()
+    search.merge(database, model)
+
+
 @contextmanager
 def ample_cache(database: Database) -> Iterator[None]:
     """Give the connection of this transaction room for the indexes of a large table, which a load touches all over."""

@@ -10,15 +10,20 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import peewee as pw
+
+from models.errors import Busy
 
 if TYPE_CHECKING:
     from models.base import Table
     from models.database import Database
 
 FEW = 500  # rows that are looked up and sorted in about the time that a walk over a hundred thousand takes
+MERGED = 500  # pages of an index that are written in one transaction; others write in between
 
 
 def words(text: str) -> str:
@@ -86,6 +91,25 @@ def index_together(database: Database, model: type[Table], insert: Callable[[], 
     insert()
     database.query(f'INSERT INTO "{index_of(model)}" (rowid, {names}) SELECT rowid, {names} FROM "{table}" '
                    "WHERE rowid > ?", [last])
+
+
+def merge(database: Database, model: type[Table]) -> None:
+    """Bring the index into one piece after many rows came at once, in short transactions.
+
+    FTS5 merges the small pieces that writers add, sixteen of a kind at a time. Where a load has left pieces that are
+    not small, it would rewrite all of them in the transaction of some later writer, while all others wait.
+    """
+    # Where others write without a pause, one of them will have to.
+    with suppress(Busy):
+        while _indexes(database, model) and database.transact(partial(_merge_some, database, index_of(model))):
+            pass
+
+
+def _merge_some(database: Database, index: str) -> bool:
+    """Whether there was anything to merge: https://sqlite.org/fts5.html#the_merge_command says how one knows."""
+    before = database.query("SELECT total_changes()")[0][0]
+    database.write(f'INSERT INTO "{index}" ("{index}", rank) VALUES (\'merge\', ?)', [-MERGED])
+    return bool(database.query("SELECT total_changes()")[0][0] - before > 1)
 
 
 def _indexes(database: Database, model: type[Table]) -> bool:

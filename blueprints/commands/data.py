@@ -8,6 +8,8 @@ import click
 
 from blueprints.commands import samples
 from blueprints.commands.context import open_instance
+from models.article import Article
+from models.bulk import settle
 
 
 @click.command()
@@ -24,5 +26,5 @@ def demo(articles: int) -> None:
         with click.progressbar(length=articles, label="articles") as bar:
             for size in samples.fill(instance.database, tenant.id, articles):
                 bar.update(size)
-        instance.database.analyze()
+        settle(instance.database, Article)
     click.echo(f"Added {articles} articles in {perf_counter() - start:.1f} s.")

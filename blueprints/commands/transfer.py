@@ -22,7 +22,7 @@ from blueprints.http.exporting import content
 from blueprints.http.identity import principal_of
 from blueprints.http.intake import Intake
 from blueprints.http.services import Services
-from models.bulk import ample_cache
+from models.bulk import ample_cache, settle
 from models.errors import RowError
 from models.tenant import Tenant
 from models.user import User
@@ -67,7 +67,7 @@ def import_(
         audit.note_rule(call)
         database = call.services.database
         database.transact(lambda: _store(intake, call, lines))
-        database.analyze()
+        settle(database, found.model)
         outcome = intake.outcome
     _report(outcome["errors"])
     click.echo(f"{outcome['imported']} imported, {outcome['updated']} updated, {outcome['failed']} failed.")

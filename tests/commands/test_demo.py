@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections import Counter
+from contextlib import closing
 
 import pytest
 
@@ -54,6 +56,14 @@ def test_published_articles_have_a_time_and_the_others_none(articles):
 def test_slugs_are_unique_and_a_second_run_adds_more(instance, articles):
     assert len({article.slug for article in articles}) == 2000
     assert instance.run("demo", "--articles", "10").returncode == 0
+
+
+def test_what_was_loaded_is_one_piece_of_the_index_of_words(instance, articles):
+    if "GATEPOST_DATABASE_URL" in instance.environment:
+        pytest.skip("an index of SQLite's")
+    assert instance.run("demo", "--articles", "10").returncode == 0
+    with closing(sqlite3.connect(instance.folder / "gatepost.db")) as database:
+        assert database.execute("SELECT count(DISTINCT segid) FROM articles_search_idx").fetchone() == (1,)
 
 
 def test_a_load_has_room_for_the_indexes_where_it_writes(given, monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from models.migrate import upgrade
 from models.page import Page
 from models.product import Product
 from models.tenant import Tenant
+from models.writer_lock import WriterLock
 
 Store = Callable[[Database, Rows[Article]], object]
 
@@ -32,6 +34,10 @@ def opened(tmp_path: Path) -> Iterator[Database]:
 
 def article(title: str, **values: object) -> Article:
     return Article(**{"title": title, "slug": new_id(), "body": f"All about {title}.", **values})
+
+
+def pieces(database: Database) -> int:
+    return database.query("SELECT count(DISTINCT segid) FROM articles_search_idx")[0][0]
 
 
 def refused(rows: Rows[Article], taken: str) -> None:
@@ -80,7 +86,29 @@ def test_the_index_holds_the_words_of_every_row(way: str, opened: Database) -> N
 def test_what_one_transaction_stores_is_written_to_the_index_as_one_run(opened: Database) -> None:
     rows = Rows(Article, Tenant.add("birds").id)
     opened.transact(lambda: [rows.insert(article(title)) for title in ("lark", "owl", "wren")])
-    assert opened.query("SELECT count(DISTINCT segid) FROM articles_search_idx") == [(1,)]
+    assert pieces(opened) == 1
+
+
+def test_after_a_load_the_index_is_in_one_piece_and_whole(opened: Database) -> None:
+    rows = Rows(Article, Tenant.add("birds").id)
+    for title in ("lark", "owl", "wren"):
+        opened.transact(partial(bulk.insert, opened, rows.tenant_id, [article(title)]))
+    assert pieces(opened) == 3
+    bulk.settle(opened, Article)
+    assert pieces(opened) == 1
+    opened.query("INSERT INTO articles_search (articles_search, rank) VALUES ('integrity-check', 1)")
+    opened.transact(lambda: rows.insert(article("owl")))
+    assert rows.select().where(search.matching(Article, "sqlite", search.words("owl"))).count() == 2
+
+
+def test_an_index_is_left_in_pieces_where_others_write_without_a_pause(opened: Database) -> None:
+    rows = Rows(Article, Tenant.add("birds").id)
+    for title in ("lark", "owl"):
+        opened.transact(partial(bulk.insert, opened, rows.tenant_id, [article(title)]))
+    opened.writer_lock = WriterLock(opened.path, timeout=0.05)
+    with WriterLock(opened.path, timeout=1):
+        bulk.settle(opened, Article)
+    assert pieces(opened) == 2
 
 
 @pytest.mark.parametrize("table", [Article, Comment, Page, Product], ids=lambda table: table.__name__)
