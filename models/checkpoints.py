@@ -2,8 +2,8 @@
 
 SQLite's own (`wal_autocheckpoint`, which our hook replaces) are made by whoever commits, while all other writers wait
 for the disk. Here a thread makes them. A log begins anew once it was copied whole and nobody reads from it; while
-others write, a copy in a thread is never whole. So whoever commits to a very long log copies the rest, before the next
-may write.
+others write, a copy in a thread is never whole. So when the thread has just copied a very long log, whoever commits
+next copies what little has come since, before anybody else may write.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import apsw
 from models.errors import Unavailable
 
 STEP = 4000  # pages of the log that are copied together: one that changed often is written once
-LIMIT = 16_000  # pages of the log, from which whoever commits copies the rest
+LIMIT = 16_000  # pages of the log, from which it is to begin anew
+LAST = 500  # pages of the log that whoever commits copies: some milliseconds. Of twice the limit, any number.
 
 
 class Checkpoints:
@@ -26,18 +27,23 @@ class Checkpoints:
     def __init__(self, connection: Callable[[], AbstractContextManager[apsw.Connection]]) -> None:
         self._connection = connection
         self._begun = 0  # pages in the log when the last copy of it began
+        self._due = LIMIT  # pages in the log from which the next writer may finish it
         self._thread: Thread | None = None
 
     def committed(self, conn: apsw.Connection, _schema: str, pages: int) -> int:
         """The hook of each connection (`sqlite3_wal_hook`): called after a commit, while its writer still holds the
         lock, with the length of the log in pages. Raises nothing."""
-        # A shorter log is a new one.
-        self._begun = min(self._begun, pages)
+        if pages < self._begun:
+            # A shorter log is a new one.
+            self._begun, self._due = 0, LIMIT
+        rest = pages - self._begun
         # Whatever becomes of the copy: what is raised here would look like a commit that failed, and be done again.
         with suppress(Exception):
-            if pages >= LIMIT:
+            if pages >= self._due and (rest <= LAST or pages >= self._due + LIMIT):
                 conn.wal_checkpoint()
-            elif pages - self._begun >= STEP and (self._thread is None or not self._thread.is_alive()):
+                # Where somebody still reads from it, the log goes on growing.
+                self._begun, self._due = pages, pages + STEP
+            elif (rest >= STEP or pages >= self._due) and (self._thread is None or not self._thread.is_alive()):
                 self._begun = pages
                 self._thread = Thread(target=self._copy, name="checkpoint", daemon=True)
                 self._thread.start()

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import apsw
 import pytest
 
 from models import checkpoints
 from models.base import new_id
+from models.checkpoints import Checkpoints
 from models.database import open_database
 from models.errors import Unavailable
 from models.sqlite import SqliteDatabase
@@ -24,6 +28,7 @@ FRAME = 24 + 4096  # bytes of one page in the log, with its header
 def database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqliteDatabase]:
     monkeypatch.setattr(checkpoints, "STEP", 20)
     monkeypatch.setattr(checkpoints, "LIMIT", 80)
+    monkeypatch.setattr(checkpoints, "LAST", 10)
     opened = open_database(new_database("sqlite", request), synchronous="normal")
     assert isinstance(opened, SqliteDatabase)
     with opened.connected():
@@ -72,6 +77,47 @@ def test_a_log_that_the_thread_does_not_keep_up_with_is_copied_by_whoever_commit
     log = Path(f"{database.path}-wal")
     assert set(copied_by) == {threading.current_thread().name}
     assert log.stat().st_size < 2 * checkpoints.LIMIT * FRAME
+
+
+# (the log's length in pages after each commit, who copies it then)
+LOGS = {
+    "a short log is left alone": [(2000, ""), (3999, "")],
+    "a thread copies each step": [(4000, "thread"), (4100, ""), (8000, "thread"), (11_999, "")],
+    "once a thread has copied a long log, the next writer finishes it": [(16_000, "thread"), (16_500, "writer")],
+    "no writer copies much": [(16_000, "thread"), (16_501, "thread"), (17_100, "thread"), (17_200, "writer")],
+    "a transaction that makes the log very long copies it": [(32_000, "writer"), (32_100, "")],
+    "a log that is still read from goes on as it began": [
+        (16_000, "thread"), (16_100, "writer"), (16_200, ""), (20_000, ""), (20_100, "thread"), (20_200, "writer")],
+    "a new log is copied like the first": [
+        (16_000, "thread"), (16_100, "writer"), (70, ""), (4000, "thread"), (15_900, "thread"), (16_000, "writer")],
+}
+
+
+@pytest.mark.parametrize("log", LOGS)
+def test_who_copies_a_log(log: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    copied: list[str] = []
+    monkeypatch.setattr(Checkpoints, "_copy", lambda _self: copied.append("thread"))
+    writer = cast(apsw.Connection, SimpleNamespace(wal_checkpoint=lambda: copied.append("writer")))
+    some = Checkpoints(lambda: nullcontext(writer))
+    for pages, by in LOGS[log]:
+        copied.clear()
+        some.committed(writer, "main", pages)
+        some.finish()
+        assert copied == [by] * bool(by), pages
+
+
+def test_a_thread_that_takes_long_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    go_on, copied = threading.Event(), []
+    monkeypatch.setattr(Checkpoints, "_copy", lambda _self: go_on.wait(30))
+    writer = cast(apsw.Connection, SimpleNamespace(wal_checkpoint=lambda: copied.append(1)))
+    some = Checkpoints(lambda: nullcontext(writer))
+    for pages in range(4000, 32_000, 1000):
+        some.committed(writer, "main", pages)
+    assert not copied
+    some.committed(writer, "main", 32_000)
+    assert copied
+    go_on.set()
+    some.finish()
 
 
 def test_the_log_is_copied_no_sooner_than_it_has_grown_by_a_step(
