@@ -25,6 +25,7 @@ T = TypeVar("T")
 Values = Sequence[Any]
 POOL_WAIT = 5.0  # seconds that a caller waits for a free connection before it is told "unavailable"
 
+_NOT_ENTERED = "enter a database with Database.connected()"
 _entered: ContextVar[Database | None] = ContextVar("gatepost_database", default=None)
 logger = logging.getLogger(__name__)
 
@@ -40,7 +41,13 @@ class _Current(pw.DatabaseProxy):
     def obj(self, value: object) -> None:
         # peewee's constructor assigns None; nothing else may choose a database for everybody.
         if value is not None:
-            raise AttributeError("enter a database with Database.connected()")
+            raise AttributeError(_NOT_ENTERED)
+
+    def __getattr__(self, name: str) -> Any:
+        database = _entered.get()
+        if database is None:
+            raise AttributeError(_NOT_ENTERED)
+        return getattr(database, name)
 
 
 class Database(pw.Database):

@@ -29,5 +29,5 @@ class Application(Flask):
         if request is None:
             return None
         # No route depends on the host, and no answer names it by a route.
-        return self.url_map.bind("", script_name=request.root_path, path_info=request.path,
-                                 default_method=request.method)
+        return MapAdapter(self.url_map, server_name="", script_name=request.root_path, subdomain="", url_scheme="http",
+                          path_info=request.path, default_method=request.method)

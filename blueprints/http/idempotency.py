@@ -92,7 +92,7 @@ def replay_twin(call: Call, wanted: IdempotencyKey) -> None:
 
 def _sent(call: Call) -> str | None:
     """The header, on the methods that are not idempotent by themselves (RFC 9110 section 9.2.2)."""
-    return call.request.headers.get(_HEADER) if call.request.method in ("POST", "PATCH") else None
+    return call.request.environ.get("HTTP_IDEMPOTENCY_KEY") if call.request.method in ("POST", "PATCH") else None
 
 
 def _answer_again(call: Call, wanted: IdempotencyKey) -> None:
