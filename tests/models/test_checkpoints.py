@@ -6,8 +6,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
-from types import SimpleNamespace
-from typing import cast
 
 import apsw
 import pytest
@@ -26,9 +24,9 @@ FRAME = 24 + 4096  # bytes of one page in the log, with its header
 
 @pytest.fixture
 def database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqliteDatabase]:
-    monkeypatch.setattr(checkpoints, "STEP", 20)
-    monkeypatch.setattr(checkpoints, "LIMIT", 80)
+    monkeypatch.setattr(checkpoints, "LONG", 20)
     monkeypatch.setattr(checkpoints, "LAST", 10)
+    monkeypatch.setattr(checkpoints, "MOST", 60)
     opened = open_database(new_database("sqlite", request), synchronous="normal")
     assert isinstance(opened, SqliteDatabase)
     with opened.connected():
@@ -41,9 +39,9 @@ def copied_by(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The thread of each copy that was made."""
     copy, threads = apsw.Connection.wal_checkpoint, []
 
-    def counted(conn: apsw.Connection) -> tuple[int, int]:
+    def counted(conn: apsw.Connection, mode: int = apsw.SQLITE_CHECKPOINT_PASSIVE) -> tuple[int, int]:
         threads.append(threading.current_thread().name)
-        return copy(conn)
+        return copy(conn, mode=mode)
 
     monkeypatch.setattr("models.sqlite_connection.Connection.wal_checkpoint", counted, raising=False)
     return threads
@@ -61,7 +59,9 @@ def stored_without_the_log(database: SqliteDatabase, folder: Path) -> int:
 
 
 def test_what_is_committed_reaches_the_file_in_a_thread_of_its_own(
-        database: SqliteDatabase, copied_by: list[str], tmp_path: Path) -> None:
+        database: SqliteDatabase, copied_by: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoints, "LAST", -1)
+    monkeypatch.setattr(checkpoints, "MOST", 100_000)
     before = stored_without_the_log(database, tmp_path)
     write(database, 12)
     database._checkpoints.finish()
@@ -76,20 +76,31 @@ def test_a_log_that_the_thread_does_not_keep_up_with_is_copied_by_whoever_commit
     write(database, 200)
     log = Path(f"{database.path}-wal")
     assert set(copied_by) == {threading.current_thread().name}
-    assert log.stat().st_size < 2 * checkpoints.LIMIT * FRAME
+    assert log.stat().st_size < 2 * (checkpoints.LONG + checkpoints.MOST) * FRAME
+
+
+class Writer(apsw.Connection):
+    """The connection of one who has just committed."""
+
+    def __init__(self, copied: list[str]) -> None:
+        super().__init__(":memory:")
+        self._copied = copied
+
+    def wal_checkpoint(self, dbname: str | None = None, mode: int = apsw.SQLITE_CHECKPOINT_PASSIVE) -> tuple[int, int]:
+        self._copied.append("writer" if mode == apsw.SQLITE_CHECKPOINT_PASSIVE else "patient")
+        return 0, 0
 
 
 # (the log's length in pages after each commit, who copies it then)
 LOGS = {
     "a short log is left alone": [(2000, ""), (3999, "")],
-    "a thread copies each step": [(4000, "thread"), (4100, ""), (8000, "thread"), (11_999, "")],
-    "once a thread has copied a long log, the next writer finishes it": [(16_000, "thread"), (16_500, "writer")],
-    "no writer copies much": [(16_000, "thread"), (16_501, "thread"), (17_100, "thread"), (17_200, "writer")],
-    "a transaction that makes the log very long copies it": [(32_000, "writer"), (32_100, "")],
-    "a log that is still read from goes on as it began": [
-        (16_000, "thread"), (16_100, "writer"), (16_200, ""), (20_000, ""), (20_100, "thread"), (20_200, "writer")],
-    "a new log is copied like the first": [
-        (16_000, "thread"), (16_100, "writer"), (70, ""), (4000, "thread"), (15_900, "thread"), (16_000, "writer")],
+    "a thread copies a long one, and the next writer what has come since": [(4000, "thread"), (4500, "writer")],
+    "no writer copies much": [(4000, "thread"), (4501, "thread"), (5100, "thread"), (5200, "writer")],
+    "a transaction that makes the log very long copies it, once readers are done": [(54_000, "patient"), (54_100, "")],
+    "a log that is still read from is copied again when it is a quarter longer": [
+        (4000, "thread"), (4400, "writer"), (5400, ""), (5500, "thread"), (5600, "writer"), (6900, "")],
+    "whoever finishes a very long one waits for readers": [(50_000, "thread"), (50_100, "patient"), (50_200, "")],
+    "a new log is copied like the first": [(4000, "thread"), (4100, "writer"), (70, ""), (4000, "thread")],
 }
 
 
@@ -97,7 +108,7 @@ LOGS = {
 def test_who_copies_a_log(log: str, monkeypatch: pytest.MonkeyPatch) -> None:
     copied: list[str] = []
     monkeypatch.setattr(Checkpoints, "_copy", lambda _self: copied.append("thread"))
-    writer = cast(apsw.Connection, SimpleNamespace(wal_checkpoint=lambda: copied.append("writer")))
+    writer = Writer(copied)
     some = Checkpoints(lambda: nullcontext(writer))
     for pages, by in LOGS[log]:
         copied.clear()
@@ -109,25 +120,15 @@ def test_who_copies_a_log(log: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_thread_that_takes_long_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     go_on, copied = threading.Event(), []
     monkeypatch.setattr(Checkpoints, "_copy", lambda _self: go_on.wait(30))
-    writer = cast(apsw.Connection, SimpleNamespace(wal_checkpoint=lambda: copied.append(1)))
+    writer = Writer(copied)
     some = Checkpoints(lambda: nullcontext(writer))
-    for pages in range(4000, 32_000, 1000):
+    for pages in range(4000, 54_000, 1000):
         some.committed(writer, "main", pages)
     assert not copied
-    some.committed(writer, "main", 32_000)
+    some.committed(writer, "main", 54_000)
     assert copied
     go_on.set()
     some.finish()
-
-
-def test_the_log_is_copied_no_sooner_than_it_has_grown_by_a_step(
-        database: SqliteDatabase, copied_by: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoints, "LIMIT", 100_000)
-    for _ in range(30):
-        write(database, 1)
-        database._checkpoints.finish()
-    # Each of them writes fewer than half as many pages.
-    assert 1 <= len(copied_by) <= 15
 
 
 def test_a_log_that_began_anew_is_copied_again(database: SqliteDatabase, copied_by: list[str]) -> None:
@@ -146,7 +147,8 @@ def test_one_copy_is_made_at_a_time(database: SqliteDatabase, monkeypatch: pytes
         begun.append(1)
         go_on.wait(30)
 
-    monkeypatch.setattr(checkpoints, "LIMIT", 100_000)
+    monkeypatch.setattr(checkpoints, "LAST", -1)
+    monkeypatch.setattr(checkpoints, "MOST", 100_000)
     monkeypatch.setattr(database._checkpoints, "_copy", copy)
     write(database, 40)
     go_on.set()
@@ -160,17 +162,60 @@ def test_a_log_that_somebody_reads_grows_until_they_are_done(database: SqliteDat
     reader.execute("BEGIN")
     reader.execute("SELECT count(*) FROM tenants").fetchall()
     write(database, 60)
-    assert log.stat().st_size > checkpoints.LIMIT * FRAME
+    assert log.stat().st_size > (checkpoints.LONG + checkpoints.MOST) * FRAME
     reader.close()
     grown = log.stat().st_size
-    write(database, 60)
-    assert log.stat().st_size < grown + 2 * checkpoints.LIMIT * FRAME
+    for _ in range(200):
+        write(database, 1)
+        database._checkpoints.finish()
+    assert log.stat().st_size < 1.5 * grown
+
+
+def test_a_log_that_is_read_from_all_the_time_begins_anew(
+        database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoints, "MOST", 200)
+    stop = threading.Event()
+
+    def read() -> None:
+        # Whenever one of the two has done reading, the other has begun before.
+        readers = [apsw.Connection(str(database.path)) for _ in range(2)]
+        for reader in readers:
+            reader.execute("BEGIN")
+            reader.execute("SELECT count(*) FROM tenants").fetchall()
+        while not stop.wait(0.01):
+            readers.reverse()
+            readers[0].execute("COMMIT")
+            readers[0].execute("BEGIN")
+            readers[0].execute("SELECT count(*) FROM tenants").fetchall()
+        for reader in readers:
+            reader.close()
+
+    reading = threading.Thread(target=read)
+    reading.start()
+    try:
+        write(database, 1000)
+    finally:
+        stop.set()
+        reading.join()
+    assert Path(f"{database.path}-wal").stat().st_size < 1000 * FRAME
+
+
+def test_readers_are_waited_for_no_longer_than_is_bearable(
+        database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoints, "PATIENCE", 0.01)
+    reader = apsw.Connection(str(database.path))
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM tenants").fetchall()
+    write(database, 200)
+    reader.close()
+    # Whoever waited so shortly waits for another writer as long as ever.
+    assert {conn.execute("PRAGMA busy_timeout").get for conn in database._writers._stack} == {5000}
 
 
 @pytest.mark.parametrize("error", [apsw.BusyError("another process copies"), apsw.IOError("the disk is full")])
 def test_a_copy_that_fails_takes_nothing_back(
         database: SqliteDatabase, error: apsw.Error, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(_conn: apsw.Connection) -> None:
+    def fail(_conn: apsw.Connection, mode: int = apsw.SQLITE_CHECKPOINT_PASSIVE) -> None:
         raise error
 
     monkeypatch.setattr("models.sqlite_connection.Connection.wal_checkpoint", fail, raising=False)
