@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import socket
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from blueprints.commands import server
 from tests.databases import new_database
 from tests.operations.load import Load, kept
 from tests.running import Instance, Served
@@ -126,3 +128,18 @@ def test_a_worker_has_as_many_threads_as_can_have_a_connection(dialect, threads,
     monkeypatch.setattr("blueprints.http.workers.serve", lambda app, **options: asked.update(options))
     assert made.run("serve", "--workers", "2", "--threads", "20").returncode == 0
     assert (asked["workers"], asked["threads"]) == (2, threads)
+
+
+def test_the_collector_leaves_alone_what_the_app_is_made_of(instance, monkeypatch):
+    frozen = []
+
+    def look(make_app, _settings):
+        make_app()
+        frozen.append(gc.get_freeze_count())
+
+    monkeypatch.setattr(server, "_one_process", look)
+    try:
+        assert instance.run("serve").returncode == 0
+    finally:
+        gc.unfreeze()
+    assert frozen[0] > 10_000  # objects
