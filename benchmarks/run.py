@@ -117,7 +117,7 @@ def workloads(contender: Contender, only: Sequence[str] | None) -> Workloads:
 @contextmanager
 def running(contenders: Sequence[Contender]) -> Iterator[Mapping[str, float]]:
     """All of them at once, and how long each took to start: an idle server costs the others nothing."""
-    # Else a contender's first commits wait for the disk to take the copies of all of them.
+    # The instances were copied just now. Else the first commits that are measured wait while the disk takes them.
     os.sync()
     started = {}
     try:

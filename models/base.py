@@ -43,11 +43,6 @@ def now() -> str:
     return f"{_second(seconds)}.{microseconds:06}Z"
 
 
-@lru_cache(maxsize=1)
-def _second(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat()[:19]
-
-
 def later(seconds: float, start: str | None = None) -> str:
     """The time `seconds` after `start` (canonical text, default now); negative is before."""
     moment = datetime.fromisoformat(start) if start else datetime.now(UTC)
@@ -72,6 +67,11 @@ def parse_time(text: str) -> str:
 
 def _written(moment: datetime) -> str:
     return moment.isoformat(timespec="microseconds")[:26] + "Z"
+
+
+@lru_cache(maxsize=1)  # all rows of one second share it
+def _second(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat()[:19]
 
 
 class Table(pw.Model):

@@ -46,9 +46,9 @@ def insert(database: Database, tenant_id: str, rows: Sequence[Record]) -> None:
 
 
 def settle(database: Database, model: type[Table]) -> None:
-    """After a load: let the query planner know the table as it is now, and merge the index of its words.
+    """After a load: let the query planner know the tables as they are now, and merge the index of the words of `model`.
 
-    Does not belong into a transaction.
+    Not inside a transaction: it makes several.
     """
     database.analyze()
     search.merge(database, model)

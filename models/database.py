@@ -43,6 +43,7 @@ class _Current(pw.DatabaseProxy):
         if value is not None:
             raise AttributeError(_NOT_ENTERED)
 
+    # Every statement comes this way, and peewee's own reads `obj` twice.
     def __getattr__(self, name: str) -> Any:
         database = _entered.get()
         if database is None:

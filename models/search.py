@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 import peewee as pw
 
-from models.errors import Busy
+from models.errors import Busy, TimedOut, Unavailable
 
 if TYPE_CHECKING:
     from models.base import Table
     from models.database import Database
 
 FEW = 500  # rows that are looked up and sorted in about the time that a walk over a hundred thousand takes
-MERGED = 500  # pages of an index that are written in one transaction; others write in between
+MERGE_STEP = 500  # pages of an index that are written in one transaction, so that others may write in between
 
 
 def words(text: str) -> str:
@@ -76,7 +76,7 @@ def index_new(database: Database, model: type[Table], row: Mapping[str, Any]) ->
     what it has gathered so far: a sixth of the time of writers who share a transaction, a twentieth of one alone.
     """
     if _indexes(database, model):
-        database.write(_indexing(model), [row[name] for name in model.searched])
+        database.write(_index_statement(model), [row[name] for name in model.searched])
 
 
 def index_together(database: Database, model: type[Table], insert: Callable[[], object]) -> None:
@@ -92,30 +92,41 @@ def index_together(database: Database, model: type[Table], insert: Callable[[], 
 
 
 def merge(database: Database, model: type[Table]) -> None:
-    """Bring the index into one piece after many rows came at once, in short transactions.
+    """Bring what a load has left in the index into one piece, in short transactions.
 
     FTS5 merges the small pieces that writers add, sixteen of a kind at a time. Where a load has left pieces that are
     not small, it would rewrite all of them in the transaction of some later writer, while all others wait.
     """
-    # Where others write without a pause, one of them will have to.
-    with suppress(Busy):
-        while _indexes(database, model) and database.transact(partial(_merge_some, database, index_of(model))):
+    if not _indexes(database, model):
+        return
+    index = index_of(model)
+    # What is not merged now, a later writer will merge.
+    with suppress(Busy, TimedOut, Unavailable):
+        database.transact(partial(_begin_merge, database, index))
+        while database.transact(partial(_merge_some, database, index, MERGE_STEP)):
             pass
 
 
-def _merge_some(database: Database, index: str) -> bool:
-    """Whether there was anything to merge: https://sqlite.org/fts5.html#the_merge_command says how one knows."""
+def _begin_merge(database: Database, index: str) -> None:
+    # By default it stops with three pieces left.
+    database.write(f'INSERT INTO "{index}" ("{index}", rank) VALUES (\'usermerge\', 2)')
+    # Negative: of all pieces there are now. Each time, it would take in what others add and begin anew without end.
+    _merge_some(database, index, -MERGE_STEP)
+
+
+def _merge_some(database: Database, index: str, pages: int) -> bool:
+    """Whether there is more to merge than what others have just added: it has written as many pages as it may."""
     before = database.query("SELECT total_changes()")[0][0]
-    database.write(f'INSERT INTO "{index}" ("{index}", rank) VALUES (\'merge\', ?)', [-MERGED])
-    return bool(database.query("SELECT total_changes()")[0][0] - before > 1)
+    database.write(f'INSERT INTO "{index}" ("{index}", rank) VALUES (\'merge\', ?)', [pages])
+    return bool(database.query("SELECT total_changes()")[0][0] - before >= abs(pages))
 
 
 def _indexes(database: Database, model: type[Table]) -> bool:
     return bool(model.searched) and database.dialect == "sqlite"
 
 
-@cache
-def _indexing(model: type[Table]) -> str:
+@cache  # it runs for every new row
+def _index_statement(model: type[Table]) -> str:
     marks = ", ?" * len(model.searched)
     return f'INSERT INTO "{index_of(model)}" (rowid, {_names(model)}) VALUES (last_insert_rowid(){marks})'
 

@@ -67,10 +67,10 @@ def import_(
         audit.note_rule(call)
         database = call.services.database
         database.transact(lambda: _store(intake, call, lines))
-        settle(database, found.model)
         outcome = intake.outcome
-    _report(outcome["errors"])
-    click.echo(f"{outcome['imported']} imported, {outcome['updated']} updated, {outcome['failed']} failed.")
+        _report(outcome["errors"])
+        click.echo(f"{outcome['imported']} imported, {outcome['updated']} updated, {outcome['failed']} failed.")
+        settle(database, found.model)
 
 
 @click.command("export")

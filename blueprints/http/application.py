@@ -28,6 +28,6 @@ class Application(Flask):
     def create_url_adapter(self, request: Request | None) -> MapAdapter | None:
         if request is None:
             return None
-        # No route depends on the host, and no answer names it by a route.
+        # No route depends on the host, and no answer names it by a route; `Map.bind` would encode it all the same.
         return MapAdapter(self.url_map, server_name="", script_name=request.root_path, subdomain="", url_scheme="http",
                           path_info=request.path, default_method=request.method)

@@ -52,8 +52,8 @@ def parse_object(raw: bytes) -> dict[str, Any]:
             column=error.colno)) from None
     if not isinstance(value, dict):
         raise Problem("invalid_body", "The body must be a JSON object.")
-    # What no text may hold comes in escapes alone, and what is nested opens so many times.
-    if b"\\u" in raw or raw.count(b"{") + raw.count(b"[") > MAX_DEPTH:
+    # The decoder refuses a raw NUL or surrogate: only an escape brings one in. Few brackets cannot nest deep.
+    if b"\\u" in raw or raw.count(b"{") + raw.count(b"[") >= MAX_DEPTH:
         _check(value, "", 1)
     return value
 

@@ -21,7 +21,7 @@ from .call import Call
 from .errors import Fault, Problem
 
 KEPT = 24 * 60 * 60  # seconds
-_HEADER = "Idempotency-Key"
+_HEADER, _ENVIRON_KEY = "Idempotency-Key", "HTTP_IDEMPOTENCY_KEY"
 _KEY = re.compile(r'"([\x21\x23-\x7e]{1,255})"|([\x21\x23-\x7e]{1,255})')
 _CLAIMED = ("principal", "method", "path", "key", "fingerprint", "expires_at")
 _REPLAYED_HEADERS = ("Content-Type", "Content-Language", "ETag", "Location")
@@ -92,7 +92,7 @@ def replay_twin(call: Call, wanted: IdempotencyKey) -> None:
 
 def _sent(call: Call) -> str | None:
     """The header, on the methods that are not idempotent by themselves (RFC 9110 section 9.2.2)."""
-    return call.request.environ.get("HTTP_IDEMPOTENCY_KEY") if call.request.method in ("POST", "PATCH") else None
+    return call.request.environ.get(_ENVIRON_KEY) if call.request.method in ("POST", "PATCH") else None
 
 
 def _answer_again(call: Call, wanted: IdempotencyKey) -> None:

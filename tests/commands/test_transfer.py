@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -51,6 +53,19 @@ def test_standard_input_and_output_say_their_format(instance, imported):
     table = instance.run("export", "articles", "-", "--format", "csv").stdout
     done = instance.run("import", "articles", "-", "--format", "csv", input=table)
     assert done.stdout == "0 imported, 3 updated, 0 failed.\n", done.stderr
+
+
+def test_what_was_imported_is_one_piece_of_the_index_of_words(instance, imported, tmp_path):
+    if "GATEPOST_DATABASE_URL" in instance.environment:
+        pytest.skip("an index of SQLite's")
+    path = tmp_path / "more.ndjson"
+    path.write_text('{"title": "t", "slug": "more", "body": "b"}\n', encoding="utf-8")
+    assert instance.run("import", "articles", str(path)).returncode == 0
+    assert instance.run("import", "articles", str(path), "--key", "slug").returncode == 0
+    with closing(sqlite3.connect(instance.folder / "gatepost.db")) as database:
+        assert database.execute("SELECT count(DISTINCT segid) FROM articles_search_idx").fetchone() == (1,)
+        database.execute("DELETE FROM articles WHERE slug = 'more'")
+        database.commit()
 
 
 def test_bad_lines_are_named_and_nothing_is_imported(instance, imported, tmp_path):

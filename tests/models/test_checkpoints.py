@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
+from time import sleep
 
 import apsw
 import pytest
@@ -16,6 +17,7 @@ from models.checkpoints import Checkpoints
 from models.database import open_database
 from models.errors import Unavailable
 from models.sqlite import SqliteDatabase
+from models.sqlite_connection import BUSY_TIMEOUT
 from models.tenant import Tenant
 from tests.databases import new_database
 
@@ -26,7 +28,7 @@ FRAME = 24 + 4096  # bytes of one page in the log, with its header
 def database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqliteDatabase]:
     monkeypatch.setattr(checkpoints, "LONG", 20)
     monkeypatch.setattr(checkpoints, "LAST", 10)
-    monkeypatch.setattr(checkpoints, "MOST", 60)
+    monkeypatch.setattr(checkpoints, "VERY_LONG", 80)
     opened = open_database(new_database("sqlite", request), synchronous="normal")
     assert isinstance(opened, SqliteDatabase)
     with opened.connected():
@@ -61,7 +63,7 @@ def stored_without_the_log(database: SqliteDatabase, folder: Path) -> int:
 def test_what_is_committed_reaches_the_file_in_a_thread_of_its_own(
         database: SqliteDatabase, copied_by: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpoints, "LAST", -1)
-    monkeypatch.setattr(checkpoints, "MOST", 100_000)
+    monkeypatch.setattr(checkpoints, "VERY_LONG", 100_000)
     before = stored_without_the_log(database, tmp_path)
     write(database, 12)
     database._checkpoints.finish()
@@ -76,59 +78,90 @@ def test_a_log_that_the_thread_does_not_keep_up_with_is_copied_by_whoever_commit
     write(database, 200)
     log = Path(f"{database.path}-wal")
     assert set(copied_by) == {threading.current_thread().name}
-    assert log.stat().st_size < 2 * (checkpoints.LONG + checkpoints.MOST) * FRAME
+    assert log.stat().st_size < 2 * checkpoints.VERY_LONG * FRAME
 
 
-class Writer(apsw.Connection):
-    """The connection of one who has just committed."""
+class Log(apsw.Connection):
+    """A connection to a log of so many `pages`, of which somebody keeps all behind the first `free` from being copied.
 
-    def __init__(self, copied: list[str]) -> None:
+    `copied` says who copies it, and whether they wait.
+    """
+
+    def __init__(self, free: int = 10**9, error: Exception | None = None) -> None:
         super().__init__(":memory:")
-        self._copied = copied
+        self.pages, self.copied, self._free, self._error = 0, [], free, error
 
     def wal_checkpoint(self, dbname: str | None = None, mode: int = apsw.SQLITE_CHECKPOINT_PASSIVE) -> tuple[int, int]:
-        self._copied.append("writer" if mode == apsw.SQLITE_CHECKPOINT_PASSIVE else "patient")
-        return 0, 0
+        who = "thread" if threading.current_thread().name == "checkpoint" else "writer"
+        self.copied.append(who if mode == apsw.SQLITE_CHECKPOINT_PASSIVE else "waits")
+        if self._error is not None:
+            raise self._error
+        return self.pages, min(self.pages, self._free)
 
 
-# (the log's length in pages after each commit, who copies it then)
-LOGS = {
-    "a short log is left alone": [(2000, ""), (3999, "")],
-    "a thread copies a long one, and the next writer what has come since": [(4000, "thread"), (4500, "writer")],
-    "no writer copies much": [(4000, "thread"), (4501, "thread"), (5100, "thread"), (5200, "writer")],
-    "a transaction that makes the log very long copies it, once readers are done": [(54_000, "patient"), (54_100, "")],
-    "a log that is still read from is copied again when it is a quarter longer": [
-        (4000, "thread"), (4400, "writer"), (5400, ""), (5500, "thread"), (5600, "writer"), (6900, "")],
-    "whoever finishes a very long one waits for readers": [(50_000, "thread"), (50_100, "patient"), (50_200, "")],
-    "a new log is copied like the first": [(4000, "thread"), (4100, "writer"), (70, ""), (4000, "thread")],
+# how much can be copied, then: (the log's length in pages after each commit, who copies it)
+WHOLE = 10**9
+LOGS: dict[str, tuple[int, list[tuple[int, list[str]]]]] = {
+    "a short log is left alone": (WHOLE, [(2000, []), (3999, [])]),
+    "a thread copies a long one, and the next writer what has come since": (
+        WHOLE, [(4000, ["thread"]), (4500, ["writer"])]),
+    "no writer copies much": (
+        WHOLE, [(4000, ["thread"]), (4501, ["thread"]), (5100, ["thread"]), (5200, ["writer"])]),
+    "whoever has finished a very long one waits for readers": (
+        WHOLE, [(54_000, ["thread"]), (54_100, ["writer", "waits"]), (54_200, [])]),
+    "one that is copied and still read from is copied again when it is a quarter longer": (
+        WHOLE, [(4000, ["thread"]), (4400, ["writer"]), (5400, []), (5500, ["thread"]), (5600, ["writer"])]),
+    "nobody waits for one who reads what is old": (
+        3000, [(40_000, ["thread"]), (40_100, []), (49_900, []), (50_000, ["thread"]), (50_100, [])]),
+    "a new log is copied like the first": (
+        WHOLE, [(4000, ["thread"]), (4100, ["writer"]), (70, []), (4000, ["thread"])]),
 }
 
 
-@pytest.mark.parametrize("log", LOGS)
-def test_who_copies_a_log(log: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    copied: list[str] = []
-    monkeypatch.setattr(Checkpoints, "_copy", lambda _self: copied.append("thread"))
-    writer = Writer(copied)
-    some = Checkpoints(lambda: nullcontext(writer))
-    for pages, by in LOGS[log]:
-        copied.clear()
-        some.committed(writer, "main", pages)
+@pytest.mark.parametrize("case", LOGS)
+def test_who_copies_a_log(case: str) -> None:
+    free, commits = LOGS[case]
+    log = Log(free)
+    some = Checkpoints(lambda: nullcontext(log))
+    for log.pages, by in commits:
+        log.copied = []
+        some.committed(log, "main", log.pages)
         some.finish()
-        assert copied == [by] * bool(by), pages
+        assert log.copied == by, log.pages
 
 
-def test_a_thread_that_takes_long_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    go_on, copied = threading.Event(), []
+def test_writers_wait_for_a_thread_that_is_far_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    go_on, waited, log = threading.Event(), [], Log()
     monkeypatch.setattr(Checkpoints, "_copy", lambda _self: go_on.wait(30))
-    writer = Writer(copied)
-    some = Checkpoints(lambda: nullcontext(writer))
-    for pages in range(4000, 54_000, 1000):
-        some.committed(writer, "main", pages)
-    assert not copied
-    some.committed(writer, "main", 54_000)
-    assert copied
-    go_on.set()
-    some.finish()
+    some = Checkpoints(lambda: nullcontext(log))
+    try:
+        some.committed(log, "main", 4000)
+        assert some._thread is not None
+        monkeypatch.setattr(some._thread, "join", lambda seconds=None: waited.append(seconds))
+        for pages in range(5000, 18_000, 1000):
+            some.committed(log, "main", pages)
+        assert waited == [checkpoints.PATIENCE] * 2  # with 16 000 pages, and 17 000
+        assert not log.copied
+    finally:
+        go_on.set()
+
+
+@pytest.mark.parametrize("error", [apsw.BusyError("somebody reads"), apsw.IOError("the disk is full")])
+def test_whoever_waited_for_readers_waits_for_writers_as_long_as_ever(
+        database: SqliteDatabase, error: apsw.Error, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_conn: apsw.Connection, mode: int = apsw.SQLITE_CHECKPOINT_PASSIVE) -> tuple[int, int]:
+        if mode == apsw.SQLITE_CHECKPOINT_PASSIVE:
+            return 100, 100
+        failed.append(1)
+        raise error
+
+    failed: list[int] = []
+    monkeypatch.setattr("models.sqlite_connection.Connection.wal_checkpoint", fail, raising=False)
+    write(database, 100)
+    database._checkpoints.finish()
+    write(database, 1)
+    assert failed
+    assert {conn.execute("PRAGMA busy_timeout").get for conn in database._writers._stack} == {BUSY_TIMEOUT * 1000}
 
 
 def test_a_log_that_began_anew_is_copied_again(database: SqliteDatabase, copied_by: list[str]) -> None:
@@ -148,7 +181,7 @@ def test_one_copy_is_made_at_a_time(database: SqliteDatabase, monkeypatch: pytes
         go_on.wait(30)
 
     monkeypatch.setattr(checkpoints, "LAST", -1)
-    monkeypatch.setattr(checkpoints, "MOST", 100_000)
+    monkeypatch.setattr(checkpoints, "VERY_LONG", 100_000)
     monkeypatch.setattr(database._checkpoints, "_copy", copy)
     write(database, 40)
     go_on.set()
@@ -156,60 +189,50 @@ def test_one_copy_is_made_at_a_time(database: SqliteDatabase, monkeypatch: pytes
     assert len(begun) == 1
 
 
+def begin_reading(reader: apsw.Connection) -> None:
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM tenants").fetchall()
+
+
 def test_a_log_that_somebody_reads_grows_until_they_are_done(database: SqliteDatabase) -> None:
     log = Path(f"{database.path}-wal")
     reader = apsw.Connection(str(database.path))
-    reader.execute("BEGIN")
-    reader.execute("SELECT count(*) FROM tenants").fetchall()
+    begin_reading(reader)
     write(database, 60)
-    assert log.stat().st_size > (checkpoints.LONG + checkpoints.MOST) * FRAME
+    assert log.stat().st_size > checkpoints.VERY_LONG * FRAME
     reader.close()
     grown = log.stat().st_size
     for _ in range(200):
         write(database, 1)
         database._checkpoints.finish()
-    assert log.stat().st_size < 1.5 * grown
+    assert log.stat().st_size < 1.6 * grown
 
 
-def test_a_log_that_is_read_from_all_the_time_begins_anew(
-        database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoints, "MOST", 200)
+def test_a_very_long_log_begins_anew_though_reads_overlap_all_the_time(database: SqliteDatabase) -> None:
     stop = threading.Event()
 
     def read() -> None:
         # Whenever one of the two has done reading, the other has begun before.
         readers = [apsw.Connection(str(database.path)) for _ in range(2)]
         for reader in readers:
-            reader.execute("BEGIN")
-            reader.execute("SELECT count(*) FROM tenants").fetchall()
+            begin_reading(reader)
         while not stop.wait(0.01):
             readers.reverse()
             readers[0].execute("COMMIT")
-            readers[0].execute("BEGIN")
-            readers[0].execute("SELECT count(*) FROM tenants").fetchall()
+            begin_reading(readers[0])
         for reader in readers:
             reader.close()
 
     reading = threading.Thread(target=read)
     reading.start()
     try:
-        write(database, 1000)
+        for _ in range(300):
+            write(database, 1)
+            sleep(0.005)
     finally:
         stop.set()
         reading.join()
-    assert Path(f"{database.path}-wal").stat().st_size < 1000 * FRAME
-
-
-def test_readers_are_waited_for_no_longer_than_is_bearable(
-        database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoints, "PATIENCE", 0.01)
-    reader = apsw.Connection(str(database.path))
-    reader.execute("BEGIN")
-    reader.execute("SELECT count(*) FROM tenants").fetchall()
-    write(database, 200)
-    reader.close()
-    # Whoever waited so shortly waits for another writer as long as ever.
-    assert {conn.execute("PRAGMA busy_timeout").get for conn in database._writers._stack} == {5000}
+    assert Path(f"{database.path}-wal").stat().st_size < 600 * FRAME
 
 
 @pytest.mark.parametrize("error", [apsw.BusyError("another process copies"), apsw.IOError("the disk is full")])

@@ -40,6 +40,11 @@ def pieces(database: Database) -> int:
     return database.query("SELECT count(DISTINCT segid) FROM articles_search_idx")[0][0]
 
 
+def check_index(database: Database) -> None:
+    # Raises where the index differs from the texts of the table.
+    database.query("INSERT INTO articles_search (articles_search, rank) VALUES ('integrity-check', 1)")
+
+
 def refused(rows: Rows[Article], taken: str) -> None:
     with pytest.raises(AlreadyExists):
         rows.insert(article("nothing", slug=taken))
@@ -76,14 +81,13 @@ WAYS: dict[str, Store] = {
 def test_the_index_holds_the_words_of_every_row(way: str, opened: Database) -> None:
     rows = Rows(Article, Tenant.add("birds").id)
     opened.transact(lambda: WAYS[way](opened, rows))
-    # Raises where the index differs from the texts of the table.
-    opened.query("INSERT INTO articles_search (articles_search, rank) VALUES ('integrity-check', 1)")
+    check_index(opened)
     found = rows.select(Article.title).where(search.matching(Article, "sqlite", search.words("owl"))).tuples()
     assert list(found) == [("owl",)]
     assert not rows.select().where(search.matching(Article, "sqlite", search.words("nothing"))).count()
 
 
-def test_what_one_transaction_stores_is_written_to_the_index_as_one_run(opened: Database) -> None:
+def test_what_one_transaction_stores_is_written_to_the_index_as_one_piece(opened: Database) -> None:
     rows = Rows(Article, Tenant.add("birds").id)
     opened.transact(lambda: [rows.insert(article(title)) for title in ("lark", "owl", "wren")])
     assert pieces(opened) == 1
@@ -96,9 +100,28 @@ def test_after_a_load_the_index_is_in_one_piece_and_whole(opened: Database) -> N
     assert pieces(opened) == 3
     bulk.settle(opened, Article)
     assert pieces(opened) == 1
-    opened.query("INSERT INTO articles_search (articles_search, rank) VALUES ('integrity-check', 1)")
+    check_index(opened)
     opened.transact(lambda: rows.insert(article("owl")))
     assert rows.select().where(search.matching(Article, "sqlite", search.words("owl"))).count() == 2
+
+
+def test_a_merge_ends_though_others_write_all_the_time(opened: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "MERGE_STEP", 20)
+    rows, steps, merge = Rows(Article, Tenant.add("birds").id), [], search._merge_some
+    for _ in range(3):
+        birds = [article("lark", body=" ".join(new_id() for _ in range(200))) for _ in range(50)]
+        opened.transact(partial(bulk.insert, opened, rows.tenant_id, birds))
+
+    def beside_others(database: Database, index: str, pages: int) -> bool:
+        steps.append(pages)
+        rows.insert(article("owl"))
+        return merge(database, index, pages)
+
+    monkeypatch.setattr(search, "_merge_some", beside_others)
+    bulk.settle(opened, Article)
+    assert 5 < len(steps) < 200
+    assert pieces(opened) < 10
+    check_index(opened)
 
 
 def test_an_index_is_left_in_pieces_where_others_write_without_a_pause(opened: Database) -> None:
