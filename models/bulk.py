@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from models import search
 from models.base import Record, Table, now
 from models.database import Database
+from models.errors import Busy, TimedOut, Unavailable
 
 
 def load(database: Database, model: type[Table], columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
@@ -50,8 +51,10 @@ def settle(database: Database, model: type[Table]) -> None:
 
     Not inside a transaction: it makes several.
     """
-    database.analyze()
-    search.merge(database, model)
+    # The load is stored, whatever becomes of this: statistics follow by themselves, and later writers merge.
+    with suppress(Busy, TimedOut, Unavailable):
+        database.analyze()
+        search.merge(database, model)
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from models.errors import Unavailable
 from models.sqlite_connection import BUSY_TIMEOUT
 
 LONG = 4000  # pages from which a log is copied and is to begin anew: a page that changes often is copied once
-LAST = 500  # pages that whoever commits copies at most: some milliseconds
+LAST = 500  # pages that whoever commits copies, where the thread has copied the rest: some milliseconds
 VERY_LONG = 16_000  # pages from which whoever commits waits: for the thread, and for those who read
 PATIENCE = 0.25  # seconds for which it waits
 
@@ -33,6 +33,7 @@ class Checkpoints:
 
     def __init__(self, connection: Callable[[], AbstractContextManager[apsw.Connection]]) -> None:
         self._connection = connection
+        self._pages = 0  # in the log at the last commit
         self._due = LONG  # pages in the log from which it is to be copied
         self._copied = 0  # pages of the log that were copied, or are just being copied
         self._thread: Thread | None = None
@@ -40,9 +41,10 @@ class Checkpoints:
     def committed(self, conn: apsw.Connection, _schema: str, pages: int) -> int:
         """The hook of each connection (`sqlite3_wal_hook`): called after a commit with the length of the log in pages,
         before anybody else may write. Raises nothing."""
-        if pages < self._copied:
+        if pages < self._pages:
             # A shorter log is a new one.
             self._due, self._copied = LONG, 0
+        self._pages = pages
         # Whatever becomes of the copy: what is raised here would look like a commit that failed, and be done again.
         if pages >= self._due:
             with suppress(Exception):
@@ -80,7 +82,7 @@ class Checkpoints:
                 self._note(log, copied)
 
     def _note(self, log: int, copied: int) -> None:
-        # It begins anew with the next commit. If somebody reads from it, it is tried again when it is a quarter longer.
+        # It begins anew with the next commit. If somebody reads from it, it is copied again when a quarter longer.
         self._due, self._copied = log + log // 4, copied
 
 

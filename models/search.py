@@ -10,13 +10,10 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import peewee as pw
-
-from models.errors import Busy, TimedOut, Unavailable
 
 if TYPE_CHECKING:
     from models.base import Table
@@ -96,15 +93,14 @@ def merge(database: Database, model: type[Table]) -> None:
 
     FTS5 merges the small pieces that writers add, sixteen of a kind at a time. Where a load has left pieces that are
     not small, it would rewrite all of them in the transaction of some later writer, while all others wait.
+    Raises `Busy`, `TimedOut`, `Unavailable`; the index is whole all the same.
     """
     if not _indexes(database, model):
         return
     index = index_of(model)
-    # What is not merged now, a later writer will merge.
-    with suppress(Busy, TimedOut, Unavailable):
-        database.transact(partial(_begin_merge, database, index))
-        while database.transact(partial(_merge_some, database, index, MERGE_STEP)):
-            pass
+    database.transact(partial(_begin_merge, database, index))
+    while database.transact(partial(_merge_some, database, index, MERGE_STEP)):
+        pass
 
 
 def _begin_merge(database: Database, index: str) -> None:

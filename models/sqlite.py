@@ -74,7 +74,7 @@ class SqliteDatabase(Database, APSWDatabase):
             str(self.path), autoconnect=False, lock_type="IMMEDIATE", field_types={"TIMESTAMPTZ": "TEXT"},
             pragmas={"journal_mode": "wal", "synchronous": synchronous.lower(), "foreign_keys": 1,
                      "recursive_triggers": 1, "temp_store": "memory",
-                     # What the log took more, for somebody who read for long, is given back.
+                     # What the log takes beyond this while somebody reads for long is given back.
                      "journal_size_limit": 64 << 20})
 
     def create(self) -> None:

@@ -127,10 +127,9 @@ def serve(create_app: AppFactory, **options: str | None) -> None:
 
 
 def _lasting(app: Flask) -> Flask:
-    """Keep the garbage collector away from what the app is made of.
+    """Keep the garbage collector away from what the app is made of: a hundred thousand objects that stay.
 
-    It would find nothing there, would stop every thread for a twentieth of a second to see that, and would write to
-    the memory that the workers have from the process which they were forked from: each would get a copy of its own.
+    To look through them takes it 60 ms, for which every thread stands still.
     """
     gc.collect()
     gc.freeze()

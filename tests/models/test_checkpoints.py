@@ -81,26 +81,26 @@ def test_a_log_that_the_thread_does_not_keep_up_with_is_copied_by_whoever_commit
     assert log.stat().st_size < 2 * checkpoints.VERY_LONG * FRAME
 
 
+WHOLE = 10**9  # pages, more than any log has
+
+
 class Log(apsw.Connection):
     """A connection to a log of so many `pages`, of which somebody keeps all behind the first `free` from being copied.
 
     `copied` says who copies it, and whether they wait.
     """
 
-    def __init__(self, free: int = 10**9, error: Exception | None = None) -> None:
+    def __init__(self, free: int = WHOLE) -> None:
         super().__init__(":memory:")
-        self.pages, self.copied, self._free, self._error = 0, [], free, error
+        self.pages, self.copied, self._free = 0, [], free
 
     def wal_checkpoint(self, dbname: str | None = None, mode: int = apsw.SQLITE_CHECKPOINT_PASSIVE) -> tuple[int, int]:
         who = "thread" if threading.current_thread().name == "checkpoint" else "writer"
         self.copied.append(who if mode == apsw.SQLITE_CHECKPOINT_PASSIVE else "waits")
-        if self._error is not None:
-            raise self._error
         return self.pages, min(self.pages, self._free)
 
 
 # how much can be copied, then: (the log's length in pages after each commit, who copies it)
-WHOLE = 10**9
 LOGS: dict[str, tuple[int, list[tuple[int, list[str]]]]] = {
     "a short log is left alone": (WHOLE, [(2000, []), (3999, [])]),
     "a thread copies a long one, and the next writer what has come since": (
@@ -115,6 +115,8 @@ LOGS: dict[str, tuple[int, list[tuple[int, list[str]]]]] = {
         3000, [(40_000, ["thread"]), (40_100, []), (49_900, []), (50_000, ["thread"]), (50_100, [])]),
     "a new log is copied like the first": (
         WHOLE, [(4000, ["thread"]), (4100, ["writer"]), (70, []), (4000, ["thread"])]),
+    "so is one after a log of which nothing could be copied": (
+        0, [(8000, ["thread"]), (9999, []), (70, []), (4000, ["thread"])]),
 }
 
 
@@ -238,7 +240,7 @@ def test_a_very_long_log_begins_anew_though_reads_overlap_all_the_time(database:
 @pytest.mark.parametrize("error", [apsw.BusyError("another process copies"), apsw.IOError("the disk is full")])
 def test_a_copy_that_fails_takes_nothing_back(
         database: SqliteDatabase, error: apsw.Error, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(_conn: apsw.Connection, mode: int = apsw.SQLITE_CHECKPOINT_PASSIVE) -> None:
+    def fail(_conn: apsw.Connection) -> None:
         raise error
 
     monkeypatch.setattr("models.sqlite_connection.Connection.wal_checkpoint", fail, raising=False)

@@ -73,3 +73,14 @@ def test_now_is_canonical_and_later_is_later() -> None:
     assert parse_time(time) == time
     assert later(90, "2026-11-21T08:39:30.123456Z") == "2026-11-21T08:41:00.123456Z"
     assert later(-1, "2026-01-01T00:00:00.000001Z") == "2025-12-31T23:59:59.000001Z"
+
+
+@pytest.mark.parametrize(("nanoseconds", "text"), [
+    (1_795_250_370_000_000_000, "2026-11-21T08:39:30.000000Z"),
+    (1_795_250_370_000_001_999, "2026-11-21T08:39:30.000001Z"),
+    (1_795_250_370_999_999_999, "2026-11-21T08:39:30.999999Z"),
+    (1_795_250_371_000_000_000, "2026-11-21T08:39:31.000000Z"),
+])
+def test_now_is_written_like_any_other_time(nanoseconds: int, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("models.base.time.time_ns", lambda: nanoseconds)
+    assert now() == parse_time(text) == text
