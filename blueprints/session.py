@@ -74,7 +74,8 @@ def _check_password(call: Call) -> None:
     # Before the transaction: a password takes milliseconds to check, and a writer would keep all others waiting.
     email, password = call.body["email"], call.body["password"]
     with call.services.limits.guessing(mailbox(email), call.request.remote_addr or "-"):
-        user = User.by_email(email)
+        with call.services.database.connected():  # not while the password is hashed
+            user = User.by_email(email)
         right = passwords.verify(password, None if user is None else user.password_hash)
         if user is None or not right or not user.active:
             raise _wrong(call, user)
@@ -153,7 +154,8 @@ def change_profile(call: Call) -> dict[str, Any]:
 def _check_own_password(call: Call) -> None:
     if (reason := passwords.objection(call.body["new_password"])) is not None:
         raise Problem.of([Fault("invalid_field", reason, pointer="/new_password")], "invalid_body")
-    user = _own_account(call)
+    with call.services.database.connected():
+        user = Rows(User, call.tenant_id).find(call.principal.id or "")
     kept = None if user is None else user.password_hash
     with call.services.limits.guessing("" if user is None else user.email):
         if not passwords.verify(call.body["current_password"], kept):

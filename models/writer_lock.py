@@ -18,6 +18,7 @@ from types import TracebackType
 from models.errors import Busy, Unavailable
 
 SHORTEST, LONGEST = 0.0001, 0.002  # seconds between two tries for a lock that another process holds
+OVERSLEPT = 1 / 8  # of the time waited so far: the next try comes that much too late at most
 
 
 class WriterLock:
@@ -61,17 +62,17 @@ def _lock(path: str, deadline: float) -> int:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise Unavailable(str(error)) from error
-    pause = SHORTEST
+    began = monotonic()
     try:
         while True:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 return descriptor
             except BlockingIOError:
-                if monotonic() > deadline:
+                moment = monotonic()
+                if moment > deadline:
                     raise Busy("other processes kept the database busy") from None
-                sleep(pause)
-                pause = min(pause * 2, LONGEST)
+                sleep(min(max(SHORTEST, (moment - began) * OVERSLEPT), LONGEST))
     except BaseException:
         os.close(descriptor)
         raise

@@ -35,7 +35,8 @@ class Endpoint:
     answer      schema of the answer, for the documentation; the contract tests hold answers against it
     produces    media types of an answer that no schema describes
     answers_404 for reasons that its path does not show; the documentation names it
-    prepare     does what takes long and needs no row, before any writer has to wait; may fill `prepared`
+    prepare     does what takes long and changes no row, before any writer has to wait; may fill `prepared`. For a
+                write it holds no connection; what it has to look up, it looks up in `services.database.connected()`
     load        finds or drafts the row that the permission is judged on, before the handler runs
     writes      runs in one write transaction together with its audit row
     restrict    refuses what no policy line can allow; asked whenever the row is judged

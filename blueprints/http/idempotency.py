@@ -96,7 +96,8 @@ def _sent(call: Call) -> str | None:
 
 
 def _answer_again(call: Call, wanted: IdempotencyKey) -> None:
-    kept = idempotency.stored(call.tenant_id, wanted.principal, wanted.method, wanted.path, wanted.key)
+    with call.services.database.connected():
+        kept = idempotency.stored(call.tenant_id, wanted.principal, wanted.method, wanted.path, wanted.key)
     if kept is None:
         return
     if kept.fingerprint != wanted.fingerprint:

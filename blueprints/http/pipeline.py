@@ -1,7 +1,7 @@
 """One request, top to bottom: read this file to know where a request can be refused, and why.
 
-`ARRIVAL` is what happens before anything is touched, `EFFECT` what follows, for a write inside one transaction. Each
-stage is a function below, in the order in which it runs; it fills the `Call` or raises a `Problem`.
+`ARRIVAL` finds out who asks, `VALIDATION` what for; nothing is touched yet. `EFFECT` does it, for a write inside one
+transaction. Each stage is a function below, in the order in which it runs; it fills the `Call` or raises a `Problem`.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def validate(call: Call) -> None:
 
 
 def prepare(call: Call) -> None:
-    """Does what takes long and needs no row, such as checking a password, before any writer has to wait."""
+    """Does what takes long and changes no row, such as checking a password, before any writer has to wait."""
     if call.endpoint.prepare is not None:
         call.endpoint.prepare(call)
 
@@ -145,8 +145,8 @@ def answer(call: Call) -> None:
     idempotency.remember(call, call.response)
 
 
-ARRIVAL: tuple[Stage, ...] = (
-    limit_by_address, identify, choose_version, limit_by_principal, admit, retire, validate, prepare, replay)
+ARRIVAL: tuple[Stage, ...] = (limit_by_address, identify, choose_version, limit_by_principal, admit, retire)
+VALIDATION: tuple[Stage, ...] = (validate, prepare, replay)
 EFFECT: tuple[Stage, ...] = (claim, load, judge, check_precondition, act, judge_after, record, answer)
 
 
@@ -170,9 +170,12 @@ def _answer(call: Call) -> None:
     offline = call.endpoint.own_credentials or (call.endpoint.offline and "Authorization" not in call.request.headers)
     with nullcontext() if offline else call.services.database.connected():
         _through(ARRIVAL, call)
-        if call.response is None and not call.endpoint.writes:
+        if not call.endpoint.writes:
+            _through(VALIDATION, call)
             _through(EFFECT, call)
-    # Not above: whoever waits for a turn to write holds no connection meanwhile.
+            return
+    # Not above: whoever sends a body, or waits for a turn to write, holds no connection meanwhile.
+    _through(VALIDATION, call)
     if call.response is None:
         _write(call)
 
@@ -193,8 +196,7 @@ def _write(call: Call) -> None:
     except (idempotency.Claimed, Busy):
         if call.claim is None:
             raise
-        with database.connected():
-            idempotency.replay_twin(call, call.claim)
+        idempotency.replay_twin(call, call.claim)
 
 
 def _judge(call: Call) -> None:

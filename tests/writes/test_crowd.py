@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import io
+import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from time import monotonic, sleep
 
 import pytest
 
+from blueprints.http import passwords
 from models import audit
 from models.article import Article
 from models.audit import Audit
 from models.base import Rows
+from tests.apps import PASSWORD
 
 WRITERS, TURNS = 8, 12
 
@@ -78,3 +82,28 @@ def test_a_request_that_waits_for_its_turn_to_write_holds_no_connection(app, giv
         assert len(database._pool._stack) == idle
     writer.join()
     assert answers == [201]
+
+
+def test_a_client_that_is_still_sending_its_body_holds_no_connection(app, given, as_user):
+    caller, held = as_user("user"), []
+
+    class Sending(io.BytesIO):
+        def readinto(self, buffer):
+            held.append(not given.database.is_closed())
+            return super().readinto(buffer)
+
+    body = json.dumps({"title": "t", "slug": "slowly-sent", "body": "b"}).encode()
+    answer = app.test_client().post("/api/articles", headers=caller.headers, input_stream=Sending(body),
+                                    content_length=len(body), content_type="application/json")
+    assert answer.status_code == 201
+    assert held and not any(held)
+
+
+def test_no_connection_is_held_while_a_password_is_hashed(app, given, monkeypatch):
+    user, held, slot, client = given.user("user", password=PASSWORD), [], passwords._slot, app.test_client()
+    monkeypatch.setattr(passwords, "_slot", lambda: held.append(not given.database.is_closed()) or slot())
+    token = client.post("/api/login", json={"email": user.email, "password": PASSWORD}).get_json()["access_token"]
+    changed = client.post("/api/profile/password", headers={"Authorization": f"Bearer {token}"},
+                          json={"current_password": PASSWORD, "new_password": "another walk along the shore"})
+    assert changed.status_code == 204
+    assert held == [False] * 3
