@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 class Endpoint:
     """One declared route. Its permission, or the reason why it needs none, is part of the declaration.
 
+    For a write no connection is held while `query` and `body` are loaded and `prepare` runs: what has to look something
+    up there does so in `services.database.connected()`.
+
     name        its name within the blueprint, such as `list` or `publish`
     path        below `/api`, in Flask's notation: `/articles/<id>`
     permission  `<resource>.<action>`; None only with `public`, the reason why nobody needs one
@@ -35,8 +38,7 @@ class Endpoint:
     answer      schema of the answer, for the documentation; the contract tests hold answers against it
     produces    media types of an answer that no schema describes
     answers_404 for reasons that its path does not show; the documentation names it
-    prepare     does what takes long and changes no row, before any writer has to wait; may fill `prepared`. For a
-                write it holds no connection; what it has to look up, it looks up in `services.database.connected()`
+    prepare     does what takes long and changes no row, before any writer has to wait; may fill `prepared`
     load        finds or drafts the row that the permission is judged on, before the handler runs
     writes      runs in one write transaction together with its audit row
     restrict    refuses what no policy line can allow; asked whenever the row is judged

@@ -67,8 +67,7 @@ def _check(collection: Collection, call: Call) -> None:
     call.request.max_content_length = call.services.settings.import_limit
     body = _Body(call.request.stream)
     call.prepared = Intake(collection, call, key=call.query.get("key"), skip="on_error" in call.query)
-    with call.services.database.connected():
-        _finish(call.prepared.check(call.request.mimetype, io.BufferedReader(body, 2**16)))
+    _finish(call.prepared.check(call.request.mimetype, io.BufferedReader(body, 2**16)))
     call.digest = body.digest.hexdigest()
 
 

@@ -85,8 +85,10 @@ class Intake:
         """
         lines = formats.read(media_type, stream, self._collection.body_schema)
         while batch := list(islice(lines, _AT_ONCE)):
-            self._found = self._look_up([line for _, line in batch if not isinstance(line, Problem)])
-            pickle.dump([entry for number, line in batch if (entry := self._entry(number, line))], self._file)
+            with self._database.connected():  # not while more is being sent
+                self._found = self._look_up([line for _, line in batch if not isinstance(line, Problem)])
+                entries = [entry for number, line in batch if (entry := self._entry(number, line))]
+            pickle.dump(entries, self._file)
             self._stop_if_hopeless(self._unreadable)
             yield len(batch)
 

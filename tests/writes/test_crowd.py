@@ -84,18 +84,22 @@ def test_a_request_that_waits_for_its_turn_to_write_holds_no_connection(app, giv
     assert answers == [201]
 
 
-def test_a_client_that_is_still_sending_its_body_holds_no_connection(app, given, as_user):
-    caller, held = as_user("user"), []
+@pytest.mark.parametrize(("path", "media_type", "status"), [
+    ("/api/articles", "application/json", 201),
+    ("/api/articles/import", "application/x-ndjson", 200),
+])  # fmt: skip
+def test_a_client_that_is_still_sending_its_body_holds_no_connection(app, given, as_user, path, media_type, status):
+    caller, held = as_user("editor"), []
 
     class Sending(io.BytesIO):
         def readinto(self, buffer):
             held.append(not given.database.is_closed())
             return super().readinto(buffer)
 
-    body = json.dumps({"title": "t", "slug": "slowly-sent", "body": "b"}).encode()
-    answer = app.test_client().post("/api/articles", headers=caller.headers, input_stream=Sending(body),
-                                    content_length=len(body), content_type="application/json")
-    assert answer.status_code == 201
+    body = json.dumps({"title": "t", "slug": f"sent-{status}", "body": "b"}).encode()
+    answer = app.test_client().post(path, headers=caller.headers, input_stream=Sending(body),
+                                    content_length=len(body), content_type=media_type)
+    assert answer.status_code == status
     assert held and not any(held)
 
 
