@@ -154,7 +154,7 @@ def change_profile(call: Call) -> dict[str, Any]:
 def _check_own_password(call: Call) -> None:
     if (reason := passwords.objection(call.body["new_password"])) is not None:
         raise Problem.of([Fault("invalid_field", reason, pointer="/new_password")], "invalid_body")
-    with call.services.database.connected():
+    with call.services.database.connected():  # not while the passwords are hashed
         user = Rows(User, call.tenant_id).find(call.principal.id or "")
     kept = None if user is None else user.password_hash
     with call.services.limits.guessing("" if user is None else user.email):

@@ -18,7 +18,7 @@ from types import TracebackType
 from models.errors import Busy, Unavailable
 
 SHORTEST, LONGEST = 0.0001, 0.002  # seconds between two tries for a lock that another process holds
-OVERSLEPT = 1 / 8  # of the time waited so far, within these two: by no more than that the next try comes too late
+OVERSLEPT = 1 / 8  # of the wait so far: the pause in between, and how late a lock that was let go is noticed
 
 
 class WriterLock:
