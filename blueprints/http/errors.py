@@ -79,6 +79,7 @@ CATALOGUE: dict[str, tuple[int, str]] = {
     "rate_limited": (429, Message("Too many requests")),
     "internal_error": (500, Message("Something went wrong on our side")),
     "unavailable": (503, Message("The service is not available right now")),
+    "overloaded": (503, Message("The service has too much to do right now")),
     "timeout": (503, Message("The request took too long")),
 }
 

@@ -44,7 +44,7 @@ CONTRACT = {
     428: "precondition_required",
     429: "rate_limited",
     500: "internal_error",
-    503: "unavailable timeout",
+    503: "unavailable overloaded timeout",
 }  # fmt: skip
 
 
