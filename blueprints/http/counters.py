@@ -1,5 +1,6 @@
-"""Counters that start afresh a minute after they were first used: of this process, or of all of them in Redis.
+"""Counters that start afresh some time after they were first used: of this process, or of all of them in Redis.
 
+Time is that of a monotonic clock here and of Redis' own there: a wall clock that is set back prolongs no refusal.
 When Redis is gone each process counts for itself, says so, and looks every second whether Redis is back.
 """
 
@@ -16,14 +17,12 @@ from settings import SettingError
 
 log = logging.getLogger("gatepost.limits")
 
-SECONDS = 60
+MINUTE, DAY = 60, 24 * 60 * 60  # seconds for which a counter counts
 RETRY = 1.0  # seconds between two looks at a Redis that was gone
 PATIENCE = 0.25  # seconds that a request waits for Redis
 
 Count = tuple[int, float]
-"""How many units were counted, and the Unix time at which counting starts afresh."""
-
-_NONE: Count = 0, 0.0
+"""How many units were counted, and the seconds until counting starts afresh."""
 
 
 class OwnCounters:
@@ -35,19 +34,24 @@ class OwnCounters:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._counts: dict[str, Count] = {}
-        self._swept = time()
+        self._counts: dict[str, tuple[int, float]] = {}
+        self._swept = monotonic()
 
-    def add(self, key: str, units: int) -> Count:
-        """Count `units`; negative ones give back."""
-        moment = time()
+    def add(self, key: str, units: int, seconds: int) -> Count:
+        """Count `units` for so many seconds from the first one on; negative ones give back."""
+        moment = monotonic()
         with self._lock:
-            if moment - self._swept > SECONDS:
+            if moment - self._swept > MINUTE:
                 self._swept = moment
                 self._counts = {key: count for key, count in self._counts.items() if count[1] > moment}
             used, ends = self._counts.get(key, _NONE)
-            counted = self._counts[key] = (used + units, ends) if ends > moment else (units, moment + SECONDS)
-        return counted
+            if ends <= moment:
+                used, ends = 0, moment + seconds
+            self._counts[key] = used + units, ends
+        return used + units, ends - moment
+
+
+_NONE = 0, float("-inf")
 
 
 class SharedCounters:
@@ -58,9 +62,10 @@ class SharedCounters:
             url.replace("unix://", "redis+unix://", 1), wrap_exceptions=True, socket_timeout=PATIENCE,
             socket_connect_timeout=PATIENCE, key_prefix="gatepost")
 
-    def add(self, key: str, units: int) -> Count:
-        """Count `units`; negative ones give back. Raises StorageError."""
-        return self._storage.incr(key, SECONDS, units), self._storage.get_expiry(key)
+    def add(self, key: str, units: int, seconds: int) -> Count:
+        """Count `units` for so many seconds from the first one on; negative ones give back. Raises StorageError."""
+        # The storage adds the time of this moment to what Redis says is left.
+        return self._storage.incr(key, seconds, units), self._storage.get_expiry(key) - time()
 
 
 class Counters:
@@ -75,14 +80,14 @@ class Counters:
         self._next_try = 0.0
         self.degraded = False
 
-    def add(self, key: str, units: int) -> Count:
-        """Count `units`; negative ones give back."""
+    def add(self, key: str, units: int, seconds: int = MINUTE) -> Count:
+        """Count `units` for so many seconds from the first one on; negative ones give back."""
         if self._shared is not None and monotonic() >= self._next_try:
             if self.degraded:
                 # Before it is asked: while it is silent, one request a second waits for it, and no other.
                 self._next_try = monotonic() + RETRY
             try:
-                counted = self._shared.add(key, units)
+                counted = self._shared.add(key, units, seconds)
             except StorageError as error:
                 self._next_try = monotonic() + RETRY
                 if not self.degraded:
@@ -94,4 +99,4 @@ class Counters:
                 self.degraded = False
                 self._next_try = 0.0
                 return counted
-        return self._own.add(key, units)
+        return self._own.add(key, units, seconds)

@@ -14,14 +14,13 @@ from contextlib import contextmanager
 from functools import lru_cache
 from ipaddress import ip_network
 from math import ceil, inf
-from time import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from flask import request
 
 from . import trace
 from .call import Call
-from .counters import SECONDS, Counters
+from .counters import MINUTE, Counters
 from .errors import Problem
 from .messages import Message
 
@@ -33,10 +32,11 @@ _LEFT = "gatepost.left"  # units that the nearest limit of a request leaves
 
 
 class Quota(NamedTuple):
-    """So many units a minute; `name` is what the headers call it."""
+    """So many units in so many seconds; `name` is what the headers call it."""
 
     name: str
     units: int
+    seconds: int = MINUTE
 
 
 class Limits:
@@ -90,18 +90,18 @@ class Limits:
     def _give_back(self, whose: tuple[str, ...]) -> None:
         if self.enabled:
             for key in whose:
-                self._counters.add(f"{self._guesses.name}/{key}", -1)
+                self._counters.add(f"{self._guesses.name}/{key}", -1, self._guesses.seconds)
 
     def _spend(self, quota: Quota, key: str, cost: int) -> None:
         if not self.enabled:
             return
-        used, ends = self._counters.add(f"{quota.name}/{key}", cost)
-        left, wait = quota.units - used, max(1, ceil(ends - time()))
+        used, ends = self._counters.add(f"{quota.name}/{key}", cost, quota.seconds)
+        left, wait = quota.units - used, max(1, ceil(ends))
         environ = request.environ
         # Another limit may be nearer; one that refuses comes last.
         if left < environ.get(_LEFT, inf):
             environ[_LEFT] = left
-            trace.carry(environ, {"RateLimit-Policy": f'"{quota.name}";q={quota.units};w={SECONDS}',
+            trace.carry(environ, {"RateLimit-Policy": f'"{quota.name}";q={quota.units};w={quota.seconds}',
                                   "RateLimit": f'"{quota.name}";r={max(0, left)};t={wait}'})
         if left < 0:
             raise Problem("rate_limited", Message("Try again in {seconds} s.", seconds=wait),

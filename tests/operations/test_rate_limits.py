@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -155,8 +156,8 @@ def test_registering_is_counted_tightly(limited, client, calls, last):
 
 
 def test_a_window_ends_and_the_units_are_back(limited, client, monkeypatch):
-    monkeypatch.setattr(counters, "SECONDS", 1)
-    limited(address_units=1)
+    made = limited(address_units=1)
+    monkeypatch.setattr(made, "_address", made._address._replace(seconds=1))
     assert [client.get("/api/health/live").status_code for _ in range(2)] == [200, 429]
     deadline = monotonic() + 10
     while client.get("/api/health/live").status_code == 429:
@@ -166,12 +167,29 @@ def test_a_window_ends_and_the_units_are_back(limited, client, monkeypatch):
 
 def test_counters_that_have_ended_are_forgotten(monkeypatch):
     moment = 1000.0
-    monkeypatch.setattr(counters, "time", lambda: moment)
+    monkeypatch.setattr(counters, "monotonic", lambda: moment)
     own = counters.OwnCounters()
-    own.add("gone", 1)
-    moment += 2 * counters.SECONDS
-    own.add("new", 1)
+    own.add("gone", 1, counters.MINUTE)
+    moment += 2 * counters.MINUTE
+    own.add("new", 1, counters.MINUTE)
     assert list(own._counts) == ["new"]
+
+
+def test_a_counter_lasts_as_long_as_it_is_told(monkeypatch):
+    moment = 1000.0
+    monkeypatch.setattr(counters, "monotonic", lambda: moment)
+    own = counters.OwnCounters()
+    assert [own.add("a day", 1, counters.DAY), own.add("a minute", 1, counters.MINUTE)] == [(1, 86400), (1, 60)]
+    moment += 61
+    assert [own.add("a day", 1, counters.DAY), own.add("a minute", 1, counters.MINUTE)] == [(2, 86339), (1, 60)]
+
+
+def test_a_clock_that_is_set_back_refuses_nobody_for_longer(limited, client, monkeypatch):
+    limited(address_units=1)
+    assert client.get("/api/health/live").status_code == 200
+    monkeypatch.setattr(time, "time", lambda now=time.time: now() - 3 * 3600)
+    monkeypatch.setattr(counters, "time", time.time)
+    assert refused(client.get("/api/health/live"))  # `left` holds it to 60 seconds at most
 
 
 @contextmanager
