@@ -15,7 +15,7 @@ from models.prepared import Bind, Statement
 
 
 class Audit(Table):
-    """One thing that somebody did, tried or was refused; `count` identical ones within a second are one row.
+    """One thing that somebody did, or `count` times that a source was refused something within a minute.
 
     `seq` orders rows as they were written; the API shows `id`. `rule` is the file and line that decided.
     """

@@ -55,7 +55,7 @@ Who asks
 Limits and operations
     limits          units a minute; `counters` counts them, here or in Redis
     deprecation     announced, dated, counted, gone
-    audit           what is recorded of a request; `trail` stores refusals and seals all rows
+    audit           what is recorded of a request; `trail` stores and seals; `refusals` merges floods of them
     background      the thread beside the requests; `housekeeping` are its jobs
     services        what one app is made of
     logs            one JSON object a line

@@ -6,13 +6,16 @@ A write and its row commit together. Refusals have no transaction of their own: 
 from __future__ import annotations
 
 from models.audit import add
+from models.base import is_id
 from models.user import User
 
 from . import trace
 from .call import Call
 from .errors import Problem
 from .identity import guest
-from .trail import Refusal
+from .refusals import Refusal
+
+_LONGEST = 64  # characters of an address: an IPv6 one with a zone fits
 
 
 def note_rule(call: Call) -> None:
@@ -32,7 +35,7 @@ def record(call: Call, *, result: str = "allowed", reason: str | None = None) ->
     add(
         tenant_id=call.tenant_id, principal=call.principal.key, role=call.principal.role, action=action,
         resource=resource, resource_id=None if call.row is None else call.facts.get("id"),
-        address=call.request.remote_addr, result=result, rule=call.rule,
+        address=_address(call), result=result, rule=call.rule,
         reason=", ".join(filter(None, (call.rule, reason, program, call.note))) or None,
         policy_version=call.access.policy.version, request_id=trace.request_id())
 
@@ -40,7 +43,10 @@ def record(call: Call, *, result: str = "allowed", reason: str | None = None) ->
 def note_refusal(call: Call, problem: Problem) -> None:
     """Keep what a request was refused for: 401 and 403. A failed login was noted where it failed."""
     if problem.status in (401, 403) and problem.code != "invalid_credentials":
-        _refuse(call, "refused", problem.code, None if call.row is None else call.facts.get("id"))
+        asked = call.path.get("id", "")
+        # A client chooses what the path says: what is no id is neither stored nor told apart.
+        _refuse(call, "refused", problem.code,
+                call.facts.get("id") if call.row is not None else asked if is_id(asked) else None)
 
 
 def note_failure(call: Call, user: User | None) -> None:
@@ -54,9 +60,14 @@ def _refuse(call: Call, result: str, reason: str, resource_id: str | None, tenan
     # Whoever sends an invalid token is nobody yet.
     who = getattr(call, "principal", None) or guest(call.services.guest_tenant)
     refusal = Refusal(tenant_id or who.tenant_id, who.key, who.role, action, resource,
-                      resource_id or call.path.get("id") or None, call.request.remote_addr, result, reason,
-                      call.services.policy.current.version)
+                      resource_id, _address(call), result, reason, call.services.policy.current.version)
     call.services.trail.refuse(refusal, trace.request_id())
+
+
+def _address(call: Call) -> str | None:
+    """The client's address; a proxy that is trusted by mistake may let a client write anything there."""
+    address = call.request.remote_addr
+    return address if address is None or (len(address) <= _LONGEST and address.isprintable()) else "unusable"
 
 
 def _what(call: Call) -> tuple[str, str]:

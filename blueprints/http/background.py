@@ -19,18 +19,25 @@ TICK = 1.0  # seconds between two looks at what is due
 
 @dataclass
 class Job:
-    """`run` is called every so many seconds, and once more at the end when it is `final`."""
+    """`run` is called every so many seconds, and `last` once when the process stops."""
 
     name: str
     every: float
     run: Callable[[], object]
-    final: bool = False
+    last: Callable[[], object] | None = None
     due: float = 0.0
     failing: bool = False
 
     def attempt(self) -> None:
+        self._attempt(self.run)
+
+    def end(self) -> None:
+        if self.last is not None:
+            self._attempt(self.last)
+
+    def _attempt(self, run: Callable[[], object]) -> None:
         try:
-            self.run()
+            run()
         except Exception as error:
             if not self.failing:
                 log.error("%s failed and will be tried again: %s: %s", self.name, type(error).__name__, error)
@@ -74,8 +81,7 @@ class Background:
                 self._thread.join()
                 self._thread = None
             for job in self._jobs:
-                if job.final:
-                    job.attempt()
+                job.end()
 
     def _run(self) -> None:
         while not self._stopping.wait(TICK):

@@ -29,9 +29,9 @@ def beside_the_requests(settings: Settings, database: Database, keys: Keys, trai
                         uses: DeprecatedUses) -> Background:
     """Every job of a serving process, in the order in which those that are due are done."""
     return Background(
-        Job("storing refusals", 1, trail.flush, final=True),
-        Job("sealing the audit trail", 2, trail.seal, final=True),
-        Job("storing uses of what is deprecated", 1, uses.store, final=True),
+        Job("storing refusals", 1, trail.flush, last=lambda: trail.flush(early=True)),
+        Job("sealing the audit trail", 2, trail.seal, last=trail.seal),
+        Job("storing uses of what is deprecated", 1, uses.store, last=uses.store),
         Job("following the key file", 1, keys.refresh),
         Job("throwing away what has expired", _MINUTE, lambda: throw_away(database)),
         Job("telling the planner how tables have grown", _MINUTE, database.refresh_statistics),

@@ -57,7 +57,7 @@ class Limits:
 
     def spend_of_address(self, address: str, cost: int) -> None:
         """Take units from an address. Raises `Problem` (`rate_limited`)."""
-        self._spend(self._address, _network(address), cost)
+        self._spend(self._address, network(address), cost)
 
     def spend_of_principal(self, principal: Principal, cost: int) -> None:
         """Take units from a user, or from all service tokens of one together. Raises `Problem` (`rate_limited`)."""
@@ -66,7 +66,7 @@ class Limits:
 
     def attempt(self, name: str, address: str) -> None:
         """Count one use of a tight endpoint by an address. Raises `Problem` (`rate_limited`)."""
-        self._spend(Quota(name, self._guesses.units), _network(address), 1)
+        self._spend(Quota(name, self._guesses.units), network(address), 1)
 
     @contextmanager
     def guessing(self, account: str, address: str | None = None) -> Iterator[None]:
@@ -75,7 +75,7 @@ class Limits:
 
         Raises `Problem` (`rate_limited`) without running the body when there were too many.
         """
-        whose = (f"account {account}", *(() if address is None else (f"address {_network(address)}",)))
+        whose = (f"account {account}", *(() if address is None else (f"address {network(address)}",)))
         for key in whose:
             self._spend(self._guesses, key, 1)
         try:
@@ -123,8 +123,8 @@ def spend_by_principal(call: Call) -> None:
 
 
 @lru_cache(maxsize=4096)
-def _network(address: str) -> str:
-    """One IPv6 customer has at least 2⁶⁴ addresses (RFC 6177): what counts is the network."""
+def network(address: str) -> str:
+    """What is counted of an address: one IPv6 customer has at least 2⁶⁴ of them (RFC 6177), so their network."""
     try:
         return str(ip_network(f"{address}/64", strict=False)) if ":" in address else address
     except ValueError:  # what a proxy says need not be an address

@@ -85,7 +85,7 @@ def test_there_is_one_thread_however_often_it_is_started_and_none_after_the_end(
 
 def test_what_must_not_be_left_undone_is_done_at_the_end(started):
     done = []
-    running = started(Job("last words", 60, lambda: done.append("last"), final=True),
+    running = started(Job("last words", 60, lambda: done.append("work"), last=lambda: done.append("last")),
                       Job("other", 60, lambda: done.append("other")))
     running.stop()
     assert done == ["last"]

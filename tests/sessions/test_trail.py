@@ -7,14 +7,18 @@ from math import inf
 from threading import Event
 
 import pytest
+from peewee import fn
 
+from blueprints.http import refusals
 from blueprints.http.housekeeping import end_retention
-from blueprints.http.trail import MOST, Refusal, Trail, prover
+from blueprints.http.refusals import OWN, SOURCES, Refusal
+from blueprints.http.trail import Trail, prover
 from models import seals
 from models.audit import Audit, Retention, Seal, append, of_tenant
 from models.base import later, new_id, now
+from models.database import open_database
 from models.errors import Unavailable
-from tests.apps import PASSWORD, Caller, close, make_app, new_instance
+from tests.apps import NOBODY, PASSWORD, Caller, close, make_app, new_instance
 from tests.databases import new_database
 
 
@@ -26,7 +30,7 @@ def services(app):
 @pytest.fixture
 def trail(services):
     """The app's own trail, with nothing waiting in it."""
-    services.trail.flush()
+    services.trail.flush(early=True)
     return services.trail
 
 
@@ -122,13 +126,32 @@ def test_refusals_are_merged_and_stored_beside_the_requests(as_user, given, trai
     somebody, article = as_user("user"), given.article()
     for _ in range(5):
         assert somebody.delete(f"/api/articles/{article.id}").status_code == 403
-    trail.flush()
-    found = rows(given, Audit.resource_id == article.id, Audit.result == "refused")
+    trail.flush(early=True)
+    found = rows(given, Audit.principal == f"user:{somebody.id}")
     assert sum(row["count"] for row in found) == 5 and len(found) <= 2
-    assert {(row["principal"], row["action"], row["reason"].partition(" (")[0]) for row in found} == {
-        (f"user:{somebody.id}", "delete", "forbidden")}
-    trail.flush()
-    assert rows(given, Audit.resource_id == article.id, Audit.result == "refused") == found, "each is stored once"
+    assert (found[0]["resource_id"], found[0]["reason"].partition(" (")[0]) == (article.id, "forbidden")
+    assert {(row["role"], row["action"], row["resource"], row["result"]) for row in found} == {
+        ("user", "delete", "article", "refused")}
+    trail.flush(early=True)
+    assert rows(given, Audit.principal == f"user:{somebody.id}") == found, "each is stored once"
+
+
+@pytest.mark.parametrize("id", ["x" * 16_000, "not-an-id", "01930000-0000-7000-8000-00000000000Z"])
+def test_what_is_no_id_is_not_kept_as_one(id, as_user, given, trail):
+    somebody = as_user("guest")
+    assert somebody.delete(f"/api/articles/{id}").status_code == 403
+    trail.flush(early=True)
+    row, = rows(given, Audit.principal == f"user:{somebody.id}")
+    assert (row["resource_id"], row["action"], row["resource"]) == (None, "delete", "article")
+
+
+def test_an_address_that_a_proxy_made_up_is_not_kept(as_user, given, trail):
+    somebody = as_user("user")
+    for address in ("9" * 65, "1.2.3.4\0"):
+        answer = somebody.client.get("/api/audit", headers=somebody.headers, environ_overrides={"REMOTE_ADDR": address})
+        assert answer.status_code == 403
+    trail.flush(early=True)
+    assert {row["address"] for row in rows(given, Audit.principal == f"user:{somebody.id}")} == {"unusable"}
 
 
 @pytest.mark.parametrize(("token", "path", "reason"), [
@@ -157,19 +180,112 @@ def refusal(given, **values):
                       "reason": "unauthenticated", "policy_version": "1", **values})
 
 
-def test_a_flood_of_the_same_is_one_row_and_one_of_everything_else_is_bounded(services, given):
+@pytest.fixture
+def flooded(services, given, monkeypatch):
+    """`flooded(refusals…, minutes=2)`: the rows that these make, refused again in each minute."""
+    moment = 1000.0
+    monkeypatch.setattr(refusals, "monotonic", lambda: moment)
     trail = Trail(services.database, services.keys)
-    for _ in range(10_000):
-        trail.refuse(refusal(given), "r")
-    for number in range(2 * MOST):
-        trail.refuse(refusal(given, address=f"2001:db8::{number:x}"), "r")
+
+    def flood(*every, minutes=1):
+        nonlocal moment
+        before = len(rows(given))
+        for _ in range(minutes):
+            for number, each in enumerate(every):
+                trail.refuse(each, "r")
+                if number % 100 == 0:
+                    trail.flush()
+            moment += 60
+            trail.flush()
+        return rows(given)[before:]
+
+    return flood
+
+
+def test_a_repeated_refusal_has_its_own_row_at_once_and_one_for_the_rest_of_the_minute(given, flooded):
+    own, rest = flooded(*[refusal(given, resource_id=NOBODY)] * 10_000)
+    assert (own["count"], own["resource_id"], own["reason"]) == (1, NOBODY, "unauthenticated")
+    assert (rest["count"], rest["resource_id"]) == (9_999, None)
+    assert rest["reason"] == "unauthenticated, more of the same minute (9999 times)"
+    same = {"principal": "guest", "action": "view", "resource": "flood", "address": "192.0.2.1", "result": "refused"}
+    assert {name: own[name] for name in same} == {name: rest[name] for name in same} == same
+
+
+def test_a_source_makes_so_many_rows_a_minute_and_one_whatever_it_asks_for(given, flooded):
+    found = flooded(*[refusal(given, resource_id=new_id()) for _ in range(1000)], minutes=3)
+    assert len(found) == 3 * (OWN + 1)
+    assert sum(row["count"] for row in found) == 3000
+    assert [row["count"] for row in found if row["resource_id"] is None] == [1000 - OWN] * 3
+
+
+def test_a_row_of_the_rest_says_only_what_all_of_it_has_in_common(given, flooded):
+    *_, rest = flooded(*[refusal(given, resource_id=new_id(), action=action, reason=reason)
+                         for action, reason in [("view", "unauthenticated")] * OWN + [("update", "invalid_token"),
+                                                                                      ("delete", "invalid_token")]])
+    assert (rest["action"], rest["resource"], rest["reason"], rest["count"]) == (
+        "*", "flood", "invalid_token, more of the same minute (2 times)", 2)
+
+
+def test_guests_of_one_network_are_one_source_and_principals_one_each(given, flooded):
+    network = flooded(*[refusal(given, resource_id=new_id(), address=f"2001:db8::{number:x}") for number in range(60)])
+    assert len(network) == OWN + 1 and network[-1]["address"] == "2001:db8::/64"
+    people = flooded(*[refusal(given, principal=f"user:{number}", role="user") for number in range(60)])
+    assert len(people) == 60
+
+
+def test_beyond_a_thousand_sources_a_minute_the_rest_is_one(given, flooded):
+    found = flooded(*[refusal(given, address=f"192.0.{number // 250}.{number % 250}") for number in range(2 * SOURCES)])
+    assert len(found) == SOURCES + 1
+    assert (found[-1]["principal"], found[-1]["address"], found[-1]["count"]) == ("*", None, SOURCES)
+
+
+def test_tenants_and_results_are_never_merged(given, elsewhere, flooded):
+    before = len(rows(elsewhere))
+    here = flooded(*[refusal(home, result=result, resource_id=new_id()) for _ in range(OWN + 5)
+                     for home in (given, elsewhere) for result in ("failed", "refused")])
+    for found in (here, rows(elsewhere)[before:]):
+        assert {result: sum(row["count"] for row in found if row["result"] == result)
+                for result in ("failed", "refused")} == {"failed": OWN + 5, "refused": OWN + 5}
+        assert [row["result"] for row in found if row["resource_id"] is None] == ["failed", "refused"]
+
+
+def test_what_waits_while_the_database_is_away_is_bounded_and_nothing_goes_uncounted(services, given, monkeypatch):
+    moment = 1000.0
+    monkeypatch.setattr(refusals, "monotonic", lambda: moment)
+    monkeypatch.setattr(refusals, "MOST", 120)
+    trail = Trail(services.database, services.keys)
+
+    def gone(work):
+        raise Unavailable("gone")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(services.database, "transact", gone)
+        for minute in range(5):
+            for number in range(100):
+                for resource in ("a", "b"):
+                    trail.refuse(refusal(given, resource=resource, address=f"10.{minute}.0.{number}"), "r")
+            moment += 60
+            with pytest.raises(Unavailable):
+                trail.flush()
     before = len(rows(given))
-    trail.flush()
+    trail.flush(early=True)
     found = rows(given)[before:]
-    assert len(found) == MOST + 1
-    assert sum(row["count"] for row in found) == 10_000 + 2 * MOST
-    assert found[0]["count"] == 10_000 and found[0]["reason"] == "unauthenticated (10000 times)"
-    assert (found[-1]["principal"], found[-1]["reason"]) == ("*", f"too many to tell apart ({MOST + 1} times)")
+    assert sum(row["count"] for row in found) == 5 * 200
+    assert len(found) <= 2 * 120 + 1
+
+
+def test_a_stop_stores_what_would_wait_for_the_end_of_the_minute(database_url, tmp_path, request):
+    url = new_database("postgres" if database_url.startswith("postgres") else "sqlite", request)
+    app = make_app(new_instance(tmp_path / "instance", url, "default"), url)
+    for _ in range(3):
+        assert app.test_client().get("/api/profile").status_code == 401
+    app.extensions["gatepost"].trail.flush()
+    assert app.test_client().get("/api/profile").status_code == 401
+    close(app)
+    database = open_database(url, pool_size=1)
+    with database.connected():
+        assert Audit.select(fn.SUM(Audit.count)).scalar() == 4
+    database.close_all()
 
 
 def test_a_database_that_cannot_be_reached_gets_the_refusals_later(services, given, monkeypatch):
@@ -191,11 +307,12 @@ def test_a_database_that_cannot_be_reached_gets_the_refusals_later(services, giv
 
 def test_one_row_that_cannot_be_stored_does_not_keep_the_others_waiting(services, given, caplog):
     trail = Trail(services.database, services.keys)
-    trail.refuse(refusal(given, resource="poison", tenant_id=new_id()), "r")
+    for _ in range(3):
+        trail.refuse(refusal(given, resource="poison", tenant_id=new_id()), "r")
     trail.refuse(refusal(given, resource="fine"), "r")
     trail.flush()
     assert len(rows(given, Audit.resource == "fine")) == 1
-    assert "could not be recorded" in caplog.text
+    assert "3 refusals could not be recorded" in caplog.text and len(caplog.records) == 1
 
 
 # Reading it
