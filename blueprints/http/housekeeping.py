@@ -11,6 +11,7 @@ from models.errors import Busy
 from models.idempotency import IdempotencyKey
 from models.session import Session
 
+from . import logs
 from .background import Background, Job
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def beside_the_requests(settings: Settings, database: Database, keys: Keys, trai
         Job("storing refusals", 1, trail.flush, last=lambda: trail.flush(early=True)),
         Job("sealing the audit trail", 2, trail.seal, last=trail.seal),
         Job("storing uses of what is deprecated", 1, uses.store, last=uses.store),
+        Job("telling what the log left out", _MINUTE, logs.repetitions.tell),
         Job("following the key file", 1, keys.refresh),
         Job("throwing away what has expired", _MINUTE, lambda: throw_away(database)),
         Job("telling the planner how tables have grown", _MINUTE, database.refresh_statistics),

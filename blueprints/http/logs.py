@@ -2,13 +2,21 @@
 
 A request's own line, when the setting `log_requests` asks for it, has its path without the query string, and neither
 bodies nor headers: no secret gets there.
+
+The log is bounded. A long text is cut in its middle, which says how much is missing. A message that comes again and
+again is written `OFTEN` times a minute; how many were left out is told in `left_out` of the next one, or in a line of
+its own. Lines of requests are not counted: who asks for them wants all.
 """
 
 from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Hashable
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from threading import RLock
+from time import monotonic
 from typing import Any
 
 from flask import Flask, Response, g, has_request_context, request
@@ -16,6 +24,10 @@ from flask import Flask, Response, g, has_request_context, request
 from . import trace
 
 requests = logging.getLogger("gatepost.request")
+
+LONGEST = 8192  # characters of one text in a line
+OFTEN, MINUTE = 20, 60.0  # lines of one message in so many seconds
+MESSAGES = 1000  # told apart in a minute; what is beyond is counted by logger and level
 
 
 class JsonFormatter(logging.Formatter):
@@ -32,7 +44,75 @@ class JsonFormatter(logging.Formatter):
         entry.update(getattr(record, "fields", ()))
         if record.exc_info:
             entry["exception"] = self.formatException(record.exc_info)
-        return json.dumps(entry, default=str)
+        if left_out := getattr(record, "left_out", 0):
+            entry["left_out"] = left_out
+        return json.dumps({name: _cut(value) for name, value in entry.items()}, default=str)
+
+
+def _cut(value: Any) -> Any:
+    """A text in at most `LONGEST` characters and a mark; its end says as much as its beginning."""
+    if not isinstance(value, str) or len(value) <= LONGEST:
+        return value
+    half = LONGEST // 2
+    return f"{value[:half]} [… {len(value) - 2 * half} characters left out …] {value[-half:]}"
+
+
+@dataclass
+class _Seen:
+    record: logging.LogRecord
+    ends: float
+    written: int = 0
+    left_out: int = 0
+
+
+class Repetitions(logging.Filter):
+    """Lets a message through `OFTEN` times a minute: the same logger, level, template, and place of an exception."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = RLock()  # what is done with the lock held might log, too
+        self._seen: dict[Hashable, _Seen] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.name == requests.name:
+            return True
+        moment, key = monotonic(), _alike(record)
+        with self._lock:
+            if key not in self._seen and len(self._seen) >= MESSAGES:
+                key = record.name, record.levelno
+            seen = self._seen.get(key)
+            if seen is None or seen.ends <= moment:
+                record.left_out = 0 if seen is None else seen.left_out
+                seen = self._seen[key] = _Seen(record, moment + MINUTE)
+            if seen.written < OFTEN:
+                seen.written += 1
+                return True
+            seen.left_out += 1
+            return False
+
+    def tell(self) -> None:
+        """Log how many lines were left out of messages that have not come again since their minute ended."""
+        moment = monotonic()
+        with self._lock:
+            over = {key: seen for key, seen in self._seen.items() if seen.ends <= moment}
+            for key in over:
+                del self._seen[key]
+        for seen in over.values():
+            if seen.left_out:
+                logging.getLogger(seen.record.name).log(
+                    seen.record.levelno, "%d lines were left out that begin: %s", seen.left_out,
+                    seen.record.getMessage()[:200])
+
+
+def _alike(record: logging.LogRecord) -> Hashable:
+    kind, _, trace = record.exc_info or (None, None, None)
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = None if trace is None else (trace.tb_frame.f_code.co_filename, trace.tb_lineno)
+    return record.name, record.levelno, str(record.msg), kind, where
+
+
+repetitions = Repetitions()
 
 
 def configure(level: str) -> None:
@@ -41,6 +121,7 @@ def configure(level: str) -> None:
     handler = logging.lastResort
     assert handler is not None
     handler.setFormatter(JsonFormatter())
+    handler.addFilter(repetitions)
     handler.setLevel(logging.NOTSET)
     logging.root.setLevel(level.upper())
 

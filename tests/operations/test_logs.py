@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import logging
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from flask import Flask
 
-from blueprints.http.logs import JsonFormatter
+from blueprints.http import logs
+from blueprints.http.logs import LONGEST, OFTEN, JsonFormatter, Repetitions
 from tests.apps import PASSWORD, Given, close, make_app, new_instance
 from tests.databases import new_database
 from tests.running import Instance
@@ -95,6 +97,85 @@ def test_an_exception_is_part_of_its_line(app, lines):
         logging.getLogger("gatepost").exception("unhandled")
     entry = json.loads(lines[0])
     assert entry["exception"].startswith("Traceback") and "ValueError: broken" in entry["exception"]
+
+
+def test_a_long_text_is_cut_in_its_middle_and_says_so(app, lines):
+    logger = logging.getLogger("gatepost")
+    logger.error("begins %s ends", "x" * 100_000)
+    try:
+        raise ValueError("y" * 100_000)
+    except ValueError:
+        logger.exception("unhandled")
+    cut, exception = (json.loads(line) for line in lines)
+    assert cut["message"].startswith("begins x") and cut["message"].endswith("x ends")
+    assert f"{100_012 - LONGEST} characters left out" in cut["message"]
+    assert exception["exception"].startswith("Traceback") and len(exception["exception"]) < LONGEST + 50
+
+
+@pytest.fixture
+def minutes(monkeypatch: pytest.MonkeyPatch, lines: list[str]) -> Iterator[Callable[[], list[dict[str, Any]]]]:
+    """The handler leaves repetitions out; `minutes()` lets one pass and gives what was written until then."""
+    moment, repetitions = 1000.0, Repetitions()
+    monkeypatch.setattr(logs, "monotonic", lambda: moment)
+    (handler,) = (each for each in logging.getLogger("gatepost").handlers if isinstance(each, Lines))
+    handler.addFilter(repetitions)
+
+    def passes(*, told: bool = False) -> list[dict[str, Any]]:
+        nonlocal moment
+        moment += logs.MINUTE
+        if told:
+            repetitions.tell()
+        written, lines[:] = [json.loads(line) for line in lines], []
+        return written
+
+    return passes
+
+
+def test_a_message_that_comes_again_and_again_is_written_some_times_a_minute_and_then_counted(app, minutes):
+    logger = logging.getLogger("gatepost.flood")
+    for number in range(1000):
+        logger.error("cannot do %s", number)
+    logger.error("something else")
+    assert [entry["message"] for entry in minutes()] == [f"cannot do {n}" for n in range(OFTEN)] + ["something else"]
+    logger.error("cannot do %s", "more")
+    (entry,) = minutes()
+    assert (entry["message"], entry["left_out"]) == ("cannot do more", 1000 - OFTEN)
+
+
+def test_what_was_left_out_is_told_also_when_the_message_does_not_come_again(app, minutes):
+    for _ in range(50):
+        logging.getLogger("gatepost.flood").error("once upon a time")
+    *_, last = minutes(told=True)
+    assert (last["level"], last["logger"], last["message"]) == (
+        "error", "gatepost.flood", f"{50 - OFTEN} lines were left out that begin: once upon a time")
+    assert minutes(told=True) == []
+
+
+def test_another_exception_under_the_same_message_is_written(app, minutes):
+    def fail(error: Exception) -> None:
+        try:
+            raise error
+        except Exception:
+            logging.getLogger("gatepost").exception("unhandled")
+
+    for _ in range(100):
+        fail(ValueError("common"))
+    fail(KeyError("rare"))
+    written = minutes()
+    assert len(written) == OFTEN + 1 and "rare" in written[-1]["exception"]
+
+
+def test_messages_without_end_are_counted_together(app, minutes, monkeypatch):
+    monkeypatch.setattr(logs, "MESSAGES", 10)
+    for number in range(500):
+        logging.getLogger("gatepost.flood").error(f"different {number}")
+    assert len(minutes()) == 10 + OFTEN
+
+
+def test_every_request_has_its_line_however_many_they_are(app, minutes):
+    for _ in range(3 * OFTEN):
+        app.test_client().get("/api/health/live")
+    assert len(minutes()) == 3 * OFTEN
 
 
 @pytest.mark.parametrize(("setting", "logged"), [("on", True), ("off", False)])
