@@ -141,6 +141,7 @@ class Settings:
     access_token_minutes: int = setting(15, _whole(1, 1440), "minutes that an access token is valid")
     refresh_idle_days: int = setting(7, _whole(1, 365), "days after which an unused session ends")
     refresh_absolute_days: int = setting(30, _whole(1, 3650), "days after which every session ends")
+    user_sessions: int = setting(100, _whole(1, 10**6), "most live sessions of a user; one more ends the least used")
 
     # limits
     rate_limits: bool = setting(True, _switch(), "count requests and answer 429; off only to measure")
@@ -152,8 +153,12 @@ class Settings:
     body_limit: int = setting(2**20, _whole(1024, 2**30), "most bytes of a request body (1048576 are 1 MiB)")
     import_limit: int = setting(32 * 2**20, _whole(1024, 2**30), "most bytes of an import (33554432 are 32 MiB)")
 
-    # the audit trail
+    owner_rows: int = setting(100_000, _whole(0, 10**9),
+                              "rows of one collection that a user may own, without its manage; 0: any number")
+
+    # what is kept for how long
     audit_days: int = setting(365, _whole(0, 36500), "days that audit rows are kept; 0: for ever")
+    contact_days: int = setting(365, _whole(0, 36500), "days that contact messages are kept; 0: for ever")
 
     # answers
     page_size: int = setting(20, _whole(1, 1000), "rows on a page when the caller names no size")

@@ -14,6 +14,7 @@ from models.user import User
 from .http import audit, login, passwords
 from .http.body import MERGE_PATCH
 from .http.conditional import entity_tag
+from .http.identity import principal_of
 from .users import UserSchema
 
 routes = Routes("session", "Log in and out, open an account, and look after one's own.")
@@ -79,6 +80,7 @@ def _check_password(call: Call) -> None:
         right = passwords.verify(password, None if user is None else user.password_hash)
         if user is None or not right or not user.active:
             raise _wrong(call, user)
+    call.services.limits.spend_of_principal(principal_of(user), login.COST)
     fresh = passwords.hash_password(password) if passwords.outdated(user.password_hash) else None
     call.prepared = user, fresh
 

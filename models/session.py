@@ -6,11 +6,13 @@ from typing import NamedTuple
 
 import peewee as pw
 
-from models.base import Record, Rows, expire, now
+from models.base import Record, Rows, expire, later, now
 from models.columns import IdField, ListField, TimeField
 from models.database import Database, current
 from models.prepared import Bind, Statement
 from models.user import User
+
+KEPT = 3600  # seconds for which the row of an ended session stays
 
 
 class Caller(NamedTuple):
@@ -32,8 +34,8 @@ class Session(Record):
 
     Only hashes of refresh tokens are stored: of the valid one, and of those used a moment ago (`recent`, each
     with the time of its use, the oldest first). `family` is shared by all sessions that descend from one login.
-    The session ends at `expires_at` unless it is refreshed, at `absolute_expires_at` in any case, and at once
-    when `revoked_at` is set.
+    The session ends at `expires_at`, which a refresh puts off, up to `absolute_expires_at`; `revoke` ends it at once.
+    Some time later its row is deleted: a token of a session that is not there is as invalid as one of an ended session.
     """
 
     user_id = IdField()
@@ -69,8 +71,8 @@ class Session(Record):
 
     @classmethod
     def purge(cls, before: str, most: int) -> int:
-        # Across tenants: expired sessions are of no use to anybody.
-        return expire(cls.absolute_expires_at, before, most)
+        # Across tenants: ended sessions are of no use to anybody.
+        return expire(cls.expires_at, later(-KEPT, before), most)
 
 
 _CALLER = Statement()
@@ -80,4 +82,14 @@ _CALLER_COLUMNS = (User.id, User.tenant_id, User.role, User.department, User.gro
 
 def revoke(tenant_id: str, *where: pw.Expression) -> int:
     """End the tenant's sessions that satisfy `where` and were not ended before; their number."""
-    return Rows(Session, tenant_id).change({Session.revoked_at: now()}, Session.revoked_at.is_null(), *where)
+    at = now()
+    return Rows(Session, tenant_id).change({Session.revoked_at: at, Session.expires_at: at},
+                                           Session.revoked_at.is_null(), *where)
+
+
+def keep_newest(tenant_id: str, user_id: str, most: int) -> int:
+    """End the user's live sessions but the `most` that were used last; how many."""
+    used = pw.fn.COALESCE(Session.used_at, Session.created_at)
+    over = (Rows(Session, tenant_id).select(Session.id).where(Session.user_id == user_id, Session.expires_at > now())
+            .order_by(used.desc(), Session.id.desc()).offset(most))
+    return revoke(tenant_id, Session.id.in_(over))

@@ -130,7 +130,7 @@ def test_every_setting_is_described(tmp_path):
     assert all(described.values())
 
 
-UNITS = re.compile(r"\b(seconds|minutes|days|bytes|rows|units a minute|logins a minute|database connections|requests|"
+UNITS = re.compile(r"\b(seconds|minutes|days|bytes|rows|units a minute|logins a minute|database connections|sessions|requests|"
                    r"processes|proxies|port)\b")
 
 

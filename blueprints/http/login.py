@@ -14,17 +14,18 @@ from hmac import compare_digest, digest
 from typing import Any
 
 from models.base import Rows, is_id, later, new_id, now
-from models.session import Session, revoke
+from models.session import Session, keep_newest, revoke
 from models.user import User
 
 from . import audit
 from .access import Access
 from .call import Call
 from .errors import Problem
-from .identity import hashed, principal_of
+from .identity import hashed, principal_of, principal_of_session
 from .keys import Keys
 
 GRACE = 10.0  # seconds
+COST = 10  # units of the user's that a login and a refresh take: each leaves rows behind
 PREFIX = "gr_"
 _ID, _SECRET, _SEAL = 36, 43, 22  # characters of an id, of 256 and of 128 bits
 _DAY = timedelta(days=1).total_seconds()
@@ -34,22 +35,26 @@ def open_session(call: Call, user: User) -> dict[str, Any]:
     """Start a session of the user and make the caller its principal; the answer of a login. In a transaction."""
     settings, id = call.services.settings, new_id()
     refresh = _sealed(call.services.keys, id, secrets.token_urlsafe(32))
+    end = later(settings.refresh_absolute_days * _DAY)
     session = Session(id=id, user_id=user.id, family=id, token_hash=hashed(refresh),
-                      expires_at=later(settings.refresh_idle_days * _DAY),
-                      absolute_expires_at=later(settings.refresh_absolute_days * _DAY))
+                      expires_at=min(later(settings.refresh_idle_days * _DAY), end), absolute_expires_at=end)
     call.row = Rows(Session, user.tenant_id).insert(session)
+    keep_newest(user.tenant_id, user.id, settings.user_sessions)
     return _answer(call, user, session, refresh)
 
 
 def exchange(call: Call, token: str) -> dict[str, Any]:
     """A new access token and the successor of the refresh token.
 
-    Raises `Problem` (`invalid_token`); for a token that was used before, all sessions of its family end.
+    Raises `Problem`: `invalid_token`, and then, for a token that was used before, all sessions of its family end;
+    `rate_limited`.
     """
-    id = token[len(PREFIX):][:_ID]
-    # Who makes tokens up must not make the writers wait.
-    known = token.startswith(PREFIX) and is_id(id) and Session.by_id(id) is not None
-    answer = call.services.database.transact(lambda: _exchange(call, id, token)) if known else None
+    services, id = call.services, token[len(PREFIX):][:_ID]
+    caller = Session.caller(services.database, id) if token.startswith(PREFIX) and is_id(id) else None
+    # A token that was made up neither makes the writers wait nor takes units that are the user's.
+    if caller is not None and _genuine(services.keys, id, token):
+        services.limits.spend_of_principal(principal_of_session(caller), COST)
+    answer = None if caller is None else services.database.transact(lambda: _exchange(call, id, token))
     if answer is None:
         raise Problem("invalid_token", "The refresh token is not valid, or the session has ended. Log in again.")
     return answer

@@ -15,7 +15,7 @@ from models.idempotency import IdempotencyKey, claim, stored
 from models.order import Order, OrderItem, items_of, quantities
 from models.product import Product
 from models.service_token import ServiceToken
-from models.session import Session, revoke
+from models.session import KEPT, Session, keep_newest, revoke
 from models.tenant import Tenant
 from models.user import User
 
@@ -59,10 +59,26 @@ def test_revoking_ends_what_is_meant_once(user: User) -> None:
     assert Session.by_id(mine.id).revoked_at is not None and Session.by_id(spared.id).revoked_at is None
 
 
-def test_sessions_that_ended_are_purged(user: User) -> None:
-    over, running = session(user, absolute_expires_at=later(-10)), session(user)
+def test_sessions_go_an_hour_after_they_ended_however_they_did(user: User) -> None:
+    Session.purge(later(2 * KEPT), 1000)
+    idle, just_now = session(user, expires_at=later(-KEPT - 1)), session(user, expires_at=later(-1))
+    running, revoked = session(user), session(user)
+    revoke(user.tenant_id, Session.id == revoked.id)
     assert Session.purge(now(), 100) == 1
-    assert Session.by_id(over.id) is None and Session.by_id(running.id) is not None
+    assert Session.by_id(idle.id) is None
+    assert Session.purge(later(KEPT), 100) == 2
+    assert Session.by_id(just_now.id) is None and Session.by_id(revoked.id) is None
+    assert Session.by_id(running.id) is not None
+
+
+def test_of_the_live_sessions_of_a_user_those_used_last_are_kept(user: User) -> None:
+    unused, old, new = session(user), session(user, used_at=later(10)), session(user, used_at=later(20))
+    ended = session(user, expires_at=later(-1), used_at=later(30))
+    assert keep_newest(user.tenant_id, user.id, 3) == 0
+    assert keep_newest(user.tenant_id, user.id, 2) == 1
+    assert Session.by_id(unused.id).revoked_at is not None
+    assert [Session.by_id(one.id).revoked_at for one in (old, new, ended)] == [None, None, None]
+    assert keep_newest(user.tenant_id, new_id(), 0) == 0
 
 
 def test_the_credentials_of_a_user_go_with_the_user(user: User) -> None:

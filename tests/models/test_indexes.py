@@ -54,6 +54,7 @@ WALKS: list[tuple[type[Table], tuple[str, ...], tuple[str, ...]]] = [
     (ServiceToken, (), ("created_at",)),
     (ServiceToken, ("owner_id",), ("created_at",)),
     (Session, ("user_id",), ("created_at",)),
+    (Session, ("user_id",), ("expires_at",)),
     (Share, ("resource", "object_id", "grantee"), ()),
     (Share, ("resource", "grantee", "right"), ()),
     (Audit, (), ("time",)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,7 +12,11 @@ import pytest
 from playhouse.migrations import MigrationError
 
 from models import migrate
+from models.base import Rows, later, new_id
 from models.database import Database, open_database
+from models.session import Session
+from models.tenant import Tenant
+from models.user import User
 from tests.databases import new_database
 
 ROOT = Path(__file__).parents[2]
@@ -113,3 +118,25 @@ def test_foreign_keys_are_enforced_again_after_an_upgrade(tmp_path: Path) -> Non
     with database.connected():
         assert database.query("PRAGMA foreign_keys") == [(1,)]
     database.close_all()
+
+
+def test_a_session_that_was_revoked_before_the_upgrade_ends_when_it_was_revoked(
+        empty: Database, tmp_path: Path) -> None:
+    """Those of before carried the end of their idle time, a week later."""
+    before, revoked = tmp_path / "before", later(-60)
+    shutil.copytree(migrate.SHIPPED["gatepost"], before)
+    (before / "0008_ended_sessions.py").unlink()
+    migrate.upgrade(empty, {"gatepost": before})
+    with empty.connected():
+        def rows() -> list[str]:
+            tenant = Tenant.add("default").id
+            user = Rows(User, tenant).insert(User(name="Ada", email="ada@example.org", password_hash="-"))
+            return [Rows(Session, tenant).insert(Session(
+                user_id=user.id, family=new_id(), token_hash=new_id(), expires_at=later(600), revoked_at=at,
+                absolute_expires_at=later(900))).id for at in (revoked, None)]
+
+        ended, live = empty.transact(rows)
+    assert migrate.upgrade(empty).applied == ("gatepost/0008_ended_sessions",)
+    with empty.connected():
+        assert Session.by_id(ended).expires_at == revoked
+        assert Session.by_id(live).expires_at > later(300)

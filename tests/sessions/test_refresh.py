@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from threading import Barrier
 
 import pytest
 
 from blueprints.http import login
+from blueprints.http.limits import Limits
 from models.audit import Audit, of_tenant
 from models.base import Rows, later
-from models.session import Session
+from models.session import KEPT, Session
 from tests.apps import PASSWORD
 
 
@@ -170,3 +172,45 @@ def test_the_session_that_is_exchanged_stays_the_same(somebody, given):
     somebody.exchange(somebody.first["refresh_token"])
     after, = sessions_of(given, somebody.user)
     assert after.id == before.id and after.used_at is not None
+
+
+def test_a_session_whose_row_has_gone_is_as_invalid_as_one_that_ended(somebody, given):
+    client = somebody.app.test_client()
+    client.post("/api/logout", headers={"Authorization": f"Bearer {somebody.first['access_token']}"})
+    given.database.transact(lambda: Session.purge(later(KEPT + 1), 1000))
+    assert sessions_of(given, somebody.user) == []
+    status, problem = somebody.exchange(somebody.first["refresh_token"])
+    assert (status, problem["code"]) == (401, "invalid_token")
+    assert not somebody.works(somebody.first["access_token"])
+
+
+def test_a_login_beyond_the_most_sessions_of_a_user_ends_the_one_used_longest_ago(somebody, given, app, monkeypatch):
+    services = app.extensions["gatepost"]
+    monkeypatch.setattr(services, "settings", replace(services.settings, user_sessions=3))
+    second, third = Client(app, somebody.user), Client(app, somebody.user)
+    assert somebody.exchange(somebody.first["refresh_token"])[0] == 200
+    fourth = Client(app, somebody.user)
+    assert not second.works(second.first["access_token"])
+    assert all(one.works(one.first["access_token"]) for one in (somebody, third, fourth))
+
+
+def test_logins_and_refreshes_take_units_of_the_account(somebody, app, given, monkeypatch):
+    services = app.extensions["gatepost"]
+    monkeypatch.setattr(services, "limits", Limits(replace(services.settings, rate_limits=True, principal_units=45)))
+    assert somebody.exchange(somebody.first["refresh_token"])[0] == 200
+    again = [app.test_client().post("/api/login", json={"email": somebody.user.email, "password": PASSWORD})
+             for _ in range(4)]
+    assert [answer.status_code for answer in again] == [200, 200, 200, 429]
+    assert again[-1].headers["RateLimit-Policy"].startswith('"principal"')
+    assert somebody.exchange(again[0].get_json()["refresh_token"])[0] == 429
+    other = given.user(password=PASSWORD)
+    answer = app.test_client().post("/api/login", json={"email": other.email, "password": PASSWORD})
+    assert answer.status_code == 200, "another account has units of its own"
+
+
+def test_refresh_tokens_that_were_made_up_take_no_units_of_the_account(somebody, app, monkeypatch):
+    services, token = app.extensions["gatepost"], somebody.first["refresh_token"]
+    monkeypatch.setattr(services, "limits", Limits(replace(services.settings, rate_limits=True, principal_units=15)))
+    for _ in range(5):
+        assert somebody.exchange(token[:-5] + "AAAAA")[0] == 401
+    assert somebody.exchange(token)[0] == 200
