@@ -45,12 +45,16 @@ class Contact(Collection):
         for endpoint in super().endpoints():
             if endpoint.name == "create":
                 yield replace(endpoint, status=202, answer=ReceiptSchema(), handler=self.receive, tight=True,
-                              summary="Leave a message.")
+                              prepare=self.count, summary="Leave a message.")
             elif endpoint.name in _SUMMARIES:
                 yield replace(endpoint, summary=_SUMMARIES[endpoint.name])
 
     def stamp(self, call: Call, row: ContactMessage) -> None:
         """A message belongs to nobody, also when its sender is logged in."""
+
+    def count(self, call: Call) -> None:
+        """Refuse more messages of one address than anybody has reason to leave in a day."""
+        call.services.limits.leave("contact", call.request.remote_addr or "-")
 
     def receive(self, call: Call) -> dict[str, Any]:
         """Leave a message."""

@@ -127,8 +127,12 @@ def _applicant(call: Call) -> User:
     return user
 
 
+def _count_account(call: Call) -> None:
+    call.services.limits.leave("register", call.request.remote_addr or "-")
+
+
 @routes.post("/api/register", permission="user.register", body=RegisterSchema(), answer=RegisteredSchema(),
-             status=201, secret=True, tight=True, load=_applicant)
+             status=201, secret=True, tight=True, prepare=_count_account, load=_applicant)
 def register(call: Call) -> dict[str, Any]:
     """Open an account."""
     user = Rows(User, call.tenant_id).insert(call.row)

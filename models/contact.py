@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import peewee as pw
 
-from models.base import Record
+from models.base import Record, expire
 
 
 class ContactMessage(Record):
@@ -17,3 +17,8 @@ class ContactMessage(Record):
 
     class Meta:
         table_name = "contact_messages"
+
+    @classmethod
+    def purge(cls, before: str, most: int) -> int:
+        # Across tenants: the operator's setting says how long messages are kept.
+        return expire(cls.created_at, before, most)

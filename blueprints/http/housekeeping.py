@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from models import seals
 from models.base import later, now
+from models.contact import ContactMessage
 from models.errors import Busy
 from models.idempotency import IdempotencyKey
 from models.session import Session
@@ -37,23 +39,34 @@ def beside_the_requests(settings: Settings, database: Database, keys: Keys, trai
         Job("following the key file", 1, keys.refresh),
         Job("throwing away what has expired", _MINUTE, lambda: throw_away(database)),
         Job("telling the planner how tables have grown", _MINUTE, database.refresh_statistics),
-        Job("ending the retention of audit rows", _HOUR, lambda: end_retention(settings, database)),
+        Job("ending the retention of audit rows and messages", _HOUR, lambda: end_retention(settings, database)),
     )
 
 
 def throw_away(database: Database) -> None:
-    """Delete sessions and remembered answers that nobody can use any more.
-
-    In small batches, between which other writers get their turn; what is left is done the next time.
-    """
+    """Delete sessions and remembered answers that nobody can use any more; what is left is done the next time."""
     # Whoever else writes comes first: a minute later is early enough.
     with suppress(Busy):
         for purge in (Session.purge, IdempotencyKey.purge):
-            for _ in range(_BATCHES):
-                if database.transact(lambda purge=purge: purge(now(), _BATCH)) < _BATCH:  # type: ignore[misc]
-                    break
+            _in_batches(database, purge, now())
 
 
 def end_retention(settings: Settings, database: Database) -> int:
-    """Delete audit rows that are older than the setting `audit_days` says; how many."""
-    return seals.retire(database, later(-settings.audit_days * _DAY)) if settings.audit_days else 0
+    """Delete audit rows and contact messages older than the settings `audit_days` and `contact_days`; how many."""
+    gone = 0
+    if settings.contact_days:
+        gone += _in_batches(database, ContactMessage.purge, later(-settings.contact_days * _DAY))
+    if settings.audit_days:
+        gone += seals.retire(database, later(-settings.audit_days * _DAY))
+    return gone
+
+
+def _in_batches(database: Database, purge: Callable[[str, int], int], before: str) -> int:
+    """Delete in short transactions, between which other writers get their turn; how many."""
+    gone = 0
+    for _ in range(_BATCHES):
+        some = database.transact(lambda: purge(before, _BATCH))
+        gone += some
+        if some < _BATCH:
+            break
+    return gone

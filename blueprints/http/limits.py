@@ -20,7 +20,7 @@ from flask import request
 
 from . import trace
 from .call import Call
-from .counters import MINUTE, Counters
+from .counters import DAY, MINUTE, Counters, OwnCounters
 from .errors import Problem
 from .messages import Message
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from policies import Principal
     from settings import Settings
 
+DAILY = 50  # contact messages, and accounts opened, of one address in a day
+MOST_KEPT = 16 * 2**20  # bytes of answers that one process keeps for a principal in a day, for repeated requests
 _LEFT = "gatepost.left"  # units that the nearest limit of a request leaves
 
 
@@ -49,6 +51,7 @@ class Limits:
         self._roles = {role: Quota("principal", units) for role, units in settings.role_units.items()}
         self._guesses = Quota("guesses", settings.login_attempts)
         self._counters = Counters(settings.redis_url)
+        self._kept = OwnCounters()
 
     @property
     def state(self) -> str:
@@ -67,6 +70,15 @@ class Limits:
     def attempt(self, name: str, address: str) -> None:
         """Count one use of a tight endpoint by an address. Raises `Problem` (`rate_limited`)."""
         self._spend(Quota(name, self._guesses.units), network(address), 1)
+
+    def leave(self, name: str, address: str) -> None:
+        """Count one thing that an address leaves for the operator to keep. Raises `Problem` (`rate_limited`)."""
+        self._spend(Quota(f"{name}_day", DAILY, DAY), network(address), 1)
+
+    def may_keep(self, principal: Principal, size: int) -> bool:
+        """Whether an answer of so many bytes may be kept for its caller, besides what was kept within the last day."""
+        # In the memory of this process: it is asked within a transaction, which must not wait for another server.
+        return not self.enabled or self._kept.add(principal.key, size, DAY)[0] <= MOST_KEPT
 
     @contextmanager
     def guessing(self, account: str, address: str | None = None) -> Iterator[None]:

@@ -125,7 +125,7 @@ def test_a_session_that_was_revoked_before_the_upgrade_ends_when_it_was_revoked(
     """Those of before carried the end of their idle time, a week later."""
     before, revoked = tmp_path / "before", later(-60)
     shutil.copytree(migrate.SHIPPED["gatepost"], before)
-    (before / "0008_ended_sessions.py").unlink()
+    (before / "0008_retention.py").unlink()
     migrate.upgrade(empty, {"gatepost": before})
     with empty.connected():
         def rows() -> list[str]:
@@ -136,7 +136,7 @@ def test_a_session_that_was_revoked_before_the_upgrade_ends_when_it_was_revoked(
                 absolute_expires_at=later(900))).id for at in (revoked, None)]
 
         ended, live = empty.transact(rows)
-    assert migrate.upgrade(empty).applied == ("gatepost/0008_ended_sessions",)
+    assert migrate.upgrade(empty).applied == ("gatepost/0008_retention",)
     with empty.connected():
         assert Session.by_id(ended).expires_at == revoked
         assert Session.by_id(live).expires_at > later(300)

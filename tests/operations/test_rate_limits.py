@@ -14,9 +14,11 @@ from time import monotonic, sleep
 
 import pytest
 
-from blueprints.http import counters
+from blueprints.http import counters, limits
 from blueprints.http.limits import Limits
+from models.base import new_id
 from settings import SettingError
+from tests.apps import PASSWORD
 from tests.databases import free_port, missing, new_database
 from tests.operations.load import SERVERS
 from tests.running import Instance
@@ -153,6 +155,27 @@ def test_an_account_is_guessed_no_more_often_by_spelling_its_address_otherwise(l
 def test_registering_is_counted_tightly(limited, client, calls, last):
     limited(login_attempts=3)
     assert [client.post("/api/register", json={}) for _ in range(calls)][-1].status_code == last
+
+
+@pytest.mark.parametrize(("path", "body"), [
+    ("/api/contact", {"name": "N", "email": "n@example.org", "subject": "s", "body": "b"}),
+    ("/api/register", {"name": "N", "email": "{number}@daily.example.org", "password": PASSWORD})],
+    ids=["contact", "register"])
+def test_an_address_leaves_so_much_a_day_and_what_is_refused_does_not_count(limited, client, monkeypatch, path, body):
+    monkeypatch.setattr(limits, "DAILY", 3)
+    limited(login_attempts=1000)
+
+    def leave(address: str, **wrong) -> int:
+        sent = {name: value.format(number=new_id()) for name, value in body.items()} | wrong
+        answer = client.post(path, json=sent, environ_overrides={"REMOTE_ADDR": address})
+        if answer.status_code == 429:
+            assert "w=86400" in answer.headers["RateLimit-Policy"] and int(answer.headers["Retry-After"]) > 86_000
+        return answer.status_code
+
+    assert [leave("192.0.2.9", email="not an address") for _ in range(5)] == [400] * 5
+    made = 202 if path == "/api/contact" else 201
+    assert [leave("192.0.2.9") for _ in range(4)] == [made] * 3 + [429]
+    assert leave("192.0.2.10") == made
 
 
 def test_a_window_ends_and_the_units_are_back(limited, client, monkeypatch):

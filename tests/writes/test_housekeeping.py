@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 
 import pytest
 
+from blueprints.http.housekeeping import end_retention
 from models import bulk
 from models.base import Rows, later, new_id, now
 from models.category import Category
+from models.contact import ContactMessage
 from models.idempotency import IdempotencyKey
 
 
@@ -29,6 +32,19 @@ def test_expired_keys_go_within_a_minute_in_as_many_batches_as_it_takes(given, j
         job.attempt()
         assert {key.key for key in keys.select()} == {"0", "1", "2", "3", "4"}
         assert keys.select().where(IdempotencyKey.expires_at <= now()).count() == 0
+
+
+def test_contact_messages_go_after_as_many_days_as_the_setting_says(app, given):
+    settings, database = app.extensions["gatepost"].settings, given.database
+    with database.connected():
+        database.transact(lambda: bulk.insert(database, given.tenant_id, [
+            ContactMessage(name="N", email="n@x.org", subject=f"{days}", body="b", created_at=later(-days * 86_400))
+            for days in (*range(9, 700), 8, 6)]))
+        messages = Rows(ContactMessage, given.tenant_id)
+        assert end_retention(replace(settings, contact_days=0), database) == 0
+        assert end_retention(replace(settings, contact_days=700), database) == 0
+        assert end_retention(replace(settings, contact_days=7), database) == 692
+        assert [message.subject for message in messages.select()] == ["6"]
 
 
 def test_the_planner_learns_that_a_table_has_grown(given, jobs):

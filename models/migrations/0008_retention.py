@@ -1,4 +1,7 @@
-"""Sessions are found by when they end, so that they go soon after it; `expires_at` says it of revoked ones, too."""
+"""What is thrown away after its time is found by an index: sessions by when they end, messages by when they came.
+
+`expires_at` tells when a session ends also where it was revoked.
+"""
 
 from models import ddl
 
@@ -12,4 +15,5 @@ def up(migrator, db):
         "DROP INDEX sessions_previous",
         "CREATE INDEX sessions_end ON sessions (expires_at)",
         "CREATE INDEX sessions_live ON sessions (tenant_id, user_id, expires_at, id)",
+        "CREATE INDEX contact_messages_age ON contact_messages (created_at)",
     )
