@@ -13,7 +13,7 @@ class IdempotencyKey(Record):
 
     The row is claimed by the first statement of the effect's own transaction: a twin waits on the unique
     index until that transaction ends. `fingerprint` tells another request under the same key; `status` is
-    null until answered.
+    null until answered, `body` also where it was too large to be kept.
     """
 
     principal = pw.TextField()
@@ -55,7 +55,7 @@ def claim(tenant_id: str, wanted: IdempotencyKey) -> IdempotencyKey:
     return rows.insert(wanted)
 
 
-def answer(tenant_id: str, claimed: IdempotencyKey, status: int, headers: str, body: bytes) -> None:
-    """Keep what the request was answered: HTTP status, headers as JSON, body."""
+def answer(tenant_id: str, claimed: IdempotencyKey, status: int, headers: str, body: bytes | None) -> None:
+    """Keep what the request was answered: HTTP status, headers as JSON, body or None."""
     claimed.status, claimed.headers, claimed.body = status, headers, body
     Rows(IdempotencyKey, tenant_id).save(claimed)

@@ -2,6 +2,9 @@
 
 The claim of a key is the first row of the effect's own transaction, so a twin that runs at the same time waits on the
 database and then replays. Only what succeeded is kept: an answer without an effect may be tried again.
+
+A large answer is kept without its body, and so is any once much was kept for its caller within a day. Its replay has
+the same status, `Location` and `ETag`, an empty body, and `Preference-Applied: return=minimal` (RFC 7240 section 4.2).
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from .call import Call
 from .errors import Fault, Problem
 
 KEPT = 24 * 60 * 60  # seconds
+LARGE = 16 * 2**10  # bytes of an answer beyond which its body is not kept
 _HEADER, _ENVIRON_KEY = "Idempotency-Key", "HTTP_IDEMPOTENCY_KEY"
 _KEY = re.compile(r'"([\x21\x23-\x7e]{1,255})"|([\x21\x23-\x7e]{1,255})')
 _CLAIMED = ("principal", "method", "path", "key", "fingerprint", "expires_at")
@@ -79,8 +83,10 @@ def remember(call: Call, response: Response) -> None:
     if call.claim is None:
         return
     headers = {name: response.headers[name] for name in _REPLAYED_HEADERS if name in response.headers}
+    body = response.get_data()
+    kept = len(body) <= LARGE and call.services.limits.may_keep(call.principal, len(body))
     idempotency.answer(call.tenant_id, call.claim, response.status_code, orjson.dumps(headers).decode(),
-                       response.get_data())
+                       body if kept else None)
 
 
 def replay_twin(call: Call, wanted: IdempotencyKey) -> None:
@@ -105,6 +111,9 @@ def _answer_again(call: Call, wanted: IdempotencyKey) -> None:
     if kept.status is None:
         raise _in_progress()
     headers = {**orjson.loads(kept.headers), "Cache-Control": "no-store", "Idempotency-Replayed": "true"}
+    if kept.body is None:
+        headers.pop("Content-Type", None)
+        headers["Preference-Applied"] = "return=minimal"
     call.response = Response(bytes(kept.body or b""), kept.status, headers)
     if "Content-Type" not in headers:
         del call.response.headers["Content-Type"]

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
+from blueprints.http import limits
+from blueprints.http.idempotency import LARGE
+from blueprints.http.limits import Limits
 from models.article import Article
 from models.base import Rows, later, now
 from models.category import Category
@@ -35,6 +39,49 @@ def test_a_repeated_create_makes_one_row_and_gets_the_same_answer(editor, given)
         first.headers[name] for name in ("ETag", "Location", "Content-Type")]
     assert (first.headers.get("Idempotency-Replayed"), again.headers["Idempotency-Replayed"]) == (None, "true")
     assert editor.get("/api/articles?slug=once&page=1").get_json()["total"] == 1
+
+
+def replayed_without_its_body(first, again):
+    assert (again.status_code, again.get_data()) == (first.status_code, b"")
+    assert "Content-Type" not in again.headers
+    assert (again.headers["Idempotency-Replayed"], again.headers["Preference-Applied"]) == ("true", "return=minimal")
+    assert [again.headers.get(name) for name in ("ETag", "Location")] == [
+        first.headers.get(name) for name in ("ETag", "Location")]
+    return True
+
+
+def test_a_large_answer_is_replayed_without_its_body(editor, given):
+    body = {"title": "Large", "slug": "large", "body": "b" * LARGE}
+    first, again = [editor.post("/api/articles", body, headers=key("large")) for _ in range(2)]
+    assert first.status_code == 201 and len(first.get_data()) > LARGE
+    assert replayed_without_its_body(first, again)
+    path = first.headers["Location"]
+    first, again = [editor.patch(path, {"title": "Larger"}, headers=key("larger")) for _ in range(2)]
+    assert (first.status_code, first.get_json()["version"]) == (200, 2)
+    assert replayed_without_its_body(first, again)
+    assert editor.patch(path, {"title": "Other"}, headers=key("larger")).status_code == 422
+    with given.database.connected():
+        assert [kept.body for kept in Rows(IdempotencyKey, given.tenant_id).select().where(
+            IdempotencyKey.key.in_(["large", "larger"]))] == [None, None]
+
+
+def test_once_much_was_kept_for_a_caller_answers_are_kept_without_their_bodies(app, as_user, given, monkeypatch):
+    services = app.extensions["gatepost"]
+    monkeypatch.setattr(services, "limits", Limits(replace(services.settings, rate_limits=True)))
+    monkeypatch.setattr(limits, "MOST_KEPT", 3000)
+    eager, calm, article = as_user("editor"), as_user("editor"), given.article("draft", body="b" * 1000)
+
+    def again(caller, name):
+        path = f"/api/articles/{article.id}"
+        first, second = [caller.patch(path, {"title": name}, headers=key(name)) for _ in range(2)]
+        return first, second
+
+    for name in ("one", "two"):
+        first, second = again(eager, name)
+        assert second.get_data() == first.get_data()
+    assert replayed_without_its_body(*again(eager, "three"))
+    first, second = again(calm, "another")
+    assert second.get_data() == first.get_data()
 
 
 def test_quoted_and_bare_are_the_same_key(editor):
