@@ -53,7 +53,7 @@ class Endpoint:
     offline     works without the database: health, documentation
     own_credentials  checks `Authorization` itself: it does not hold what a user or service token holds
     tight       counted per address as tightly as wrong passwords are
-    cost        units that a call takes from the caller's limit
+    cost        units that a call takes from the caller's limit; a large JSON body takes more (`limits`)
     """
 
     name: str

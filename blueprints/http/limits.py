@@ -3,6 +3,8 @@
 Guessing is counted more tightly: wrong passwords per address and per account, before anything is hashed, and
 requests of endpoints marked `tight` per address. A window lasts a minute, so nobody is locked out for good.
 
+What one may leave for others to keep is counted, too: bytes of a body by units, some things by the day.
+
 Every answer names the limit that its caller will reach first, in `RateLimit-Policy` and `RateLimit`
 (draft-ietf-httpapi-ratelimit-headers-10); a refusal adds `Retry-After`.
 """
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from policies import Principal
     from settings import Settings
 
+BODY_PIECE = 16 * 2**10  # bytes of a body of JSON that cost a unit, beyond the first so many
 DAILY = 50  # contact messages, and accounts opened, of one address in a day
 MOST_KEPT = 16 * 2**20  # bytes of answers that one process keeps for a principal in a day, for repeated requests
 _LEFT = "gatepost.left"  # units that the nearest limit of a request leaves
@@ -60,7 +63,7 @@ class Limits:
 
     def spend_of_address(self, address: str, cost: int) -> None:
         """Take units from an address. Raises `Problem` (`rate_limited`)."""
-        self._spend(self._address, network(address), cost)
+        self._spend(self._address, network_of(address), cost)
 
     def spend_of_principal(self, principal: Principal, cost: int) -> None:
         """Take units from a user, or from all service tokens of one together. Raises `Problem` (`rate_limited`)."""
@@ -69,11 +72,11 @@ class Limits:
 
     def attempt(self, name: str, address: str) -> None:
         """Count one use of a tight endpoint by an address. Raises `Problem` (`rate_limited`)."""
-        self._spend(Quota(name, self._guesses.units), network(address), 1)
+        self._spend(Quota(name, self._guesses.units), network_of(address), 1)
 
     def leave(self, name: str, address: str) -> None:
         """Count one thing that an address leaves for the operator to keep. Raises `Problem` (`rate_limited`)."""
-        self._spend(Quota(f"{name}_day", DAILY, DAY), network(address), 1)
+        self._spend(Quota(f"{name}_day", DAILY, DAY), network_of(address), 1)
 
     def may_keep(self, principal: Principal, size: int) -> bool:
         """Whether an answer of so many bytes may be kept for its caller, besides what was kept within the last day."""
@@ -87,7 +90,7 @@ class Limits:
 
         Raises `Problem` (`rate_limited`) without running the body when there were too many.
         """
-        whose = (f"account {account}", *(() if address is None else (f"address {network(address)}",)))
+        whose = (f"account {account}", *(() if address is None else (f"address {network_of(address)}",)))
         for key in whose:
             self._spend(self._guesses, key, 1)
         try:
@@ -107,7 +110,8 @@ class Limits:
     def _spend(self, quota: Quota, key: str, cost: int) -> None:
         if not self.enabled:
             return
-        used, ends = self._counters.add(f"{quota.name}/{key}", cost, quota.seconds)
+        # What costs more than there ever is takes all of it: large bodies are rare then, not impossible.
+        used, ends = self._counters.add(f"{quota.name}/{key}", min(cost, quota.units), quota.seconds)
         left, wait = quota.units - used, max(1, ceil(ends))
         environ = request.environ
         # Another limit may be nearer; one that refuses comes last.
@@ -123,7 +127,7 @@ class Limits:
 def spend_by_address(call: Call) -> None:
     """Take the call's cost from its address, and one attempt where those are counted."""
     limits, address = call.services.limits, call.request.remote_addr or "-"
-    limits.spend_of_address(address, call.endpoint.cost)
+    limits.spend_of_address(address, _cost(call))
     if call.endpoint.tight:
         limits.attempt(call.endpoint.name, address)
 
@@ -131,11 +135,26 @@ def spend_by_address(call: Call) -> None:
 def spend_by_principal(call: Call) -> None:
     """Take the call's cost from who asks; a guest is counted by address alone."""
     if call.principal.kind != "guest":
-        call.services.limits.spend_of_principal(call.principal, call.endpoint.cost)
+        call.services.limits.spend_of_principal(call.principal, _cost(call))
+
+
+def spend_by_length(call: Call) -> None:
+    """Take what a body costs whose length was not announced, and is known now that it is read."""
+    if call.request.content_length is None and (cost := len(call.request.get_data()) // BODY_PIECE):
+        call.services.limits.spend_of_address(call.request.remote_addr or "-", cost)
+        if call.principal.kind != "guest":
+            call.services.limits.spend_of_principal(call.principal, cost)
+
+
+def _cost(call: Call) -> int:
+    """That of the endpoint, and of the announced length of a body that is kept in memory."""
+    if call.endpoint.body is None:
+        return call.endpoint.cost
+    return call.endpoint.cost + (call.request.content_length or 0) // BODY_PIECE
 
 
 @lru_cache(maxsize=4096)
-def network(address: str) -> str:
+def network_of(address: str) -> str:
     """What is counted of an address: one IPv6 customer has at least 2⁶⁴ of them (RFC 6177), so their network."""
     try:
         return str(ip_network(f"{address}/64", strict=False)) if ":" in address else address

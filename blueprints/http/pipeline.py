@@ -66,7 +66,7 @@ def retire(call: Call) -> None:
 
 def validate(call: Call) -> None:
     """400, 406, 413 or 415 when path, query, headers or body are not what the endpoint declares; 410 when a part of
-    them is no longer there."""
+    them is no longer there; 429 when a body whose length was not announced is more than is left."""
     endpoint = call.endpoint
     negotiation.check(call)
     if "id" in call.path and not endpoint.by_slug and not is_id(call.path["id"]):
@@ -76,6 +76,7 @@ def validate(call: Call) -> None:
     conditional.check_syntax(call)
     idempotency.check_syntax(call)
     if endpoint.body is not None:
+        limits.spend_by_length(call)
         sent = read_json(call.request, accepts=endpoint.accepts, required=endpoint.body_required)
         call.body, call.read_only = validation.load_body(
             endpoint.body, sent, partial=endpoint.partial, fixed=endpoint.fixed)

@@ -20,7 +20,7 @@ from models.audit import Audit
 from models.base import now
 
 from .counters import MINUTE
-from .limits import network
+from .limits import network_of
 
 OWN = 50  # distinct refusals of one source that have rows of their own in a minute
 SOURCES = 1000  # sources told apart in a minute; the rest share the source `*`
@@ -45,7 +45,7 @@ class Refusal(NamedTuple):
     @property
     def source(self) -> str:
         """Who is limited: the principal, or the network of a guest."""
-        return network(self.address or "-") if self.principal == "guest" else self.principal
+        return network_of(self.address or "-") if self.principal == "guest" else self.principal
 
     @property
     def what(self) -> tuple[str | None, ...]:

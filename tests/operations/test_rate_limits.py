@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -9,13 +10,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from time import monotonic, sleep
 
 import pytest
 
 from blueprints.http import counters, limits
-from blueprints.http.limits import Limits
+from blueprints.http.limits import BODY_PIECE, Limits
 from models.base import new_id
 from settings import SettingError
 from tests.apps import PASSWORD
@@ -104,6 +106,34 @@ def test_dear_endpoints_take_more(limited, as_role):
     owner = as_role("owner")
     before = left(owner.get("/api/profile"))[2]
     assert left(owner.get("/api/admin/stats"))[2] == before - 10
+
+
+SIZES = [(100, 1), (BODY_PIECE - 1, 1), (BODY_PIECE, 2), (10 * BODY_PIECE, 11)]
+
+
+@pytest.mark.parametrize(("size", "cost"), SIZES)
+@pytest.mark.parametrize("announced", [True, False], ids=["announced", "chunked"])
+def test_a_large_body_takes_more_whether_or_not_its_length_is_announced(limited, as_role, size, cost, announced):
+    limited()
+    editor = as_role("editor")
+    before = left(editor.get("/api/profile"))[2]
+    body = json.dumps({"title": ""}).encode()
+    body = body[:-2] + b"x" * (size - len(body)) + body[-2:]
+    sent = {"data": body, "content_type": "application/json", "headers": editor.headers}
+    if not announced:
+        sent |= {"input_stream": BytesIO(sent.pop("data")), "environ_overrides": {"wsgi.input_terminated": True},
+                 "content_length": None}
+    answer = editor.client.post("/api/articles", **sent)
+    assert answer.status_code == 400, "the title is too long, or the rest is missing"
+    assert left(answer)[2] == before - cost
+
+
+def test_a_body_that_costs_more_than_there_ever_is_can_be_sent_once_a_minute(limited, as_user):
+    limited(principal_units=5)
+    editor, other = as_user("editor"), as_user("editor")
+    body = {"title": "too long " * 2 * BODY_PIECE}
+    assert [editor.post("/api/articles", body).status_code for _ in range(2)] == [400, 429]
+    assert other.get("/api/profile").status_code == 200
 
 
 def test_a_role_can_have_units_of_its_own(limited, as_role):
