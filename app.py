@@ -19,6 +19,7 @@ from blueprints.http.housekeeping import beside_the_requests
 from blueprints.http.keys import Keys
 from blueprints.http.limits import Limits
 from blueprints.http.messages import Translations
+from blueprints.http.ownership import Ownership
 from blueprints.http.registry import discover
 from blueprints.http.routes import answer_options, refuse_strays
 from blueprints.http.services import NotReady, Services
@@ -61,7 +62,7 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[ty
     services = app.extensions["gatepost"] = Services(
         settings=settings, database=database, policy=policy, keys=keys, registry=registry,
         tokens=Tokens(app, settings, keys), limits=Limits(settings), guest_tenant=tenant.id,
-        cursors=cursors, trail=trail, deprecated_uses=uses,
+        ownership=Ownership(settings.owner_rows), cursors=cursors, trail=trail, deprecated_uses=uses,
         translations=Translations(settings.language, registry.translations),
         background=beside_the_requests(settings, database, keys, trail, uses))
     for blueprint in registry.blueprints():

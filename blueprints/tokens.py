@@ -31,6 +31,7 @@ class Tokens(Collection):
 
     name, resource = "tokens", "token"
     model, schema = ServiceToken, ServiceTokenSchema
+    most_owned = 100
 
     def endpoints(self) -> Iterator[Endpoint]:
         for endpoint in super().endpoints():

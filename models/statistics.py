@@ -10,7 +10,7 @@ from typing import Any
 import peewee as pw
 
 from models.audit import Audit, of_tenant
-from models.base import Record, Rows
+from models.base import Owned, Record, Rows
 from models.columns import TimeField
 from models.database import current
 from models.order import Order
@@ -28,6 +28,11 @@ def by_status(model: type[Record], tenant_id: str) -> pw.ModelSelect[Any]:
 def total(model: type[Record], tenant_id: str) -> pw.ModelSelect[Any]:
     """(rows,) of the tenant: one walk along the index of creation."""
     return Rows(model, tenant_id).select(pw.fn.COUNT(pw.SQL("*")))
+
+
+def owned(model: type[Owned], tenant_id: str, owner_id: str, most: int) -> int:
+    """How many rows one owner has, counted up to `most` along the index of owners."""
+    return int(Rows(model, tenant_id).select(model.id).where(model.owner_id == owner_id).limit(most).count())
 
 
 def orders_per_day(tenant_id: str, since: str) -> pw.ModelSelect[Any]:

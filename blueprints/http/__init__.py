@@ -54,6 +54,7 @@ Who asks
 
 Limits and operations
     limits          units a minute; `counters` counts them, here or in Redis
+    ownership       rows that one user may own
     deprecation     announced, dated, counted, gone
     audit           what is recorded of a request; `trail` stores and seals; `refusals` merges floods of them
     background      the thread beside the requests; `housekeeping` are its jobs

@@ -45,6 +45,7 @@ class Collection(Readable):
     create_only fields that are set when a row is made, and never again
     imports     whether rows can be imported
     import_keys unique fields by which an import may find the row that a line means
+    most_owned  rows that a user without `<resource>.manage` may own; None: as many as the setting `owner_rows` says
     """
 
     sort: ClassVar[tuple[str, ...]] = ("created_at",)
@@ -57,6 +58,7 @@ class Collection(Readable):
     create_only: ClassVar[tuple[str, ...]] = ()
     imports: ClassVar[bool] = True
     import_keys: ClassVar[tuple[str, ...]] = ()
+    most_owned: ClassVar[int | None] = None
 
     def __init__(self) -> None:
         super().__init__()
@@ -163,6 +165,7 @@ class Collection(Readable):
         return answer
 
     def _create(self, call: Call) -> dict[str, Any]:
+        call.services.ownership.take(call, self, call.row)
         self.create(call, call.row)
         call.headers["Location"] = f"/api/{self.name}/{call.row.id}"
         return self._written(call)

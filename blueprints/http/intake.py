@@ -166,6 +166,7 @@ class Intake:
             # What the line refers to may be among the rows that wait.
             self._store_waiting()
             row = self._lines.draft(body, read_only)
+        self._call.services.ownership.take(self._call, self._collection, row, self._store_waiting)
         if self._collection.stores_plainly:
             self._waiting.append((number, row))
         else:

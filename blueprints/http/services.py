@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .limits import Limits
     from .messages import Translations
     from .metrics import Metrics
+    from .ownership import Ownership
     from .registry import Registry
     from .tokens import Tokens
     from .trail import Trail
@@ -46,6 +47,7 @@ class Services:
     tokens: Tokens
     cursors: Cursors
     limits: Limits
+    ownership: Ownership
     registry: Registry
     guest_tenant: str
     trail: Trail
