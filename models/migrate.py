@@ -15,14 +15,18 @@ from models.database import Database
 
 SHIPPED: Mapping[str, Path] = {"gatepost": Path(__file__).parent / "migrations"}
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,40}")
+BACKUPS = 5  # copies that are kept
+_COPY = re.compile(r"before-migration-\d{8}T\d{12}Z\.(db|dump)")
 
 
 @dataclass(frozen=True)
 class Upgrade:
-    """The migrations that `upgrade` applied (`gatepost/0001_accounts`) and the backup it wrote first."""
+    """The migrations that `upgrade` applied (`gatepost/0001_accounts`), the backup it wrote first, and the older ones of
+    its own that it removed after all went well."""
 
     applied: tuple[str, ...]
     backup: Path | None
+    removed: tuple[Path, ...] = ()
 
 
 def pending(database: Database, directories: Mapping[str, Path] = SHIPPED) -> list[str]:
@@ -39,8 +43,8 @@ def upgrade(database: Database, directories: Mapping[str, Path] = SHIPPED, *,
             backup: Path | None = None) -> Upgrade:
     """Apply what is pending, each migration in a transaction of its own.
 
-    A database that holds something is first copied into the directory `backup` (None: no copy). A second
-    process that upgrades at the same time waits, and finds nothing left to do. Raises MigrationError for
+    A database that holds something is first copied into the directory `backup` (None: no copy), where the newest
+    `BACKUPS` copies made here are kept. A second process that upgrades at the same time waits, and finds nothing left to do. Raises MigrationError for
     files that cannot be used, `Unavailable`, and whatever a migration raises.
     """
     database.create()
@@ -53,7 +57,7 @@ def upgrade(database: Database, directories: Mapping[str, Path] = SHIPPED, *,
         applied = [f"{name}/{migration}" for name, runner in runners.items()
                    for migration in runner.up()]  # type: ignore[no-untyped-call]
     database.analyze()
-    return Upgrade(tuple(applied), copy)
+    return Upgrade(tuple(applied), copy, () if copy is None else _remove_old(copy.parent))
 
 
 def _runners(database: Database, directories: Mapping[str, Path]) -> dict[str, Runner]:
@@ -88,3 +92,12 @@ def _back_up(database: Database, directory: Path) -> Path | None:
     copy = directory / f"before-migration-{moment}.dump"
     database.backup(str(copy))
     return copy
+
+
+def _remove_old(directory: Path) -> tuple[Path, ...]:
+    """Remove all but the newest copies; of other files in the directory none."""
+    copies = sorted(file for file in directory.iterdir() if _COPY.fullmatch(file.name) and file.is_file())
+    old = tuple(copies[:-BACKUPS])
+    for file in old:
+        file.unlink()
+    return old

@@ -206,6 +206,8 @@ def migrate(check: bool) -> None:
         database.close_all()
     if done.backup:
         click.echo(f"Backup: {show_path(done.backup)}")
+    for file in done.removed:
+        click.echo(f"Removed an older backup: {show_path(file)}")
     click.echo("\n".join(f"Applied {name}" for name in done.applied) or "Nothing to do.")
 
 

@@ -101,6 +101,21 @@ def test_before_an_upgrade_the_database_is_copied(empty: Database, tmp_path: Pat
         before.close_all()
 
 
+def test_the_newest_copies_are_kept_and_no_other_file_is_touched(empty: Database, tmp_path: Path) -> None:
+    backups, shop = tmp_path / "backups", plugin(tmp_path / "shop", "0001_things")
+    migrate.upgrade(empty, {"shop": shop})
+    backups.mkdir()
+    old = [backups / f"before-migration-2025010{day}T000000000000Z.db" for day in range(1, migrate.BACKUPS + 2)]
+    others = [backups / name for name in (
+        "mine.db", "before-migration-20240101T000000000000Z.db.gz", "before-migration-20240101.db")]
+    for file in (*old, *others):
+        file.write_bytes(b"x")
+    plugin(shop, "0002_more")
+    done = migrate.upgrade(empty, {"shop": shop}, backup=backups)
+    assert done.removed == tuple(old[:2])
+    assert sorted(backups.iterdir()) == sorted([*old[2:], *others, done.backup])
+
+
 @pytest.mark.parametrize("name", ["", "Shop", "shop; DROP TABLE users", "shop-2", "1shop", "x" * 60])
 def test_a_name_that_could_not_be_a_table_is_refused(name: str, empty: Database, tmp_path: Path) -> None:
     with pytest.raises(MigrationError):
