@@ -21,8 +21,8 @@ _COPY = re.compile(r"before-migration-\d{8}T\d{12}Z\.(db|dump)")
 
 @dataclass(frozen=True)
 class Upgrade:
-    """The migrations that `upgrade` applied (`gatepost/0001_accounts`), the backup it wrote first, and the older ones of
-    its own that it removed after all went well."""
+    """The migrations that `upgrade` applied (`gatepost/0001_accounts`), the backup it wrote first, and the older ones
+    that it removed when all was done."""
 
     applied: tuple[str, ...]
     backup: Path | None
@@ -44,8 +44,8 @@ def upgrade(database: Database, directories: Mapping[str, Path] = SHIPPED, *,
     """Apply what is pending, each migration in a transaction of its own.
 
     A database that holds something is first copied into the directory `backup` (None: no copy), where the newest
-    `BACKUPS` copies made here are kept. A second process that upgrades at the same time waits, and finds nothing left to do. Raises MigrationError for
-    files that cannot be used, `Unavailable`, and whatever a migration raises.
+    `BACKUPS` copies made here are kept. A second process that upgrades at the same time waits, and finds nothing
+    left to do. Raises MigrationError for files that cannot be used, `Unavailable`, and whatever a migration raises.
     """
     database.create()
     with database.migrating():

@@ -19,10 +19,12 @@ from blueprints.commands.context import database_of, load_settings, migrations
 from blueprints.commands.server import AppFactory, app_for
 from blueprints.http.keys import Keys
 from models.migrate import pending
+from models.sizes import measure
 from settings import Settings
 
 LEAST_DISK = 200 * 2**20  # bytes below which a busy SQLite may soon be unable to write
 BUILT = datetime(2026, 1, 1, tzinfo=UTC)  # a clock before this is wrong, and tokens would be too
+LARGEST = 5  # tables that are named
 
 Check = Callable[[Settings], str]
 
@@ -32,7 +34,8 @@ Check = Callable[[Settings], str]
 def doctor(create_app: AppFactory) -> None:
     """Check what the service relies on.
 
-    That is versions, permissions, keys, database, migrations, policy, clock and disk. Exit code 1 on a finding.
+    That is versions, permissions, keys, database, migrations, policy, clock and disk; it also says how large things
+    have become. Exit code 1 on a finding.
 
     \b
     Example: gatepost doctor
@@ -62,6 +65,7 @@ def _checks(create_app: AppFactory, settings: Settings) -> Iterator[tuple[str, C
     yield "policy", lambda _: _policy(create_app)
     yield "clock", _clock
     yield "disk", _disk
+    yield "sizes", _sizes
 
 
 def _instance(settings: Settings) -> str:
@@ -135,3 +139,27 @@ def _disk(settings: Settings) -> str:
     if free < LEAST_DISK:
         raise RuntimeError(f"{free // 2**20} MiB free")
     return f"{free // 2**20} MiB free"
+
+
+def _sizes(settings: Settings) -> str:
+    database = database_of(settings)
+    try:
+        with database.connected():
+            found = measure(database)
+    finally:
+        database.close_all()
+    parts = [f"database {_mebibytes(found.database)}"]
+    if found.log is not None:
+        parts.append(f"its log {_mebibytes(found.log)}")
+    folder = settings.instance / "backups"
+    backups = [file.stat().st_size for file in folder.iterdir() if file.is_file()] if folder.is_dir() else []
+    parts.append(f"{len(backups)} backups {_mebibytes(sum(backups))}")
+    parts += [f"{table.name} about {table.rows} rows" + ("" if table.bytes is None else f" {_mebibytes(table.bytes)}")
+              for table in found.tables[:LARGEST] if table.rows or table.bytes]
+    if found.since is not None:
+        parts.append(f"audit since {found.since[:10]}")
+    return ", ".join(parts)
+
+
+def _mebibytes(size: int) -> str:
+    return f"{size / 2**20:.1f} MiB"

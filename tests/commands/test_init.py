@@ -134,3 +134,12 @@ def test_commands_say_when_there_is_no_instance(tmp_path):
         done = instance.run(*command)
         assert done.returncode == 1
         assert "gatepost init" in done.stderr
+
+
+def test_the_doctor_says_how_large_things_have_become(instance):
+    backups = instance.folder / "backups"
+    backups.mkdir(exist_ok=True)
+    (backups / "mine.db").write_bytes(b"x" * 2**20)
+    done = instance.run("doctor")
+    (line,) = (line for line in done.stdout.splitlines() if line.split()[1] == "sizes")
+    assert re.search(r"database [0-9.]+ MiB, .*1 backups 1\.0 MiB, .* about \d+ rows", line)

@@ -1,0 +1,63 @@
+"""How large a database has become, without reading it through: for its operator."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from models.audit import Audit
+from models.database import Database
+
+
+class Table(NamedTuple):
+    """A table with about so many rows; `bytes` with its indexes, None where that cannot be told quickly."""
+
+    name: str
+    rows: int
+    bytes: int | None
+
+
+class Sizes(NamedTuple):
+    """`database` and `log` (the write-ahead log, None on a server) in bytes; the tables, largest first.
+
+    `since`: the time of the oldest audit row, None without one.
+    """
+
+    database: int
+    log: int | None
+    tables: list[Table]
+    since: str | None
+
+
+def measure(database: Database) -> Sizes:
+    """Measure the connected database; milliseconds, however large it is. Raises what a query raises."""
+    since: str | None = Audit.select(Audit.time).order_by(Audit.seq).limit(1).scalar()
+    if database.dialect == "sqlite":
+        file = Path(str(database.database))
+        return Sizes(_length(file), _length(Path(f"{file}-wal")), _sqlite_tables(database), since)
+    whole = int(database.query("SELECT pg_database_size(current_database())")[0][0])
+    return Sizes(whole, None, _postgres_tables(database), since)
+
+
+def _sqlite_tables(database: Database) -> list[Table]:
+    names = [row[0] for row in database.query(
+        "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'")]
+    # A count would read every page of an index, and so would both ends in one SELECT. Rows deleted between are counted.
+    spans = [(name, database.query(
+        f'SELECT (SELECT max(rowid) FROM "{name}"), (SELECT min(rowid) FROM "{name}")')[0]) for name in names]
+    found = [Table(name, newest - oldest + 1 if newest is not None else 0, None) for name, (newest, oldest) in spans]
+    return sorted(found, key=lambda table: -table.rows)
+
+
+def _postgres_tables(database: Database) -> list[Table]:
+    rows = database.query("""
+        SELECT relname, greatest(reltuples, 0)::bigint, pg_total_relation_size(oid) FROM pg_class
+        WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace ORDER BY 3 DESC""")
+    return [Table(*row) for row in rows]
+
+
+def _length(file: Path) -> int:
+    with suppress(FileNotFoundError):
+        return file.stat().st_size
+    return 0
