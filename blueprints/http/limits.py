@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from settings import Settings
 
 BODY_PIECE = 16 * 2**10  # bytes of a body of JSON that cost a unit, beyond the first so many
+LONGEST = 64  # characters of an address: an IPv6 one with a zone fits
 DAILY = 50  # contact messages, and accounts opened, of one address in a day
 MOST_KEPT = 16 * 2**20  # bytes of answers that one process keeps for a principal in a day, for repeated requests
 _LEFT = "gatepost.left"  # units that the nearest limit of a request leaves
@@ -90,7 +91,7 @@ class Limits:
 
         Raises `Problem` (`rate_limited`) without running the body when there were too many.
         """
-        whose = (f"account {account}", *(() if address is None else (f"address {network_of(address)}",)))
+        whose = (f"account {account}", *(() if address is None else (f"address {_network(address)}",)))
         for key in whose:
             self._spend(self._guesses, key, 1)
         try:
@@ -153,10 +154,15 @@ def _cost(call: Call) -> int:
     return call.endpoint.cost + (call.request.content_length or 0) // BODY_PIECE
 
 
-@lru_cache(maxsize=4096)
 def network_of(address: str) -> str:
     """What is counted of an address: one IPv6 customer has at least 2⁶⁴ of them (RFC 6177), so their network."""
+    # What a proxy says need not be an address, and a counter must not hold more than one takes.
+    return _network(address[:LONGEST])
+
+
+@lru_cache(maxsize=4096)
+def _network(address: str) -> str:
     try:
         return str(ip_network(f"{address}/64", strict=False)) if ":" in address else address
-    except ValueError:  # what a proxy says need not be an address
+    except ValueError:
         return address
