@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -140,25 +140,36 @@ class SqliteDatabase(Database, APSWDatabase):
     def analyze(self) -> None:
         # Where others write without a pause, this can wait for the next time.
         with suppress(Busy):
-            self.transact(partial(self._analyze, "ANALYZE", dropping="sqlite_stat1"))
+            self.transact(lambda: self._analyze(self._analysable(), dropping="sqlite_stat1"))
 
     def refresh_statistics(self) -> bool:
         try:
-            # Says what it would do to any table, and does nothing; but takes the lock for it.
-            due = self.transact(partial(self.query, "PRAGMA optimize = 0x10003"))
+            due = self.transact(self._grown)
             # One by one: others write in between.
-            for statement, in due:
-                self.transact(partial(self._analyze, statement, dropping="sqlite_stat4"))
+            for statement in due:
+                self.transact(partial(self._analyze, [statement], dropping="sqlite_stat4"))
         except Busy:
             return False
         return bool(due)
 
-    def _analyze(self, statement: str, *, dropping: str) -> None:
+    def _grown(self) -> list[str]:
+        # Says what it would do to any table, and does nothing; but takes the lock for it.
+        due = {statement for statement, in self.query("PRAGMA optimize = 0x10003")}
+        return [statement for statement in self._analysable() if statement in due]
+
+    def _analysable(self) -> list[str]:
+        """An ANALYZE for each table, but for those of which FTS5 makes an index of words (`shadow`): it finds their
+        rows by key, unless statistics from when they were empty say that all of them are read as fast."""
+        return [f'ANALYZE "main"."{name}"' for name, in self.query(
+            "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT GLOB 'sqlite_*'")]
+
+    def _analyze(self, statements: Iterable[str], *, dropping: str) -> None:
         self.query(f"PRAGMA analysis_limit = {ANALYSED}")
         # Other connections look at new statistics only when the schema has changed: dropping a table that ANALYZE makes
         # anew changes it. With a limit nothing is ever stored in sqlite_stat4, so that one can go without loss.
         self.query(f"DROP TABLE IF EXISTS {dropping}")
-        self.query(statement)
+        for statement in statements:
+            self.query(statement)
 
     def query(self, sql: str, params: Values = ()) -> list[tuple[Any, ...]]:
         conn = self._state.conn

@@ -134,6 +134,33 @@ def test_an_index_is_left_in_pieces_where_others_write_without_a_pause(opened: D
     assert pieces(opened) == 2
 
 
+def how_pieces_are_removed(database: Database) -> str:
+    """The plan of the statement by which FTS5 removes a piece that it has merged, for writers."""
+    with database.writing():
+        plan = database.query("EXPLAIN QUERY PLAN DELETE FROM articles_search_data WHERE id >= ? AND id <= ?", [1, 2])
+    return " ".join(step[3] for step in plan)
+
+
+def test_pieces_of_an_index_are_found_by_key_though_it_was_empty_when_tables_were_counted(opened: Database) -> None:
+    rows = Rows(Article, Tenant.add("birds").id)
+    opened.analyze()
+    assert how_pieces_are_removed(opened).startswith("SEARCH")
+    opened.transact(lambda: [rows.insert(article("owl")) for _ in range(100)])
+    opened.refresh_statistics()
+    assert how_pieces_are_removed(opened).startswith("SEARCH")
+    counted = {table for table, in opened.query("SELECT tbl FROM sqlite_stat1")}
+    assert "articles" in counted
+    assert not any(table.startswith("articles_search") for table in counted)
+
+
+def test_an_upgrade_forgets_how_large_the_indexes_of_words_were(opened: Database) -> None:
+    opened.transact(lambda: opened.query("INSERT INTO sqlite_stat1 VALUES ('articles_search_data', NULL, '2')"))
+    opened.transact(lambda: opened.query("DELETE FROM migrations_gatepost WHERE name = '0009_word_statistics'"))
+    upgrade(opened)
+    assert not opened.query("SELECT 1 FROM sqlite_stat1 WHERE tbl = 'articles_search_data'")
+    assert opened.query("SELECT 1 FROM sqlite_stat1 WHERE tbl = 'migrations_gatepost'")
+
+
 @pytest.mark.parametrize("table", [Article, Comment, Page, Product], ids=lambda table: table.__name__)
 def test_the_columns_that_are_indexed_are_those_that_the_table_names(table: type[Table], opened: Database) -> None:
     columns = opened.query("SELECT name FROM pragma_table_info(?)", [search.index_of(table)])
