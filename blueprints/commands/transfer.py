@@ -40,7 +40,7 @@ tenant_option = click.option("--tenant", metavar="NAME", help="The default tenan
 @click.argument("collection")
 @click.argument("file", type=click.File("rb"))
 @format_option
-@click.option("--on-error", type=click.Choice(["skip"]), help="Leave out lines that fail, instead of importing none.")
+@click.option("--on-error", type=click.Choice(["skip"]), help="Leave out lines that fail, up to a thousand faults.")
 @click.option("--key", metavar="FIELD", help="A line updates the row that has the same FIELD, such as slug.")
 @tenant_option
 @click.option("--as", "email", metavar="EMAIL",

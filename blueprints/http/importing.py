@@ -6,7 +6,7 @@ import io
 from collections import deque
 from collections.abc import Iterator
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from marshmallow import fields
 
@@ -41,7 +41,8 @@ class ImportedSchema(StrictSchema):
 
 class _Options(StrictSchema):
     on_error = fields.String(validate=one_of(["skip"]), metadata={
-        "description": "skip: leave out the lines that fail. Without it, one failing line undoes all."})
+        "description": "skip: leave out the lines that fail, as long as fewer than a thousand faults are found. "
+                       "Without it, one failing line undoes all."})
 
 
 def endpoint(collection: Collection) -> Endpoint:
@@ -65,7 +66,7 @@ def _check(collection: Collection, call: Call) -> None:
         raise Problem("unsupported_media_type", Message("Media types that are taken here: {types}.", types=types),
                       headers={"Accept-Post": types})
     call.request.max_content_length = call.services.settings.import_limit
-    body = _Body(call.request.stream)
+    body = _Body(call)
     call.prepared = Intake(collection, call, key=call.query.get("key"), skip="on_error" in call.query)
     _finish(call.prepared.check(call.request.mimetype, io.BufferedReader(body, 2**16)))
     call.digest = body.digest.hexdigest()
@@ -88,10 +89,15 @@ def _finish(progress: Iterator[int]) -> None:
 
 
 class _Body(io.RawIOBase):
-    """A request's body as it comes in, and the SHA-256 of what was read of it."""
+    """A request's body as it comes in, paid for by its size, and the SHA-256 of what was read of it.
 
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
+    Raises `Problem` (`rate_limited`): before anything is read, where the client says how long the body is.
+    """
+
+    def __init__(self, call: Call) -> None:
+        self._call, self._stream = call, call.request.stream  # refuses a body that is too large
+        self._read = 0
+        self._paid = call.services.limits.spend_by_size(call, call.request.content_length or 0)
         self.digest = sha256()
 
     def readable(self) -> bool:
@@ -99,6 +105,8 @@ class _Body(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         chunk = self._stream.read(len(buffer))
+        self._read += len(chunk)
+        self._paid = self._call.services.limits.spend_by_size(self._call, self._read, self._paid)
         self.digest.update(chunk)
         buffer[: len(chunk)] = chunk
         return len(chunk)

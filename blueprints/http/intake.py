@@ -23,7 +23,7 @@ from . import errors, formats
 from .call import Call
 from .errors import Fault, Problem
 from .lines import Lines
-from .messages import plural
+from .messages import Message, plural
 
 if TYPE_CHECKING:
     from .collection import Collection
@@ -53,7 +53,7 @@ class Intake:
     """One file on its way into a collection, for the caller of `call`.
 
     key   a unique field by which a line may name the row that it means
-    skip  leave out the lines that fail; without it, one failing line undoes all
+    skip  leave out the lines that fail; without it, one failing line undoes all, as do a thousand faults in any case
     """
 
     def __init__(self, collection: Collection, call: Call, *, key: str | None = None, skip: bool = False) -> None:
@@ -89,14 +89,13 @@ class Intake:
                 self._found = self._look_up([line for _, line in batch if not isinstance(line, Problem)])
                 entries = [entry for number, line in batch if (entry := self._entry(number, line))]
             pickle.dump(entries, self._file)
-            self._stop_if_hopeless(self._unreadable)
             yield len(batch)
 
     def store(self) -> Iterator[int]:
         """Make and change the rows, inside a transaction; yields how many lines at a time.
 
         May be run again after its transaction was undone. Raises `Problem` with every fault, unless lines may be
-        skipped.
+        skipped and are fewer than a thousand.
         """
         self._begin()
         for batch in self._checked():
@@ -108,7 +107,7 @@ class Intake:
                 except _REFUSED as error:
                     self._faults.add(entry.number, errors.translate(error))
             self._store_waiting()
-            self._stop_if_hopeless(self._faults)
+            self._faults.stop_if_full()
             yield len(batch)
         if self._faults.lines and not self._skip:
             raise self._faults.problem()
@@ -129,6 +128,7 @@ class Intake:
                 return _Entry(number, line, False, *self._lines.load(line, new=False))
         except Problem as problem:
             self._unreadable.add(number, problem)
+            self._unreadable.stop_if_full()
             return None
 
     def _checked(self) -> Iterator[list[_Entry]]:
@@ -231,13 +231,8 @@ class Intake:
             ids.update(id for id, in rows.select(model.id).where(column.in_(sorted(values))).tuples())
         return {address: row for row in rows.find_all(ids, lock=lock) for address in self._addresses(row.__data__)}
 
-    def _stop_if_hopeless(self, faults: Faults) -> None:
-        if faults.full and not self._skip:
-            raise faults.problem()
-
-
 class Faults:
-    """What is wrong with which line; the first thousand faults are kept for the answer."""
+    """What is wrong with which line; the first thousand faults are kept for the answer, and end the import."""
 
     def __init__(self, lines: int = 0, listed: Iterable[tuple[int, Fault]] = ()) -> None:
         self.lines = lines
@@ -248,7 +243,7 @@ class Faults:
 
     @property
     def full(self) -> bool:
-        """Whether further faults would only be counted."""
+        """Whether no more faults can be listed."""
         return len(self._listed) >= _MOST_FAULTS
 
     def add(self, line: int, problem: Problem) -> None:
@@ -256,6 +251,12 @@ class Faults:
         self.lines += 1
         if not self.full:
             self._listed += [(line, fault) for fault in problem.faults or [Fault(problem.code, problem.detail)]]
+
+    def stop_if_full(self) -> None:
+        """Raises `Problem` once no more faults can be listed, also where lines may be skipped: to look at every line of
+        a file of bad ones costs far more than to send it."""
+        if self.full:
+            raise self.problem()
 
     def answer(self) -> list[dict[str, Any]]:
         """`{line, code, detail, pointer}` of each, in the order of the lines."""
@@ -265,8 +266,11 @@ class Faults:
     def problem(self) -> Problem:
         """The refusal of the whole file."""
         found = [replace(fault, meta={**(fault.meta or {}), "line": line}) for line, fault in self._sorted()]
-        return Problem("invalid_body", plural("{number} line cannot be imported; nothing was.",
-                                              "{number} lines cannot be imported; nothing was.", self.lines), found)
+        detail = (Message("The first {number} lines that cannot be imported ended the import; nothing was imported.",
+                          number=self.lines) if self.full else
+                  plural("{number} line cannot be imported; nothing was.",
+                         "{number} lines cannot be imported; nothing was.", self.lines))
+        return Problem("invalid_body", detail, found)
 
     def _sorted(self) -> list[tuple[int, Fault]]:
         return sorted(self._listed, key=lambda one: one[0])[:_MOST_FAULTS]

@@ -34,6 +34,7 @@ BODY_PIECE = 16 * 2**10  # bytes of a body of JSON that cost a unit, beyond the 
 LONGEST = 64  # characters of an address: an IPv6 one with a zone fits
 DAILY = 50  # contact messages, and accounts opened, of one address in a day
 MOST_KEPT = 16 * 2**20  # bytes of answers that one process keeps for a principal in a day, for repeated requests
+PIECE = 64 * 2**10  # bytes of an import that cost a unit
 _LEFT = "gatepost.left"  # units that the nearest limit of a request leaves
 
 
@@ -68,8 +69,27 @@ class Limits:
 
     def spend_of_principal(self, principal: Principal, cost: int) -> None:
         """Take units from a user, or from all service tokens of one together. Raises `Problem` (`rate_limited`)."""
-        role = "service" if principal.kind == "service" else principal.role
-        self._spend(self._roles.get(role, self._principal), f"{principal.kind}:{principal.id}", cost)
+        self._spend(self._quota(principal), _account(principal), cost)
+
+    def spend_by_size(self, call: Call, size: int, taken: int = 0) -> int:
+        """Take a unit for each `PIECE` of a body of `size` bytes or more from who asks, except those that were `taken`
+        before; how many that makes.
+
+        Never more than a fresh quota leaves after the call's own cost: every body that the settings allow can be sent
+        once a minute. Raises `Problem` (`rate_limited`) and takes none: the caller may still do what costs less.
+        """
+        guest = call.principal.kind == "guest"
+        quota = self._address if guest else self._quota(call.principal)
+        key = network_of(call.request.remote_addr or "-") if guest else _account(call.principal)
+        due = min(ceil(size / PIECE), quota.units - call.endpoint.cost) - taken
+        if due <= 0:
+            return taken
+        try:
+            self._spend(quota, key, due)
+        except Problem:
+            self._counters.add(f"{quota.name}/{key}", -due, quota.seconds)
+            raise
+        return taken + due
 
     def attempt(self, name: str, address: str) -> None:
         """Count one use of a tight endpoint by an address. Raises `Problem` (`rate_limited`)."""
@@ -91,7 +111,7 @@ class Limits:
 
         Raises `Problem` (`rate_limited`) without running the body when there were too many.
         """
-        whose = (f"account {account}", *(() if address is None else (f"address {_network(address)}",)))
+        whose = (f"account {account}", *(() if address is None else (f"address {network_of(address)}",)))
         for key in whose:
             self._spend(self._guesses, key, 1)
         try:
@@ -102,6 +122,9 @@ class Limits:
             self._give_back(whose)
             raise
         self._give_back(whose)
+
+    def _quota(self, principal: Principal) -> Quota:
+        return self._roles.get("service" if principal.kind == "service" else principal.role, self._principal)
 
     def _give_back(self, whose: tuple[str, ...]) -> None:
         if self.enabled:
@@ -158,6 +181,10 @@ def network_of(address: str) -> str:
     """What is counted of an address: one IPv6 customer has at least 2⁶⁴ of them (RFC 6177), so their network."""
     # What a proxy says need not be an address, and a counter must not hold more than one takes.
     return _network(address[:LONGEST])
+
+
+def _account(principal: Principal) -> str:
+    return f"{principal.kind}:{principal.id}"
 
 
 @lru_cache(maxsize=4096)

@@ -16,8 +16,9 @@ from time import monotonic, sleep
 
 import pytest
 
-from blueprints.http import counters, limits
-from blueprints.http.limits import BODY_PIECE, Limits
+from blueprints.http import counters, identity, importing, limits
+from blueprints.http.call import Call
+from blueprints.http.limits import BODY_PIECE, PIECE, Limits
 from models.base import new_id
 from settings import SettingError
 from tests.apps import PASSWORD
@@ -134,6 +135,59 @@ def test_a_body_that_costs_more_than_there_ever_is_can_be_sent_once_a_minute(lim
     body = {"title": "too long " * 2 * BODY_PIECE}
     assert [editor.post("/api/articles", body).status_code for _ in range(2)] == [400, 429]
     assert other.get("/api/profile").status_code == 200
+
+
+def send_import(caller, size: int, *, chunked: bool = False):
+    """An import of one line, empty but for blanks, with so many bytes."""
+    body = b"{}".ljust(size)
+    if chunked:
+        more = {"input_stream": BytesIO(body), "environ_overrides": {"wsgi.input_terminated": True}}
+    else:
+        more = {"data": body}
+    return caller.post("/api/articles/import", headers={"Content-Type": "application/x-ndjson"}, **more)
+
+
+@pytest.mark.parametrize("chunked", [False, True], ids=["of known length", "of unknown length"])
+@pytest.mark.parametrize(("size", "cost"), [(2, 11), (PIECE, 11), (PIECE + 1, 12), (20 * PIECE, 30)])
+def test_an_import_costs_a_unit_more_for_every_64_kib(limited, as_role, size, cost, chunked):
+    limited()
+    editor = as_role("editor")
+    before = left(editor.get("/api/profile"))[2]
+    assert left(send_import(editor, size, chunked=chunked))[2] == before - cost
+
+
+def test_an_import_costs_no_more_than_a_fresh_quota_has(limited, as_role):
+    limited(principal_units=15)
+    editor = as_role("editor")
+    assert [send_import(editor, 20 * PIECE).status_code for _ in range(2)] == [400, 429]
+
+
+def test_an_import_that_is_refused_for_its_size_is_not_read_and_leaves_units_for_what_costs_less(
+        limited, as_role, monkeypatch):
+    limited(principal_units=40)
+    editor = as_role("editor")
+    assert send_import(editor, PIECE).status_code == 400
+    monkeypatch.setattr(importing, "Intake", None)  # who would read it
+    answer = send_import(editor, 20 * PIECE)
+    assert refused(answer)
+    assert left(editor.get("/api/profile"))[2] == 40 - 11 - 10 - 1
+
+
+def test_an_import_of_unknown_length_ends_where_the_units_do(limited, as_role):
+    limited(principal_units=40)
+    editor = as_role("editor")
+    assert send_import(editor, 12 * PIECE, chunked=True).status_code == 400
+    assert refused(send_import(editor, 20 * PIECE, chunked=True))
+
+
+def test_a_guest_who_may_import_pays_by_address(limited, app, client, monkeypatch):
+    limits = limited(address_units=30)
+    with app.test_request_context(environ_overrides={"REMOTE_ADDR": "192.0.2.1"}) as context:
+        endpoint = app.view_functions["articles.import"].endpoint
+        call = Call(app.extensions["gatepost"], endpoint, context.request, {})
+        call.principal = identity.guest(call.services.guest_tenant)
+        assert limits.spend_by_size(call, 5 * PIECE) == 5
+    assert left(client.get("/api/health/live", environ_overrides={"REMOTE_ADDR": "192.0.2.1"}))[1:3] == (30, 24)
 
 
 def test_a_role_can_have_units_of_its_own(limited, as_role):

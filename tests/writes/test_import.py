@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from blueprints.http.lines import Lines
 from models.base import Rows
 from models.category import Category
 from tests.apps import NOBODY, Caller, Given, close, make_app, new_instance
@@ -105,9 +106,39 @@ def test_a_hostile_line_is_a_fault_of_that_line(editor, line, code, pointer):
     assert faults(answer) == [(2, code, pointer)]
 
 
-def test_at_most_a_thousand_faults_are_listed(editor):
-    answer = send(editor, [{}] * 2000, query="?on_error=skip")
-    assert (answer.get_json()["failed"], len(answer.get_json()["errors"])) == (2000, 1000)
+@pytest.fixture
+def looked_at(monkeypatch):
+    """The lines that were held against the schema."""
+    lines, load = [], Lines.load
+    monkeypatch.setattr(Lines, "load", lambda self, line, *, new: lines.append(line) or load(self, line, new=new))
+    return lines
+
+
+@pytest.mark.parametrize("query", ["", "?on_error=skip"])
+def test_a_thousand_faults_end_an_import_wherever_they_are_found(editor, looked_at, query):
+    good, bad = article("before-many-faults"), {"title": "No slug and no body."}
+    answer = send(editor, [good, *[bad] * 9_999], query=query)
+    assert (answer.status_code, answer.get_json()["code"]) == (400, "invalid_body")
+    assert len(answer.get_json()["errors"]) == 1000
+    assert len(looked_at) == 501
+    assert stored(editor, "before-many-faults") is None
+
+
+@pytest.mark.parametrize("query", ["", "?on_error=skip"])
+def test_a_thousand_faults_that_only_the_database_finds_end_an_import(editor, monkeypatch, query):
+    drafted, draft = [], Lines.draft
+    monkeypatch.setattr(Lines, "draft", lambda self, *line: drafted.append(line) or draft(self, *line))
+    answer = send(editor, [article("often-taken")] * 9_999, query=query)
+    assert (answer.status_code, len(answer.get_json()["errors"])) == (400, 1000)
+    assert len(drafted) < 2000
+    assert stored(editor, "often-taken") is None
+
+
+def test_lines_may_be_skipped_as_long_as_they_have_fewer_than_a_thousand_faults(editor):
+    rows = [article("beside-many-faults"), *[{"title": "No slug.", "body": "Words."}] * 999]
+    answer = send(editor, rows, query="?on_error=skip")
+    assert (answer.status_code, answer.get_json()["failed"], len(answer.get_json()["errors"])) == (200, 999, 999)
+    assert stored(editor, "beside-many-faults") is not None
 
 
 def test_a_line_whose_id_exists_changes_that_row(editor, given):
