@@ -1,4 +1,4 @@
-"""What the service says about itself: health, its OpenAPI description and the documentation page."""
+"""What the service says about itself: where to begin, health, its OpenAPI description and the documentation page."""
 
 from datetime import date
 from hmac import compare_digest
@@ -12,7 +12,7 @@ from blueprints import Call, Problem, Routes, StrictSchema
 from models.errors import RowError
 from models.migrate import pending
 
-from .http import docs
+from .http import docs, front, negotiation
 from .http.deprecation import Deprecation
 
 routes = Routes("public", "The service itself: health and documentation.")
@@ -20,6 +20,7 @@ routes = Routes("public", "The service itself: health and documentation.")
 _DOCS = "it is the documentation, the same for everybody; the setting `docs` turns it off"
 _PING = Deprecation(since=date(2026, 11, 1), sunset=date(2027, 11, 1), successor="/api/health")
 _METRICS = "its own token is asked for; without one in the settings it is not there"
+_ROOT = "it leads to what is public; whoever is new here begins with it"
 _LIVE = "a supervisor asks it whether the process still answers"
 
 
@@ -35,6 +36,16 @@ class HealthSchema(StrictSchema):
 
 class AliveSchema(StrictSchema):
     status = fields.String(required=True)
+
+
+@routes.get("/", public=_ROOT, produces=(negotiation.JSON, negotiation.HTML), offline=True)
+def root(call: Call) -> Response | dict[str, Any]:
+    """Where to go from here: a page for browsers, `{links}` for programs."""
+    links = front.links(docs=call.services.settings.docs)
+    call.headers["Vary"] = "Accept"
+    if negotiation.best(call, negotiation.JSON, negotiation.HTML) == negotiation.HTML:
+        return front.page(links)
+    return {"links": {link.name: link.path for link in links}}
 
 
 @routes.get("/api/health", permission="health.view", answer=HealthSchema(), offline=True)

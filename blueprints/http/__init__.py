@@ -66,4 +66,5 @@ Limits and operations
 
 Documentation
     docs            the OpenAPI description and its page
+    front           what is at `/`
 """

@@ -1,4 +1,4 @@
-"""Which representation a client takes (RFC 9110 section 12.5.1): data is JSON here, and nothing else."""
+"""Which representation a client takes (RFC 9110 section 12.5.1): data is JSON here, and next to nothing else."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .call import Call
 from .errors import Problem
 from .messages import Message
 
-JSON = "application/json"
+JSON, HTML = "application/json", "text/html"
 
 
 def check(call: Call) -> None:
@@ -20,6 +20,20 @@ def check(call: Call) -> None:
     sent = call.request.environ.get("HTTP_ACCEPT")
     if sent and endpoint.status != 204 and not endpoint.produces and not _takes_json(sent):
         raise Problem("not_acceptable", Message("Media types that are answered here: {types}.", types=JSON))
+
+
+def best(call: Call, *types: str) -> str:
+    """The one of these media types that the client likes best, the first of them where it does not care.
+
+    Raises `Problem` (`not_acceptable`).
+    """
+    wishes = call.request.accept_mimetypes
+    if not any("/" in kind for kind in wishes.values()):
+        return types[0]
+    found = max(types, key=wishes.quality)
+    if not wishes.quality(found):
+        raise Problem("not_acceptable", Message("Media types that are answered here: {types}.", types=", ".join(types)))
+    return found
 
 
 @lru_cache(maxsize=256)

@@ -1,16 +1,19 @@
-"""The OpenAPI documents are valid, portable and complete; the page that shows them works without any other host."""
+"""The OpenAPI documents are valid, portable and complete; the pages that lead to them and show them work without any
+other host."""
 
 from __future__ import annotations
 
 import json
 import re
+from base64 import b64encode
+from hashlib import sha256
 
 import pytest
 from openapi_spec_validator import validate
 
 from tests.apps import close, make_app, new_instance
 from tests.databases import new_database
-from tests.http.described import check_problem
+from tests.http.described import check_headers, check_problem
 
 
 @pytest.fixture(scope="module")
@@ -56,8 +59,51 @@ def test_the_page_refers_to_nothing_but_its_own_assets(client):
     assert "http" not in policy
 
 
+BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
+
+
+@pytest.mark.parametrize("accept", [None, "*/*", "application/json", "application/json, text/html;q=0.9", ";;;"])
+def test_programs_are_told_where_to_begin(client, accept):
+    answer = client.get("/", headers={} if accept is None else {"Accept": accept})
+    check_headers(answer)
+    assert answer.get_json() == {"links": {
+        "documentation": "/docs", "openapi": "/api/openapi.json", "health": "/api/health"}}
+    assert "Accept" in answer.headers["Vary"].split(", ")
+    for path in answer.get_json()["links"].values():
+        assert client.get(path).status_code == 200
+
+
+@pytest.mark.parametrize("accept", [BROWSER["Accept"], "text/html", "text/*"])
+def test_browsers_get_a_page_that_leads_there(client, accept):
+    answer = client.get("/", headers={"Accept": accept})
+    check_headers(answer)
+    assert answer.mimetype == "text/html"
+    assert "Accept" in answer.headers["Vary"].split(", ")
+    assert re.findall(r'<a href="([^"]*)"', answer.text) == ["/docs", "/api/openapi.json", "/api/health"]
+    assert client.get("/", headers={"Accept": accept, "If-None-Match": answer.headers["ETag"]}).status_code == 304
+
+
+def test_the_front_page_runs_no_script_and_applies_no_style_but_its_own(client):
+    answer = client.get("/", headers=BROWSER)
+    style, = re.findall("<style>(.*?)</style>", answer.text, re.S)
+    allowed = b64encode(sha256(style.encode()).digest()).decode()
+    assert answer.headers["Content-Security-Policy"] == (
+        f"default-src 'none'; style-src 'sha256-{allowed}'; img-src data:; frame-ancestors 'none'")
+    assert "style=" not in answer.text
+    assert "<script" not in answer.text
+
+
+def test_the_front_page_is_there_for_head_and_in_no_other_type(client):
+    head, got = client.head("/", headers=BROWSER), client.get("/", headers=BROWSER)
+    assert (head.status_code, head.data, head.headers["ETag"]) == (200, b"", got.headers["ETag"])
+    check_problem(client.get("/", headers={"Accept": "text/plain"}), 406, "not_acceptable")
+    check_problem(client.get("/", headers={"Accept": "application/json;q=0, text/html;q=0"}), 406, "not_acceptable")
+
+
 def test_the_setting_turns_the_documents_off(database_url, tmp_path):
     app = make_app(new_instance(tmp_path / "instance", database_url, "default"), database_url, docs="off")
     for path in ("/docs", "/docs/errors", "/docs/page.css", "/api/openapi.json", "/api/openapi-3.0.json"):
         check_problem(app.test_client().get(path), 404, "not_found")
+    assert app.test_client().get("/").get_json() == {"links": {"health": "/api/health"}}
+    assert re.findall(r'<a href="([^"]*)"', app.test_client().get("/", headers=BROWSER).text) == ["/api/health"]
     close(app)
