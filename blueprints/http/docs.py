@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from html import escape
 from importlib.resources import files
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -166,7 +167,18 @@ def document(registry: Registry, version: str) -> bytes:
     api.register_field(Time, "string", "date-time")
     for made in registry.blueprints():
         api.register_blueprint(made)
-    return orjson.dumps(api.spec.to_dict())
+    described = api.spec.to_dict()
+    _leave_empty(described)
+    return orjson.dumps(described)
+
+
+def _leave_empty(described: dict[str, Any]) -> None:
+    """Examples of parameters are there to be read: what the page sends is what its reader has typed."""
+    kept = [item.get("parameters", ()) for path in described["paths"].values()
+            for item in (path, *(operation for name, operation in path.items() if name != "parameters"))]
+    for parameter in chain(*kept, described["components"]["parameters"].values()):
+        if "$ref" not in parameter:
+            parameter["x-fill-example"] = "no"  # RapiDoc's own word
 
 
 def asset(name: str) -> Response:

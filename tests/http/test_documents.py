@@ -59,6 +59,24 @@ def test_the_page_refers_to_nothing_but_its_own_assets(client):
     assert "http" not in policy
 
 
+@pytest.mark.parametrize("path", ["/api/openapi.json", "/api/openapi-3.0.json"])
+def test_the_page_sends_no_parameter_that_its_reader_has_not_typed(client, path):
+    document = client.get(path).get_json()
+    parameters = [parameter for item in document["paths"].values() for part in (item, *item.values())
+                  for parameter in (part.get("parameters", ()) if isinstance(part, dict) else ())]
+    parameters += document["components"]["parameters"].values()
+    assert any(parameter.get("example") == "de" for parameter in parameters)
+    assert {parameter.get("x-fill-example") for parameter in parameters if "$ref" not in parameter} == {"no"}
+
+
+def test_the_page_lists_its_operations_also_where_its_navigation_does_not_fit(client):
+    page, script = client.get("/docs").text, client.get("/docs/page.js")
+    assert script.mimetype == "text/javascript"
+    # In this order: the script chooses before RapiDoc draws anything.
+    assert page.index('src="/docs/page.js" defer') < page.index('src="/docs/rapidoc-min.js" defer')
+    assert re.search(r'max-width: 767\.98px.*"render-style", narrow\.matches \? "view" : "focused"', script.text, re.S)
+
+
 BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
 
 
