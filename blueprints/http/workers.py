@@ -183,19 +183,19 @@ def _reserved(host: str, port: int) -> Iterator[int]:
     The workers share it by SO_REUSEPORT, which would also let a second server in unseen.
     """
     family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-    with socket.socket(family, kind, protocol) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    with socket.socket(family, kind, protocol) as keeper:
+        # Connections of a server before us that are still in TIME_WAIT do not count, as long as nobody listens.
+        keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         deadline = monotonic() + ORPHANS
         while True:
             try:
-                probe.bind(address)
+                keeper.bind(address)
                 break
             except OSError:
                 if monotonic() > deadline:
                     raise
                 sleep(0.05)
-        free = int(probe.getsockname()[1])
-    with socket.socket(family, kind, protocol) as keeper:
+        # From now on the workers may bind it too, and nobody who does not ask to share it.
         keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        keeper.bind((address[0], free, *address[2:]))
-        yield free
+        keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 0)
+        yield int(keeper.getsockname()[1])

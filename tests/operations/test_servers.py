@@ -175,6 +175,28 @@ def test_a_port_in_use_is_said_in_a_sentence(local, server, service):
     assert "Traceback" not in done.stderr
 
 
+def used_port() -> int:
+    """A port whose last server has just closed a connection, and left it in TIME_WAIT."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            listener.accept()[0].close()
+            assert client.recv(1) == b""
+    return port
+
+
+def test_a_server_follows_another_on_its_port_at_once(local, server):
+    with local.served(*SERVERS[server], "--port", str(used_port())) as service:
+        assert service.call("GET", "/api/health/live")[0] == 200
+
+
+def test_a_port_is_refused_on_which_nothing_but_a_foreign_server_listens(local, server):
+    """Also one that would share it."""
+    with socket.create_server(("127.0.0.1", 0), reuse_port=True) as foreign:
+        done = local.run("serve", *SERVERS[server], "--port", str(foreign.getsockname()[1]))
+    assert (done.returncode, "Cannot listen on 127.0.0.1:" in done.stderr) == (1, True)
+
+
 def test_a_stop_while_the_workers_still_start_does_not_wait_for_a_timeout(local):
     with local.served("--workers", "4") as service:
         service.process.send_signal(signal.SIGTERM)
