@@ -51,7 +51,8 @@ class Endpoint:
     deprecated  since when clients should use something else, and until when they need not
     recorded    what the audit trail calls it, where that is not its permission: `session.logout`
     offline     works without the database: health, documentation
-    own_credentials  checks `Authorization` itself: it does not hold what a user or service token holds
+    own_credentials  takes no token of a user or service, and looks none up in the database: the caller is a guest. The
+                handler may read `Authorization` itself (/metrics), or nothing does (/api/health/live)
     tight       counted per address as tightly as wrong passwords are
     cost        units that a call takes from the caller's limit; a large JSON body takes more (`limits`)
     """

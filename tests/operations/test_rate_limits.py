@@ -92,7 +92,7 @@ def test_while_one_is_refused_others_are_not(limited, as_user):
 def test_an_address_counts_also_those_who_guess_tokens(limited, client):
     limited(address_units=2)
     wrong = {"Authorization": "Bearer wrong"}
-    answers = [client.get("/api/health/live", headers=wrong).status_code for _ in range(3)]
+    answers = [client.get("/api/health", headers=wrong).status_code for _ in range(3)]
     assert answers == [401, 401, 429]
 
 
