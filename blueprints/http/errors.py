@@ -34,6 +34,8 @@ from .services import services
 
 log = logging.getLogger("gatepost")
 
+REFUSAL = "gatepost.refusal"  # in the environment, from the server: a `Problem` that is all there is to answer
+
 # code → (status, title). A code's meaning never changes; a new meaning is a new code.
 CATALOGUE: dict[str, tuple[int, str]] = {
     "malformed_json": (400, Message("The body is not valid JSON")),
@@ -241,7 +243,12 @@ def _from_werkzeug(error: HTTPException) -> Problem:
 
 
 def install(app: Flask) -> None:
-    """Answer every error of the application as a problem document."""
+    """Answer every error of the application as a problem document, and what the server in front refuses."""
+
+    @app.before_request
+    def refuse_for_the_server() -> None:
+        if REFUSAL in request.environ:
+            raise request.environ[REFUSAL]
 
     def handle(error: Exception) -> Response:
         return answer(translate(error))

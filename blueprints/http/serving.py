@@ -12,18 +12,27 @@ from collections.abc import Callable
 from time import monotonic
 from types import FrameType
 from typing import Any
-from wsgiref.types import WSGIApplication
+from wsgiref.types import WSGIApplication, WSGIEnvironment
 
 from waitress import create_server, wasyncore
 from waitress.channel import HTTPChannel
 from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.server import BaseWSGIServer
+from waitress.task import WSGITask
+
+from .errors import REFUSAL, Problem
+from .waitress_dispatcher import Dispatcher
 
 log = logging.getLogger("gatepost.serving")
 
 
 class Parser(HTTPRequestParser):
-    """Refuses what two servers in a row could cut in two places (RFC 9112, section 6.3)."""
+    """Refuses what two servers in a row could cut in two places (RFC 9112, section 6.3).
+
+    told  what the application's environment says besides
+    """
+
+    told: dict[str, Any] = {}
 
     def parse_header(self, header_plus: bytes) -> None:
         super().parse_header(header_plus)
@@ -34,8 +43,21 @@ class Parser(HTTPRequestParser):
             raise ParsingError("The length of the message is ambiguous")
 
 
+    def turn_away(self, problem: Problem) -> None:
+        """Have the application answer this, whatever was asked."""
+        self.told = {REFUSAL: problem}
+
+
+class Task(WSGITask):
+    def get_environment(self) -> WSGIEnvironment:
+        environ: WSGIEnvironment = super().get_environment()
+        environ.update(self.request.told)
+        return environ
+
+
 class Channel(HTTPChannel):
     parser_class = Parser
+    task_class = Task
 
     @property
     def idle(self) -> bool:
@@ -54,13 +76,15 @@ def serve(app: WSGIApplication, *, host: str, port: int, threads: int, body_limi
     Raises OSError when the address cannot be listened on.
     """
     sockets: dict[int, Any] = {}
+    dispatcher = Dispatcher()
+    dispatcher.set_thread_count(threads)
     try:
         create_server(
             app,
             map=sockets,
+            _dispatcher=dispatcher,
             host=host,
             port=port,
-            threads=threads,
             ident=None,
             asyncore_use_poll=True,
             backlog=1024,

@@ -11,22 +11,24 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from threading import BoundedSemaphore, Thread
+from threading import Thread
 from time import monotonic, sleep
 from typing import Any
-from wsgiref.types import InputStream, StartResponse, WSGIApplication, WSGIEnvironment
 
 from flask import Flask
 from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 from granian.log import LogLevels
+from granian.server import mp
 from granian.server.mp import MPServer
 
 from . import signals
+from .admission import SPARE
 from .affinity import OneCore
-from .errors import Problem
+from .granian_bodies import Bodies
+from .granian_calls import Calls
 from .services import Services
 
 log = logging.getLogger("gatepost.serving")
@@ -34,52 +36,7 @@ log = logging.getLogger("gatepost.serving")
 CONNECTIONS = 1024  # that one worker holds; more wait in the kernel's queue
 HEADERS = 65_536  # bytes of a request before its body
 HEADERS_TIMEOUT = 10_000  # milliseconds in which they have to come
-PATIENCE = 0.1  # seconds that a body waits to be read
 ORPHANS = 2.0  # seconds that the workers of a server that was killed may need to let go of the port
-
-
-class Bodies:
-    """Lets at most so many threads read what clients send: granian waits for a body without end, in a thread.
-
-    Whoever finds no place within `PATIENCE` is refused (`unavailable`). What has arrived already is read in no time,
-    so these are clients that send slowly, or the few who come while those hold every place. A body whose length is
-    known is read that far, and no further.
-    """
-
-    def __init__(self, app: WSGIApplication, places: int) -> None:
-        self._app, self._places = app, BoundedSemaphore(places)
-
-    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        environ["wsgi.input"] = Body(environ["wsgi.input"], self._places)
-        if "CONTENT_LENGTH" in environ:
-            # Werkzeug then stops there. Else it reads once more, to the end, and each read is handed to granian's own
-            # threads and back.
-            environ.pop("wsgi.input_terminated", None)
-        return self._app(environ, start_response)
-
-
-class Body:
-    """A request's body, `wsgi.input`."""
-
-    def __init__(self, sent: InputStream, places: BoundedSemaphore) -> None:
-        self._sent, self._places = sent, places
-
-    def read(self, size: int = -1) -> bytes:
-        return self._read(self._sent.read, size)
-
-    def readline(self, size: int = -1) -> bytes:
-        return self._read(self._sent.readline, size)
-
-    def __iter__(self) -> Iterator[bytes]:
-        return iter(self.readline, b"")
-
-    def _read(self, read: Callable[[int], bytes], size: int) -> bytes:
-        if not self._places.acquire(timeout=PATIENCE):
-            raise Problem("unavailable", "Too many clients are sending slowly. Try again.")
-        try:
-            return read(size)
-        finally:
-            self._places.release()
 
 
 class Server(MPServer):
@@ -141,12 +98,15 @@ def serve(app: Flask, *, host: str, port: int, workers: int, threads: int, drain
         services.policy.poll()
         services.policy.poll()
         services.ensure_running()
-        app.wsgi_app = Bodies(app.wsgi_app, max(1, threads // 2))  # type: ignore[method-assign]
         return app
 
     def work(number: int, *arguments: Any) -> None:
         if services.settings.one_core:
             app.wsgi_app = OneCore(app.wsgi_app, first + number)  # type: ignore[method-assign]
+        calls = Calls(app, threads, Bodies(max(1, threads // 2)))
+        calls.watch()
+        # What granian makes of an application is not an option. This process is a worker's own.
+        mp._wsgi_call_wrap = lambda *_: calls
         try:
             MPServer._spawn_wsgi_worker(number, *arguments)
         finally:
@@ -159,7 +119,7 @@ def serve(app: Flask, *, host: str, port: int, workers: int, threads: int, drain
             address=host,
             port=free,
             workers=workers,
-            blocking_threads=threads,
+            blocking_threads=threads + SPARE,
             backlog=CONNECTIONS,
             backpressure=CONNECTIONS,
             http=HTTPModes.http1,

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
+from http.client import HTTPResponse
 from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import urlopen
@@ -130,6 +131,40 @@ def drip(service: Served, sent: bytes) -> socket.socket:
     connection = socket.create_connection((where.hostname, where.port), timeout=10)
     connection.sendall(sent)
     return connection
+
+
+def answer_to(connection: socket.socket) -> tuple[int, dict[str, str]]:
+    """Status and headers (lower case) of the next answer, whose body is read too."""
+    answer = HTTPResponse(connection)
+    answer.begin()
+    answer.read()
+    return answer.status, {name.lower(): value for name, value in answer.getheaders()}
+
+
+REFUSED = (b"POST /api/articles/import HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-ndjson\r\n"
+           b"Content-Length: 30000000\r\n\r\n")
+
+
+@pytest.mark.parametrize("head", [REFUSED, REFUSED.replace(b"Content-Length: 30000000", b"Transfer-Encoding: chunked")],
+                         ids=["length", "chunks"])
+def test_a_body_that_nobody_needs_is_not_waited_for_and_the_connection_ends(local, head):
+    """Nobody without credentials may import, so none of the 30 MB needs to come; waitress has its own tests."""
+    with local.served("--workers", "1") as service, drip(service, head) as connection:
+        status, headers = answer_to(connection)
+        assert (status, headers["connection"]) == (401, "close")
+        assert connection.recv(1) == b""
+
+
+def test_a_connection_whose_bodies_are_read_is_kept(service):
+    whole = (b"POST /api/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+             b"Content-Length: 2\r\n\r\n{}",
+             b"POST /api/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+             b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n")
+    with drip(service, b"") as connection:
+        for sent in whole * 2:
+            connection.sendall(sent)
+            status, headers = answer_to(connection)
+            assert (status, headers.get("connection")) == (400, None)
 
 
 @pytest.mark.parametrize("sent", [BEGUN, BEGUN_BODY], ids=["headers", "bodies"])

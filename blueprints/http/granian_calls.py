@@ -1,0 +1,175 @@
+"""What granian calls for each request, in one of its threads: the application, as long as there is a place.
+
+granian's own way to call a WSGI application has no place for the rest: that a thread which finds no place free lays the
+request aside and takes the next, and that a request can be answered from another thread while its own is stuck.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from threading import Thread
+from time import monotonic, sleep
+from typing import Any, NamedTuple, Protocol
+from wsgiref.types import WSGIApplication
+
+from .admission import LIVE, LOOK, PATIENCE, overloaded
+from .errors import REFUSAL, Problem
+from .granian_bodies import Bodies
+
+log = logging.getLogger("gatepost.serving")
+
+# Seconds that a thread rests after it has laid a request aside, where others finish theirs so quickly (`MOVING`) that
+# they soon take what comes: to wake it for each request costs a tenth of an answer.
+REST = 0.02
+MOVING = 0.005
+
+Headers = list[tuple[str, str]]
+
+
+class Answering(Protocol):
+    """Where granian takes an answer from, in any thread. A second one is dropped."""
+
+    def response_bytes(self, status: int, headers: Headers, body: bytes) -> None: ...
+
+    def response_iter(self, status: int, headers: Headers, body: Any) -> None: ...
+
+
+class Asked(NamedTuple):
+    """One request: where its answer goes, what granian says of it, and since when it has waited."""
+
+    answering: Answering
+    scope: Mapping[str, Any]
+    since: float
+
+
+class Calls:
+    """Handles so many requests at a time (`places`); the others wait in the order in which they came."""
+
+    def __init__(self, application: WSGIApplication, places: int, bodies: Bodies) -> None:
+        self._application, self._bodies = application, bodies
+        self._places = [None] * places
+        self._waiting: deque[Asked] = deque()
+        self._moved = monotonic()  # when a request was last finished
+        self._environ = {
+            "GATEWAY_INTERFACE": "CGI/1.1", "SCRIPT_NAME": "", "SERVER_SOFTWARE": "Granian",
+            "wsgi.errors": sys.stderr, "wsgi.multiprocess": True, "wsgi.multithread": True, "wsgi.run_once": False,
+            "wsgi.version": (1, 0)}
+
+    def watch(self) -> None:
+        """Refuse what waits too long and what is sent too slowly, in a thread of its own."""
+        Thread(target=self._watch, name="overdue", daemon=True).start()
+
+    def __call__(self, answering: Answering, scope: Mapping[str, Any]) -> None:
+        try:
+            self._places.pop()
+        except IndexError:
+            if scope["PATH_INFO"] in LIVE:
+                self._answer(answering, scope)
+                return
+            self._waiting.append(Asked(answering, scope, monotonic()))
+            try:
+                self._places.pop()
+            except IndexError:
+                if monotonic() - self._moved < MOVING:
+                    sleep(REST)
+                return
+        else:
+            self._answer(answering, scope)
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """With a place: answer those who wait, then give it back."""
+        while True:
+            self._moved = monotonic()
+            while self._waiting:
+                try:
+                    asked = self._waiting.popleft()
+                except IndexError:  # another thread was quicker
+                    break
+                self._answer(asked.answering, asked.scope,
+                             overloaded() if monotonic() - asked.since > PATIENCE else None)
+                self._moved = monotonic()
+            self._places.append(None)
+            if not self._waiting:
+                return
+            try:
+                self._places.pop()
+            except IndexError:
+                return
+
+    def _answer(self, answering: Answering, scope: Mapping[str, Any], refusal: Problem | None = None) -> None:
+        environ = self._environ | scope
+        if refusal is not None:
+            environ[REFUSAL] = refusal
+        sends = "CONTENT_LENGTH" in scope or "HTTP_TRANSFER_ENCODING" in scope
+        body = self._bodies.of(environ, answering) if sends else None
+        start = Start()
+        try:
+            answer = self._application(environ, start)
+            if body is not None and not body.whole:
+                # granian closes then, and the client must not send another request on this connection.
+                start.headers.append(("Connection", "close"))
+            if isinstance(answer, list):
+                answering.response_bytes(start.status, start.headers, b"".join(answer))
+            else:
+                answering.response_iter(start.status, start.headers, Stream(answer))
+        except Exception:
+            log.exception("unhandled error")
+            answering.response_bytes(500, [], b"")
+
+    def refuse(self, asked: Asked, problem: Problem) -> None:
+        """Answer this in place of whatever its own thread finds."""
+        self._answer(asked.answering, {name: value for name, value in asked.scope.items()
+                                       if name not in ("CONTENT_LENGTH", "HTTP_TRANSFER_ENCODING")}, problem)
+
+    def _watch(self) -> None:
+        while True:
+            sleep(LOOK)
+            late = monotonic() - PATIENCE
+            while self._waiting:
+                try:
+                    asked = self._waiting.popleft()
+                except IndexError:
+                    break
+                if asked.since > late:
+                    self._waiting.appendleft(asked)
+                    break
+                self._answer(asked.answering, asked.scope, overloaded())
+
+
+class Start:
+    """WSGI's `start_response`, which only notes status and headers."""
+
+    __slots__ = ("headers", "status")
+
+    def __init__(self) -> None:
+        self.status = 200
+        self.headers: Headers = []
+
+    def __call__(self, status: str, headers: Headers, error: Any = None) -> Callable[[bytes], object]:
+        self.status, self.headers = int(status[:3]), headers
+        return _write
+
+
+def _write(data: bytes) -> object:
+    raise NotImplementedError("an answer is returned, not written")
+
+
+class Stream:
+    """An answer that is made while it is sent, as granian reads it."""
+
+    __slots__ = ("__next__", "_answer")
+
+    def __init__(self, answer: Iterable[bytes]) -> None:
+        self._answer = answer
+        self.__next__: Callable[[], bytes] = iter(answer).__next__
+
+    def close(self) -> None:
+        if (close := getattr(self._answer, "close", None)) is not None:
+            close()
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self
