@@ -164,9 +164,7 @@ def _several_processes(make_app: Callable[[], Flask], settings: Settings) -> Non
     app = make_app()
     services: Services = app.extensions["gatepost"]
     services.stop()
-    # On Postgres more threads would only wait for a connection; SQLite opens as many as are used at once.
-    threads = settings.threads if services.database.dialect == "sqlite" else min(settings.threads, settings.pool_size)
-    serve_granian(app, host=settings.host, port=settings.port, workers=settings.workers, threads=threads,
+    serve_granian(app, host=settings.host, port=settings.port, workers=settings.workers, threads=services.threads,
                   drain_timeout=settings.drain_timeout, ready=_announce)
 
 

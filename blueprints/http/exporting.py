@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from flask import Request, Response
 
-from . import formats
+from . import formats, long_answers
 from .call import Call, Endpoint
 from .errors import Problem
 from .messages import Message
@@ -30,7 +30,8 @@ def endpoint(collection: Collection) -> Endpoint:
         media_type = _wanted(call.request)
         headers = {"Content-Disposition": f'attachment; filename="{collection.name}.{_EXTENSIONS[media_type]}"',
                    "Vary": "Accept"}
-        return Response(content(collection, call, media_type), mimetype=media_type, headers=headers)
+        return long_answers.answer(call, lambda: content(collection, call, media_type), mimetype=media_type,
+                                   headers=headers)
 
     return Endpoint(name="export", method="GET", path=f"/api/{collection.name}/export",
                     permission=collection.permission("export"), handler=export, narrows=True, cost=10,

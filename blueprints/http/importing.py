@@ -5,17 +5,19 @@ from __future__ import annotations
 import io
 from collections import deque
 from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from marshmallow import fields
 
-from . import formats
+from . import formats, limits
 from .call import Call, Endpoint
 from .errors import Problem
 from .fields import StrictSchema, one_of
 from .intake import Intake
 from .messages import Message
+from .slots import RETRY
 
 if TYPE_CHECKING:
     from .collection import Collection
@@ -65,11 +67,29 @@ def _check(collection: Collection, call: Call) -> None:
         types = ", ".join(formats.MEDIA_TYPES)
         raise Problem("unsupported_media_type", Message("Media types that are taken here: {types}.", types=types),
                       headers={"Accept-Post": types})
-    call.request.max_content_length = call.services.settings.import_limit
-    body = _Body(call)
-    call.prepared = Intake(collection, call, key=call.query.get("key"), skip="on_error" in call.query)
-    _finish(call.prepared.check(call.request.mimetype, io.BufferedReader(body, 2**16)))
-    call.digest = body.digest.hexdigest()
+    with _room(call):
+        call.request.max_content_length = call.services.settings.import_limit
+        body = _Body(call)
+        call.prepared = Intake(collection, call, key=call.query.get("key"), skip="on_error" in call.query)
+        _finish(call.prepared.check(call.request.mimetype, io.BufferedReader(body, 2**16)))
+        call.digest = body.digest.hexdigest()
+
+
+@contextmanager
+def _room(call: Call) -> Iterator[None]:
+    """For a body above the limit of others, or of unknown length: 503 where enough of them are being read."""
+    length, slots = call.request.content_length, call.services.large_bodies
+    if length is not None and length <= call.services.settings.body_limit:
+        yield
+        return
+    key = limits.network_of(call.request.remote_addr or "-")
+    if not slots.take(key):
+        raise Problem("overloaded", "Too many large bodies are being sent. Try again when one has ended.",
+                      headers={"Retry-After": RETRY})
+    try:
+        yield
+    finally:
+        slots.give_back(key)
 
 
 def _store(call: Call) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from flask import current_app
 
+from .slots import Slots
+
 if TYPE_CHECKING:
     from models.database import Database
     from policies.watch import Watcher
@@ -38,6 +40,8 @@ class Services:
     """Made once by `create_app`; handlers reach it as `call.services`, commands through `services()`.
 
     guest_tenant  id of the tenant in which callers without credentials act
+    long_answers  those that are being sent; half of the threads are for others
+    large_bodies  those that are being read, by address
     """
 
     settings: Settings
@@ -56,6 +60,19 @@ class Services:
     translations: Translations
     metrics: Metrics | None = None
     _process: int = 0
+
+    def __post_init__(self) -> None:
+        half = max(1, self.threads // 2)
+        self.long_answers, self.large_bodies = Slots(half), Slots(half)
+
+    @property
+    def threads(self) -> int:
+        """Requests that one process handles at a time.
+
+        On Postgres more threads would only wait for a connection; SQLite opens as many as are used at once.
+        """
+        settings = self.settings
+        return settings.threads if self.database.dialect == "sqlite" else min(settings.threads, settings.pool_size)
 
     @property
     def collections(self) -> Mapping[str, Collection]:

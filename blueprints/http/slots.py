@@ -1,0 +1,33 @@
+"""What few may do at a time, because it lasts as long as a client likes and holds a thread meanwhile."""
+
+from __future__ import annotations
+
+from collections import Counter
+from threading import Lock
+
+EACH = 2  # at a time, for one key
+RETRY = "5"  # seconds after which a client that found no slot may try again
+
+
+class Slots:
+    """So many at a time for each key, and for all keys together (`most`); counted for one process."""
+
+    def __init__(self, most: int, each: int = EACH) -> None:
+        self._most, self._each = most, each
+        self._taken: Counter[str] = Counter()
+        self._counting = Lock()
+
+    def take(self, key: str) -> bool:
+        """Count one more; False when there are enough."""
+        with self._counting:
+            if self._taken[key] >= self._each or self._taken.total() >= self._most:
+                return False
+            self._taken[key] += 1
+            return True
+
+    def give_back(self, key: str) -> None:
+        """Count one less."""
+        with self._counting:
+            self._taken[key] -= 1
+            if not self._taken[key]:
+                del self._taken[key]
