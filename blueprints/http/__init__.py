@@ -62,6 +62,7 @@ Limits and operations
     logs            one JSON object a line
     metrics         what Prometheus asks
     serving         one process (waitress); `workers`, several (granian); `affinity`, the core they run on
+    waitress_parser what a message may look like
     signals         handled in a thread, so that none is lost and none interrupts
 
 Documentation

@@ -1,7 +1,7 @@
 """The waitress server: one process that takes connections, and that stops without losing a request.
 
-Waitress by itself cancels what is queued when it is told to stop, and accepts messages whose length is
-ambiguous. Both are mended here. In production nginx or Caddy stands in front.
+Waitress by itself cancels what is queued when it is told to stop: that is mended here, and what it reads in
+`waitress_parser`. In production nginx or Caddy stands in front.
 """
 
 from __future__ import annotations
@@ -16,32 +16,20 @@ from wsgiref.types import WSGIApplication, WSGIEnvironment
 
 from waitress import create_server, wasyncore
 from waitress.channel import HTTPChannel
-from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.server import BaseWSGIServer
 from waitress.task import WSGITask
 
 from .errors import REFUSAL, Problem
 from .waitress_dispatcher import Dispatcher
+from .waitress_parser import HEADERS, Parser
 
 log = logging.getLogger("gatepost.serving")
 
 
-class Parser(HTTPRequestParser):
-    """Refuses what two servers in a row could cut in two places (RFC 9112, section 6.3).
-
-    told  what the application's environment says besides
-    """
+class Request(Parser):
+    """`told` is what the application's environment says besides."""
 
     told: dict[str, Any] = {}
-
-    def parse_header(self, header_plus: bytes) -> None:
-        super().parse_header(header_plus)
-        repeated = header_plus.lower().count(b"chunked") > 1
-        twice = self.chunked and (repeated or "CONTENT_LENGTH" in self.headers)
-        # Waitress takes this header away where it understands it: what is left came with HTTP/1.0.
-        if twice or "TRANSFER_ENCODING" in self.headers:
-            raise ParsingError("The length of the message is ambiguous")
-
 
     def turn_away(self, problem: Problem) -> None:
         """Have the application answer this, whatever was asked."""
@@ -56,7 +44,7 @@ class Task(WSGITask):
 
 
 class Channel(HTTPChannel):
-    parser_class = Parser
+    parser_class = Request
     task_class = Task
 
     @property
@@ -91,7 +79,7 @@ def serve(app: WSGIApplication, *, host: str, port: int, threads: int, body_limi
             connection_limit=1000,
             channel_timeout=60,
             channel_request_lookahead=0,
-            max_request_header_size=65536,
+            max_request_header_size=HEADERS,
             max_request_body_size=body_limit,
             expose_tracebacks=False,
             # the application reads these headers, and only as many proxies deep as the settings say

@@ -1,0 +1,136 @@
+"""What a message may look like for waitress: parsed in linear time, and refused where two servers could read it in two
+ways.
+
+Waitress parses in the one thread that serves all connections: what takes long there stops the service.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import BinaryIO
+
+from waitress import parser
+from waitress.buffers import OverflowableBuffer
+from waitress.parser import HTTPRequestParser, ParsingError
+from waitress.rfc7230 import CHUNK_EXT_RE, FIELD_VCHAR, ONLY_HEXDIG_RE, TCHAR
+from waitress.utilities import BadRequest, RequestHeaderFieldsTooLarge
+
+HEADERS = 65_536  # bytes of a request's line and headers; as many for its trailers
+MOST_HEADERS = 100  # as many as granian takes
+CHUNK_LINE = 256  # bytes that say how long a chunk is
+FRAMING = 65_536  # bytes around the chunks of a body, beside as many as the body has
+
+# The languages of waitress's own patterns, without their backtracking: blanks before a value took quadratic time
+# (63 kB: 21 s), and so did a request line that ends wrongly after `a://` (16 kB: 18 s).
+_BLANKS, _VISIBLE = r"[ \t]", FIELD_VCHAR
+_VALUE = rf"(?:{_VISIBLE}++(?:{_BLANKS}++{_VISIBLE}++)*+)?+"
+HEADER_FIELD = re.compile(rf"^(?P<name>{TCHAR}++):{_BLANKS}*+(?P<value>{_VALUE}){_BLANKS}*+$".encode("latin-1"))
+REQUEST_LINE = re.compile(rf"(?P<method>{TCHAR}++) (?P<uri>[^ ]++)(?: HTTP/(?P<version>[0-9]\.[0-9]))?".encode())
+parser.HEADER_FIELD_RE = HEADER_FIELD
+parser.first_line_re = REQUEST_LINE
+
+
+class Parser(HTTPRequestParser):
+    """Refuses what two servers in a row could cut in two places (RFC 9112, sections 5.2 and 6.3)."""
+
+    def parse_header(self, header_plus: bytes) -> None:
+        # Unfolding would take quadratic time, too.
+        if b"\r\n " in header_plus or b"\r\n\t" in header_plus:
+            raise ParsingError("A header goes on in the next line")
+        if header_plus.count(b"\r\n") > MOST_HEADERS + 2:  # the request line's, and the empty line's
+            self.error = RequestHeaderFieldsTooLarge(f"more than {MOST_HEADERS} headers")
+            header_plus = b"GET / HTTP/1.0\r\n"  # as waitress does it when they are too long
+        try:
+            super().parse_header(header_plus)
+        except ValueError as error:  # of a number too long for `int`, or a host that is none
+            raise ParsingError("The target or the length of the message is not valid") from error
+        # Waitress takes this header away where it understands it: what is left came with HTTP/1.0.
+        ambiguous = "TRANSFER_ENCODING" in self.headers
+        if self.chunked:
+            ambiguous |= "CONTENT_LENGTH" in self.headers or header_plus.lower().count(b"chunked") > 1
+            self.body_rcv = Chunks(self.body_rcv.getbuf())
+        if ambiguous:
+            raise ParsingError("The length of the message is ambiguous")
+
+
+class Chunks:
+    """Puts the chunks of a body together (RFC 9112, section 7.1), as waitress's own `ChunkedReceiver` does.
+
+    completed  whether the body has ended, or cannot go on
+    error      what is wrong with it: a line that is too long, or more framing than body
+    """
+
+    completed = False
+    error: BadRequest | None = None
+
+    def __init__(self, buffer: OverflowableBuffer) -> None:
+        self._buffer = buffer
+        self._left = 0  # bytes of the current chunk that have not come
+        self._line = b""  # what has come of a line
+        self._framing = self._trailers = 0  # bytes
+        self._next = self._size
+
+    def __len__(self) -> int:
+        return len(self._buffer)
+
+    def getfile(self) -> BinaryIO:
+        file: BinaryIO = self._buffer.getfile()
+        return file
+
+    def getbuf(self) -> OverflowableBuffer:
+        return self._buffer
+
+    def received(self, data: bytes) -> int:
+        """Take bytes from the connection; how many of them belong to the body."""
+        at = 0
+        while at < len(data) and not self.completed:
+            if self._left:
+                chunk = data[at:at + self._left]
+                self._buffer.append(chunk)
+                self._left -= len(chunk)
+                at += len(chunk)
+                continue
+            end = data.find(b"\n", at) + 1 or len(data)
+            self._line += data[at:end]
+            self._framing += end - at
+            at = end
+            self._check()
+            if self._line.endswith(b"\n") and not self.completed:
+                line, self._line = self._line, b""
+                self._next(line)
+        return at
+
+    def _check(self) -> None:
+        if self._next == self._trailer:
+            if self._trailers + len(self._line) > HEADERS:
+                self._fail("The trailers are too long")
+        elif len(self._line) > CHUNK_LINE:
+            self._fail("The line before a chunk is too long")
+        elif self._framing > FRAMING + len(self._buffer):
+            self._fail("The chunks are too small")
+
+    def _size(self, line: bytes) -> None:
+        size, semicolon, extension = line.removesuffix(b"\r\n").partition(b";")
+        if not line.endswith(b"\r\n") or not ONLY_HEXDIG_RE.match(size):
+            self._fail("Invalid chunk size")
+        elif not CHUNK_EXT_RE.match(semicolon + extension):
+            self._fail("Invalid chunk extension")
+        else:
+            self._left = int(size, 16)
+            self._next = self._end if self._left else self._trailer
+
+    def _end(self, line: bytes) -> None:
+        if line != b"\r\n":
+            self._fail("Chunk not properly terminated")
+        self._next = self._size
+
+    def _trailer(self, line: bytes) -> None:
+        self._trailers += len(line)
+        if line == b"\r\n":
+            self.completed = True
+        elif not line.endswith(b"\r\n"):
+            self._fail("Invalid trailer")
+
+    def _fail(self, reason: str) -> None:
+        self.error = BadRequest(reason)
+        self.completed = True
