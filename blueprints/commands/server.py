@@ -145,8 +145,8 @@ def _one_process(make_app: Callable[[], Flask], settings: Settings) -> None:
             affinity.keep(os.getpid())
         services.ensure_running()
         serve_waitress(app, host=settings.host, port=settings.port, threads=settings.threads,
-                       body_limit=2 * max(settings.body_limit, settings.import_limit),
-                       drain_timeout=settings.drain_timeout, ready=_announce)
+                       body_limit=settings.body_limit, import_limit=settings.import_limit,
+                       trusted_proxies=settings.trusted_proxies, drain_timeout=settings.drain_timeout, ready=_announce)
     finally:
         services.stop()
         affinity.roam()

@@ -12,6 +12,7 @@ A request's way
     fields          the fields of schemas; `parameters` those of query strings
     negotiation     `Accept`; `language` is `lang` and `Accept-Language`, `versions` is `API-Version`
     conditional     ETag, `If-Match`, `If-None-Match`
+    expectation     the head judged alone, before the server reads a large body
     respond         the result as bytes and headers
     errors          every error code, and the problem document
     messages        texts with values in them, and their translations
@@ -62,7 +63,8 @@ Limits and operations
     logs            one JSON object a line
     metrics         what Prometheus asks
     serving         one process (waitress); `workers`, several (granian); `affinity`, the core they run on
-    waitress_parser what a message may look like
+    waitress_listener  accepts connections; `waitress_channel` is one, `waitress_bodies` how much it reads,
+                    `waitress_parser` what a message may look like
     signals         handled in a thread, so that none is lost and none interrupts
 
 Documentation

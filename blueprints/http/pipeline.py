@@ -15,7 +15,19 @@ from flask import Response, g, request
 from models.base import is_id
 from models.errors import Busy
 
-from . import audit, conditional, deprecation, idempotency, identity, limits, negotiation, respond, validation, versions
+from . import (
+    audit,
+    conditional,
+    deprecation,
+    expectation,
+    idempotency,
+    identity,
+    limits,
+    negotiation,
+    respond,
+    validation,
+    versions,
+)
 from .access import Access
 from .body import read_json
 from .call import Call, Endpoint
@@ -147,6 +159,9 @@ def answer(call: Call) -> None:
 
 
 ARRIVAL: tuple[Stage, ...] = (limit_by_address, identify, choose_version, limit_by_principal, admit, retire)
+# Of a request whose server asks about its head, and of the same one with its body.
+HEAD: tuple[Stage, ...] = (limit_by_address, identify, choose_version, limit_by_principal, admit, expectation.go_on)
+RESUMED: tuple[Stage, ...] = (expectation.resume, identify, choose_version, admit, retire)
 VALIDATION: tuple[Stage, ...] = (validate, prepare, replay)
 EFFECT: tuple[Stage, ...] = (claim, load, judge, check_precondition, act, judge_after, record, answer)
 
@@ -170,7 +185,10 @@ def _answer(call: Call) -> None:
     # Who asks is looked up where there are credentials; besides that, some endpoints need no database.
     offline = call.endpoint.own_credentials or (call.endpoint.offline and "Authorization" not in call.request.headers)
     with nullcontext() if offline else call.services.database.connected():
-        _through(ARRIVAL, call)
+        head = call.request.environ.get(expectation.HEAD)
+        _through(ARRIVAL if head is None else HEAD if head == expectation.ASKED else RESUMED, call)
+        if call.response is not None:
+            return
         if not call.endpoint.writes:
             _through(VALIDATION, call)
             _through(EFFECT, call)

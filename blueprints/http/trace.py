@@ -60,6 +60,12 @@ def carry(environ: WSGIEnvironment, headers: Mapping[str, str]) -> None:
     environ.setdefault(_CARRIED, {}).update(headers)
 
 
+def carried(environ: WSGIEnvironment) -> dict[str, str]:
+    """What was given to `carry` for this request, and its `X-Request-ID`."""
+    headers: dict[str, str] = environ.get(_CARRIED, {})
+    return headers
+
+
 def elapsed(environ: WSGIEnvironment) -> float:
     """Seconds since this request arrived."""
     started: float = environ[_STARTED]
