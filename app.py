@@ -47,9 +47,10 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[ty
     registry = discover(collections)
     policy = Watcher(settings.policies, registry.vocabulary, plugins=registry.plugin_policies,
                      required=registry.required_policies, keep=settings.instance, cases=failures, sample=0.1)
-    # One connection more, for what runs beside the requests.
+    # One connection more, for what runs beside the requests; half of the threads for requests that need not wait.
     database = open_database(settings.database_url, pool_size=settings.pool_size + 1,
-                             synchronous=settings.synchronous, statement_timeout=settings.statement_timeout)
+                             synchronous=settings.synchronous, statement_timeout=settings.statement_timeout,
+                             waiting=max(1, settings.threads // 2))
     with database.connected():
         if waiting := pending(database, registry.migrations):
             raise NotReady(f"{len(waiting)} migrations are missing. Run: gatepost migrate")

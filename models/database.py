@@ -234,11 +234,13 @@ def driver_error(error: BaseException) -> BaseException:
 
 
 def open_database(url: str, *, pool_size: int = 16, synchronous: str = "full",
-                  statement_timeout: float = 10.0, pool_wait: float = POOL_WAIT) -> Database:
+                  statement_timeout: float = 10.0, pool_wait: float = POOL_WAIT,
+                  waiting: int | None = None) -> Database:
     """The database at `url`: `sqlite:///relative.db`, `sqlite:////absolute.db` or `postgresql://…`.
 
     `synchronous` is SQLite's (`full` or `normal`), `pool_size` (connections) and `pool_wait` are Postgres';
-    `statement_timeout` and `pool_wait` are seconds.
+    `statement_timeout` and `pool_wait` are seconds. `waiting`: how many threads may wait at a time for their turn to
+    write on SQLite, beyond a moment; None: all.
     Raises ValueError for a URL or an option of another kind. Nothing is connected yet.
     """
     # Only the driver that is asked for is imported: an instance on SQLite needs no libpq, and the reverse.
@@ -246,7 +248,8 @@ def open_database(url: str, *, pool_size: int = 16, synchronous: str = "full",
     if scheme == "sqlite" and rest.startswith("/"):
         from models.sqlite import SqliteDatabase
 
-        return SqliteDatabase(rest.removeprefix("/"), synchronous=synchronous, statement_timeout=statement_timeout)
+        return SqliteDatabase(rest.removeprefix("/"), synchronous=synchronous, statement_timeout=statement_timeout,
+                              waiting=waiting)
     if separator and scheme in ("postgresql", "postgres"):
         from models.postgres import PostgresDatabase
 

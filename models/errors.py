@@ -17,6 +17,14 @@ class Busy(Unavailable):
     """Other writers kept the database (SQLite) longer than a writer waits."""
 
 
+class Overloaded(Unavailable):
+    """As many threads as may wait for the database are waiting already. `retry_after`: seconds, at least 1."""
+
+    def __init__(self, retry_after: int) -> None:
+        super().__init__("as many as may wait for the database are waiting already")
+        self.retry_after = retry_after
+
+
 class Contended(Unavailable):
     """Another transaction got in the way (SQLSTATE 40001, 40P01); the same work may succeed when repeated."""
 

@@ -14,7 +14,8 @@ from contextvars import copy_context
 from threading import Event, Lock
 from typing import Any, Generic, Protocol, TypeVar
 
-from models.errors import Busy, Unavailable
+from models.errors import Unavailable
+from models.waiting import Wait
 
 T = TypeVar("T")
 
@@ -25,7 +26,7 @@ MOST = 32  # members of one transaction: the first of them waits until the last 
 class Writer(Protocol):
     """What is needed of a database."""
 
-    def writing(self) -> AbstractContextManager[Any]: ...
+    def writing(self, wait: Wait) -> AbstractContextManager[Any]: ...
 
     def atomic(self) -> AbstractContextManager[Any]: ...
 
@@ -36,10 +37,10 @@ class Writer(Protocol):
 class _Member(Generic[T]):
     """One piece of work, and what became of it."""
 
-    __slots__ = ("_context", "_work", "done", "error", "result", "turn")
+    __slots__ = ("_context", "_work", "done", "error", "result", "turn", "wait")
 
-    def __init__(self, work: Callable[[], T]) -> None:
-        self._work = work
+    def __init__(self, work: Callable[[], T], wait: Wait) -> None:
+        self._work, self.wait = work, wait
         # Another thread may do the work: for it, the current request and database are those of this thread.
         self._context = copy_context()
         self.turn = Lock()
@@ -59,22 +60,21 @@ class GroupCommit:
     `_gathered` is set when the last of them comes.
     """
 
-    def __init__(self, database: Writer, timeout: float) -> None:
+    def __init__(self, database: Writer) -> None:
         self._database = database
-        self._timeout = timeout
         self._mutex = Lock()
         self.waiting: deque[_Member[Any]] = deque()
         self._led = False
         self._expected = 1
         self._gathered = Event()
 
-    def run(self, work: Callable[[], T]) -> T:
+    def run(self, work: Callable[[], T], wait: Wait) -> T:
         """Run `work()` in a transaction together with others, and return its result once that is committed.
 
         `work` must be repeatable: when a transaction cannot be kept because of one of its members, each has one of
-        its own. Raises what `work` raises (everything undone), and `Busy` after `timeout` seconds without a turn.
+        its own. Raises what `work` raises (everything undone), and what `wait` raises before it has a turn.
         """
-        me = _Member(work)
+        me = _Member(work, wait)
         with self._mutex:
             self.waiting.append(me)
             leads, self._led = not self._led, True
@@ -93,22 +93,24 @@ class GroupCommit:
 
     def _appointed(self, me: _Member[Any]) -> bool:
         """Wait until somebody has done the work, or it is our turn to lead."""
-        if me.turn.acquire(timeout=self._timeout):
-            return not me.done
-        with self._mutex:
-            has_turn = me.turn.acquire(blocking=False)  # just now
-            if not has_turn and me in self.waiting:
-                self.waiting.remove(me)
-                raise Busy("other writers kept the database busy")
-        if not has_turn:
-            me.turn.acquire()
+        try:
+            me.wait.acquire(me.turn)
+        except Unavailable:
+            with self._mutex:
+                has_turn = me.turn.acquire(blocking=False)  # just now
+                if not has_turn and me in self.waiting:
+                    self.waiting.remove(me)
+                    raise
+            if not has_turn:
+                # Its work has begun, and ends.
+                me.turn.acquire()
         return not me.done
 
     def _lead(self, me: _Member[Any]) -> None:
         group: list[_Member[Any]] = []
         try:
             self._gather()
-            with self._database.writing():
+            with self._database.writing(me.wait):
                 self._write(group)
         except Exception as error:
             me.error = error
@@ -128,7 +130,11 @@ class GroupCommit:
 
     def _next(self) -> _Member[Any] | None:
         with self._mutex:
-            return self.waiting.popleft() if self.waiting else None
+            if not self.waiting:
+                return None
+            one = self.waiting.popleft()
+        one.wait.end()
+        return one
 
     def _gather(self) -> None:
         """Wait for as many as came lately, up to `REST` for each next; the database is not locked yet."""

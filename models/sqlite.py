@@ -29,11 +29,13 @@ from models.errors import (
 )
 from models.group_commit import GroupCommit
 from models.sqlite_connection import BUSY_TIMEOUT, Connection, Pool, Rows
+from models.waiting import Places, Wait
 from models.writer_lock import WriterLock
 
 T = TypeVar("T")
 
 MIGRATION_WAIT = 600.0  # seconds
+MOMENT = 0.1  # seconds that any number of writers may wait: for a commit that they share
 ANALYSED = 1000  # entries of an index whose values are compared for statistics; it is always counted to the end
 _COLUMN = re.compile(r"[\w]+\.([\w]+)")
 
@@ -55,7 +57,7 @@ class SqliteDatabase(Database, APSWDatabase):
     dialect = "sqlite"
     proof = "SELECT count(*) FROM sqlite_schema"
 
-    def __init__(self, path: str, *, synchronous: str, statement_timeout: float) -> None:
+    def __init__(self, path: str, *, synchronous: str, statement_timeout: float, waiting: int | None) -> None:
         check_version(apsw.sqlitelibversion())
         if not path or path.startswith(":") or "?" in path:
             raise ValueError("the SQLite URL must name a file: sqlite:///x.db or sqlite:////srv/x.db")
@@ -64,8 +66,10 @@ class SqliteDatabase(Database, APSWDatabase):
         # Absolute, because what changes the working directory must not change the database.
         self.path = Path(path).absolute()
         self.statement_timeout = statement_timeout
-        self.writer_lock = WriterLock(self.path, timeout=BUSY_TIMEOUT)
-        self.group = GroupCommit(self, timeout=BUSY_TIMEOUT)
+        self.writer_lock = WriterLock(self.path)
+        self.busy_timeout = BUSY_TIMEOUT
+        self.places = Places(waiting, moment=MOMENT, late=_busy)
+        self.group = GroupCommit(self)
         self._pool = Pool(self._connect)
         # Writers of all threads use one connection: the pages that change most stay in its cache.
         self._writers = Pool(self._connect)
@@ -83,18 +87,32 @@ class SqliteDatabase(Database, APSWDatabase):
             os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
     @contextmanager
-    def writing(self) -> Iterator[None]:
-        """The turn to write, and the writers' connection instead of this thread's own. Raises `Busy`, `Unavailable`."""
-        with self.writer_lock, self._writers.lent() as conn:
-            own = self._state.conn
-            self._state.set_connection(conn)
-            try:
-                yield
-            finally:
-                if own is None:
-                    self._state.reset()
-                else:
-                    self._state.set_connection(own)
+    def writing(self, wait: Wait | None = None) -> Iterator[None]:
+        """The turn to write, and the writers' connection instead of this thread's own.
+
+        Raises `Busy`, `Overloaded`, `Unavailable`.
+        """
+        wait = wait or self._wait()
+        try:
+            self.writer_lock.acquire(wait)
+        finally:
+            wait.end()
+        self.places.moved = monotonic()
+        try:
+            with self._writers.lent() as conn:
+                # What does not know of the lock, such as another program, is waited for by SQLite itself.
+                conn.setbusytimeout(int(wait.left() * 1000))
+                own = self._state.conn
+                self._state.set_connection(conn)
+                try:
+                    yield
+                finally:
+                    if own is None:
+                        self._state.reset()
+                    else:
+                        self._state.set_connection(own)
+        finally:
+            self.writer_lock.release()
 
     def written(self) -> int:
         """Rows written by this connection; -1 without a transaction, which SQLite ends itself after some errors."""
@@ -109,20 +127,31 @@ class SqliteDatabase(Database, APSWDatabase):
     def _transact(self, work: Callable[[], T], grouped: bool) -> T:
         if not self.is_closed():
             self._state.conn.compared = False  # another connection does the work
-        if not grouped:
-            return super()._transact(work, grouped)
-        with self.entered():
-            return self.group.run(work)
+        wait = self._wait()
+        try:
+            with self.entered():
+                if grouped:
+                    return self.group.run(work, wait)
+                with self.writing(wait), self.atomic():
+                    return work()
+        finally:
+            wait.end()
+
+    def _wait(self) -> Wait:
+        return Wait(self.places, self.busy_timeout)
 
     @contextmanager
     def migrating(self) -> Iterator[None]:
-        # Whoever comes second must outlast the first one's migrations, not just another writer's statements.
-        with self.connected(), WriterLock(self.path, timeout=MIGRATION_WAIT):
+        with self.connected():
+            lock = WriterLock(self.path)
+            # The second to come must outlast the migrations of the first, not just another writer's statements.
+            lock.acquire(Wait(Places(None, moment=MOMENT, late=_busy), MIGRATION_WAIT))
             limit, self.statement_timeout = self.statement_timeout, float("inf")
             try:
                 yield
             finally:
                 self.statement_timeout = limit
+                lock.release()
 
     def backup(self, target: str) -> None:
         if Path(target).exists():
@@ -210,6 +239,8 @@ class SqliteDatabase(Database, APSWDatabase):
             return None
         if isinstance(cause, apsw.InterruptError):
             return TimedOut("the statement took too long")
+        if isinstance(cause, apsw.BusyError):
+            return _busy()
         if isinstance(cause, apsw.ConstraintError):
             return _broken_constraint(cause, sql)
         if isinstance(cause, _GONE) or "no such savepoint" in str(cause):  # it went with its transaction
@@ -252,9 +283,13 @@ class SqliteDatabase(Database, APSWDatabase):
         return conn
 
 
-_GONE = (apsw.BusyError, apsw.LockedError, apsw.CantOpenError, apsw.IOError, apsw.FullError,
+_GONE = (apsw.LockedError, apsw.CantOpenError, apsw.IOError, apsw.FullError,
          apsw.ReadOnlyError, apsw.NotADBError, apsw.CorruptError, apsw.ProtocolError, apsw.NoMemError,
          apsw.ConnectionClosedError)
+
+
+def _busy() -> Busy:
+    return Busy("other writers kept the database busy")
 
 
 def _broken_constraint(error: apsw.ConstraintError, sql: str) -> RowError | None:

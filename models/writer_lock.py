@@ -13,50 +13,46 @@ import os
 import threading
 from pathlib import Path
 from time import monotonic, sleep
-from types import TracebackType
 
-from models.errors import Busy, Unavailable
+from models.errors import Unavailable
+from models.waiting import Wait
 
 SHORTEST, LONGEST = 0.0001, 0.002  # seconds between two tries for a lock that another process holds
 OVERSLEPT = 1 / 8  # of the wait so far: the pause in between, and how late a lock that was let go is noticed
 
 
 class WriterLock:
-    """Context manager; not re-entrant. Raises `Busy` after `timeout` seconds.
+    """Held by one thread of one process at a time; not re-entrant.
 
     The locks vanish with their process, so kill -9 leaves nothing behind but two empty files.
     """
 
-    def __init__(self, database: Path, timeout: float) -> None:
+    def __init__(self, database: Path) -> None:
         self.queue = f"{database}.writer-queue"
         self.turn = f"{database}.writer-lock"
-        self.timeout = timeout
         self._thread = threading.Lock()
         self._held = -1
 
-    def __enter__(self) -> WriterLock:
-        deadline = monotonic() + self.timeout
-        if not self._thread.acquire(timeout=self.timeout):
-            raise Busy("other writers kept the database busy")
+    def acquire(self, wait: Wait) -> None:
+        """Wait for the turn. Raises what `Wait.limit` raises, `Unavailable` when there is no folder for the locks."""
+        wait.acquire(self._thread)
         try:
             # Opened each time: a descriptor kept over a fork would share its lock with the child.
-            place = _lock(self.queue, deadline)
+            place = _lock(self.queue, wait)
             try:
-                self._held = _lock(self.turn, deadline)
+                self._held = _lock(self.turn, wait)
             finally:
                 os.close(place)
         except BaseException:
             self._thread.release()
             raise
-        return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def release(self) -> None:
         os.close(self._held)
         self._thread.release()
 
 
-def _lock(path: str, deadline: float) -> int:
+def _lock(path: str, wait: Wait) -> int:
     """An open descriptor that holds the exclusive flock of `path`; closing it releases the lock."""
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -69,10 +65,9 @@ def _lock(path: str, deadline: float) -> int:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 return descriptor
             except BlockingIOError:
-                moment = monotonic()
-                if moment > deadline:
-                    raise Busy("other processes kept the database busy") from None
-                sleep(min(max(SHORTEST, (moment - began) * OVERSLEPT), LONGEST))
+                pass
+            most = wait.limit()
+            sleep(min(max(SHORTEST, (monotonic() - began) * OVERSLEPT), LONGEST, most))
     except BaseException:
         os.close(descriptor)
         raise

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from threading import Event, Lock, Thread
 from time import monotonic
 
+from models.waiting import uncounted
+
 log = logging.getLogger("gatepost.background")
 
 TICK = 1.0  # seconds between two looks at what is due
@@ -37,7 +39,8 @@ class Job:
 
     def _attempt(self, run: Callable[[], object]) -> None:
         try:
-            run()
+            with uncounted():
+                run()
         except Exception as error:
             if not self.failing:
                 log.error("%s failed and will be tried again: %s: %s", self.name, type(error).__name__, error)

@@ -22,6 +22,7 @@ from models.errors import (
     InvalidValue,
     Outdated,
     OutOfStock,
+    Overloaded,
     StillReferenced,
     TimedOut,
     Unavailable,
@@ -220,6 +221,10 @@ def translate(error: Exception) -> Problem:
         case TimedOut():
             log.warning("statement timed out: %s", error)
             return Problem("timeout", "The database did not answer in time.")
+        case Overloaded():
+            # Not logged: the requests that wait in vain are, and of these there may be thousands.
+            return Problem("overloaded", "Too many requests wait for the database already.",
+                           headers={"Retry-After": str(error.retry_after)})
         case Unavailable():
             log.error("database unavailable: %s", error)
             return Problem("unavailable", "The database cannot be reached right now.")

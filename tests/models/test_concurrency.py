@@ -16,6 +16,7 @@ from models.database import Database, open_database
 from models.errors import Busy, Contended, Unavailable
 from models.product import Product, return_stock, take_stock
 from models.tenant import Tenant
+from models.waiting import Places, Wait
 from models.writer_lock import WriterLock
 from tests.databases import new_database
 
@@ -171,19 +172,29 @@ def test_work_that_is_in_the_way_twice_is_unavailable(opened: Database) -> None:
     assert len(runs) == 2
 
 
+def late() -> Busy:
+    return Busy("too late")
+
+
+def wait(seconds: float) -> Wait:
+    return Wait(Places(None, moment=0.01, late=late), seconds)
+
+
 def test_a_writer_that_waits_too_long_is_told_so_and_the_lock_stays_usable(tmp_path: Path) -> None:
-    first, second = WriterLock(tmp_path / "x.db", timeout=30), WriterLock(tmp_path / "x.db", timeout=0.02)
-    with first:
-        for _ in range(2):
-            with pytest.raises(Unavailable):
-                second.__enter__()
-    with second:
-        failures = together(1, lambda _: second.__enter__())
+    first, second = WriterLock(tmp_path / "x.db"), WriterLock(tmp_path / "x.db")
+    first.acquire(wait(30))
+    for _ in range(2):
+        with pytest.raises(Busy):
+            second.acquire(wait(0.02))
+    first.release()
+    second.acquire(wait(30))
+    failures = together(1, lambda _: second.acquire(wait(0.02)))
     assert [type(error) for error in failures] == [Busy]
-    with second:
-        pass
+    second.release()
+    second.acquire(wait(30))
+    second.release()
 
 
 def test_a_lock_whose_directory_is_gone_is_unavailable(tmp_path: Path) -> None:
     with pytest.raises(Unavailable):
-        WriterLock(tmp_path / "absent" / "x.db", timeout=1).__enter__()
+        WriterLock(tmp_path / "absent" / "x.db").acquire(wait(1))

@@ -20,6 +20,7 @@ from models.database import current, open_database
 from models.errors import AlreadyExists, Busy, TimedOut, Unavailable
 from models.sqlite import SqliteDatabase
 from models.tenant import Tenant
+from models.waiting import Wait
 from models.writer_lock import WriterLock
 from tests.databases import new_database
 
@@ -306,7 +307,7 @@ def test_each_work_sees_the_context_of_its_own_thread(database: SqliteDatabase) 
 
 
 def test_without_a_turn_in_time_everybody_is_told_that_the_database_is_busy(database: SqliteDatabase) -> None:
-    database.writer_lock.timeout = 0.2
+    database.busy_timeout = 0.2
     with database.writing():
         threads, results = in_threads(database, add("a"), add("b"))
         for thread in threads:
@@ -318,20 +319,22 @@ def test_without_a_turn_in_time_everybody_is_told_that_the_database_is_busy(data
 
 def test_who_came_later_may_wait_longer_for_a_turn(database: SqliteDatabase) -> None:
     # Such as behind an import, which holds the lock for seconds.
-    database.writer_lock.timeout = 0.5
     with database.writing():
-        threads, results = in_threads(database, add("a"), add("b"))
+        database.busy_timeout = 0.3
+        threads, first = in_threads(database, add("a"))
+        database.busy_timeout = 30
+        others, second = in_threads(database, add("b"))
         threads[0].join()
-    threads[1].join()
-    assert isinstance(results[0], Busy)
-    assert (results[1], names(database)) == ("b", ["b"])
+    others[0].join()
+    assert isinstance(first[0], Busy)
+    assert (second, names(database)) == (["b"], ["b"])
 
 
 def test_one_who_waits_too_long_behind_another_goes_and_leaves_the_rest_in_order(
         database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(group_commit, "MOST", 1)
-    database.group = group_commit.GroupCommit(database, timeout=0.1)
     leading, results, finish = held(database)
+    database.busy_timeout = 0.1
     with pytest.raises(Busy):
         database.transact(add("b"), grouped=True)
     finish.set()
@@ -344,7 +347,7 @@ def test_one_who_waits_too_long_behind_another_goes_and_leaves_the_rest_in_order
 def test_those_who_give_up_leave_nobody_without_a_turn(
         database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(group_commit, "MOST", 1)
-    database.group = group_commit.GroupCommit(database, timeout=0.002)
+    database.busy_timeout = 0.002
     stored, given_up = [], []
 
     def crowd(number: int) -> None:
@@ -410,8 +413,10 @@ def test_while_a_leader_waits_another_process_can_write(
     free = []
 
     def look(_seconds: float) -> None:
-        with WriterLock(database.path, timeout=0):
-            free.append(True)
+        lock = WriterLock(database.path)
+        lock.acquire(Wait(database.places, 0))
+        lock.release()
+        free.append(True)
 
     monkeypatch.setattr(database.group._gathered, "wait", look)
     database.transact(add("three"), grouped=True)

@@ -18,6 +18,7 @@ from models.migrate import upgrade
 from models.page import Page
 from models.product import Product
 from models.tenant import Tenant
+from models.waiting import Wait
 from models.writer_lock import WriterLock
 
 Store = Callable[[Database, Rows[Article]], object]
@@ -128,9 +129,10 @@ def test_an_index_is_left_in_pieces_where_others_write_without_a_pause(opened: D
     rows = Rows(Article, Tenant.add("birds").id)
     for title in ("lark", "owl"):
         opened.transact(partial(bulk.insert, opened, rows.tenant_id, [article(title)]))
-    opened.writer_lock = WriterLock(opened.path, timeout=0.05)
-    with WriterLock(opened.path, timeout=1):
-        bulk.settle(opened, Article)
+    opened.busy_timeout, other = 0.05, WriterLock(opened.path)
+    other.acquire(Wait(opened.places, 1))
+    bulk.settle(opened, Article)
+    other.release()
     assert pieces(opened) == 2
 
 

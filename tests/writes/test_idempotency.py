@@ -222,7 +222,6 @@ def test_hundreds_of_keys_from_eight_threads_each_sent_four_times_have_one_effec
 
 def test_a_twin_that_waits_too_long_is_told_to_come_again(tmp_path, database_url):
     """The first request holds the key, in a transaction that does not end in time."""
-    from models import writer_lock
     from tests.apps import Caller, Given
 
     app = make_app(new_instance(tmp_path / "i", database_url, "default"), database_url, statement_timeout="0.3")
@@ -234,7 +233,7 @@ def test_a_twin_that_waits_too_long_is_told_to_come_again(tmp_path, database_url
             token = services.tokens.issue(user, there.session(user).id, [], "*")
         editor = Caller(app.test_client(), user, token)
         if services.database.dialect == "sqlite":
-            services.database.writer_lock = writer_lock.WriterLock(services.database.path, timeout=0.3)
+            services.database.busy_timeout = 0.3
         held, done = threading.Event(), threading.Event()
 
         def hold():
