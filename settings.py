@@ -113,7 +113,8 @@ class Settings:
     pool_size: int = setting(8, _whole(4, 500), "database connections that one process keeps to Postgres")
     synchronous: str = setting("full", _choice("full", "normal"),
                                "SQLite: full survives a power cut, normal a killed process only")
-    statement_timeout: float = setting(10.0, _seconds(0.1, 3600), "seconds after which a database statement is stopped")
+    statement_timeout: float = setting(10.0, _seconds(0.1, 3600),
+                                       "seconds after which a database statement is stopped; a silent Postgres: 1 more")
     redis_url: str = setting("", _url("redis", "rediss", "unix"),
                              "limits that processes share; empty: in memory", secret=True)
 

@@ -17,13 +17,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import peewee as pw
-from playhouse.pool import MaxConnectionsExceeded
 
 from models.errors import Contended, RowError, Unavailable
 
 T = TypeVar("T")
 Values = Sequence[Any]
-POOL_WAIT = 5.0  # seconds that a caller waits for a free connection before it is told "unavailable"
+POOL_WAIT = 2.0  # seconds that a caller waits for a free connection before it is told "unavailable"
 
 _NOT_ENTERED = "enter a database with Database.connected()"
 _entered: ContextVar[Database | None] = ContextVar("gatepost_database", default=None)
@@ -125,7 +124,7 @@ class Database(pw.Database):
 
         On SQLite, wait for the copy of the log that is being made.
         """
-        super().close_all()  # type: ignore[misc]  # Postgres' pool, which comes later in the order of classes
+        raise NotImplementedError
 
     def backup(self, target: str) -> None:
         """Write a consistent copy to the file `target` while others read and write."""
@@ -204,8 +203,8 @@ class _Connected:
         if self.opened:
             try:
                 database.connect()
-            except MaxConnectionsExceeded as error:
-                raise Unavailable("no free database connection") from error
+            except RowError:
+                raise
             except Exception as error:
                 raise (database.translate(error) or Unavailable(str(error))) from error
         self.previous = _entered.get()
@@ -240,7 +239,7 @@ def open_database(url: str, *, pool_size: int = 16, synchronous: str = "full",
 
     `synchronous` is SQLite's (`full` or `normal`), `pool_size` (connections) and `pool_wait` are Postgres';
     `statement_timeout` and `pool_wait` are seconds. `waiting`: how many threads may wait at a time for their turn to
-    write on SQLite, beyond a moment; None: all.
+    write (SQLite) or for a connection (Postgres), beyond a moment; None: all.
     Raises ValueError for a URL or an option of another kind. Nothing is connected yet.
     """
     # Only the driver that is asked for is imported: an instance on SQLite needs no libpq, and the reverse.
@@ -254,5 +253,5 @@ def open_database(url: str, *, pool_size: int = 16, synchronous: str = "full",
         from models.postgres import PostgresDatabase
 
         return PostgresDatabase(f"postgresql://{rest}", pool_size=pool_size,
-                                statement_timeout=statement_timeout, pool_wait=pool_wait)
+                                statement_timeout=statement_timeout, pool_wait=pool_wait, waiting=waiting)
     raise ValueError("the database URL must start with sqlite:/// or postgresql://")

@@ -1,10 +1,9 @@
-"""Postgres through psycopg 3: pooled connections in UTC, and values in the same shape as on SQLite."""
+"""Postgres through psycopg 3: connections in UTC, statements with a time limit, values in the same shape as SQLite."""
 
 from __future__ import annotations
 
 import os
 import re
-import select
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +11,6 @@ from typing import Any
 
 import peewee as pw
 import psycopg
-from playhouse.pool import _PooledPostgresqlDatabase
 from psycopg.adapt import AdaptersMap, Loader
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
@@ -27,8 +25,11 @@ from models.errors import (
     TimedOut,
     Unavailable,
 )
+from models.postgres_connection import MOMENT, Connection, Pool
+from models.waiting import Places
 
-CONNECT_TIMEOUT = 5  # seconds
+CONNECT_TIMEOUT = 3  # seconds
+GRACE = 1.0  # seconds beyond the server's own time limit, after which it is silent
 MIGRATION_LOCK = 0x67617465  # any constant will do, as long as every process uses the same
 # The detail's words are translated by the server, its "(columns)=(values)" is not.
 _KEY = re.compile(r"\((.+?)\)=\(")
@@ -56,13 +57,14 @@ def _adapters() -> AdaptersMap:
     return adapters
 
 
-class PostgresDatabase(Database, _PooledPostgresqlDatabase, pw.PostgresqlDatabase):  # type: ignore[misc]
+class PostgresDatabase(Database, pw.PostgresqlDatabase):
     """One Postgres database. Made by `open_database`."""
 
     dialect = "postgres"
     proof = "SELECT 1"
 
-    def __init__(self, url: str, *, pool_size: int, statement_timeout: float, pool_wait: float) -> None:
+    def __init__(self, url: str, *, pool_size: int, statement_timeout: float, pool_wait: float,
+                 waiting: int | None) -> None:
         try:
             given = conninfo_to_dict(url)
         except psycopg.Error as error:
@@ -70,26 +72,26 @@ class PostgresDatabase(Database, _PooledPostgresqlDatabase, pw.PostgresqlDatabas
         # `_Time` relies on the time zone and the date style; they must not depend on the server's settings.
         options = (f"{given.get('options') or ''} -c timezone=UTC -c datestyle=ISO "
                    f"-c statement_timeout={int(statement_timeout * 1000)}")
+        self._patience = statement_timeout + GRACE
+        self._pool = Pool(self._connect, pool_size, timeout=pool_wait,
+                          places=Places(waiting, moment=MOMENT, late=_none_free))
         super().__init__(
-            url, max_connections=pool_size, timeout=pool_wait, autoconnect=False, prefer_psycopg3=True,
-            options=options.strip(), context=_adapters(),
+            url, autoconnect=False, prefer_psycopg3=True, options=options.strip(), context=_adapters(),
             connect_timeout=int(given.get("connect_timeout") or CONNECT_TIMEOUT))
 
     @contextmanager
     def migrating(self) -> Iterator[None]:
-        with self.connected():
-            self.execute_sql("SET statement_timeout = 0")
+        with self.connected(), self._unhurried():
             self.execute_sql("SELECT pg_advisory_lock(%s)", (MIGRATION_LOCK,))
             try:
                 yield
             finally:
                 if not self._state.conn.closed:
                     self.execute_sql("SELECT pg_advisory_unlock(%s)", (MIGRATION_LOCK,))
-                    self.execute_sql("RESET statement_timeout")
 
     def backup(self, target: str) -> None:
         # Anybody may read the list of processes, so the password does not go there.
-        given: dict[str, Any] = conninfo_to_dict(self.database)
+        given: dict[str, Any] = {"connect_timeout": CONNECT_TIMEOUT, **conninfo_to_dict(self.database)}
         password = given.pop("password", None)
         environment = {**os.environ, **({"PGPASSWORD": password} if password else {})}
         done = subprocess.run(
@@ -100,12 +102,8 @@ class PostgresDatabase(Database, _PooledPostgresqlDatabase, pw.PostgresqlDatabas
             raise Unavailable(f"pg_dump: {done.stderr.strip()}")
 
     def analyze(self) -> None:
-        with self.connected():
-            self.execute_sql("SET statement_timeout = 0")
-            try:
-                self.execute_sql("ANALYZE")
-            finally:
-                self.execute_sql("RESET statement_timeout")
+        with self.connected(), self._unhurried():
+            self.execute_sql("ANALYZE")
 
     def refresh_statistics(self) -> bool:
         return False  # the server's own autovacuum does
@@ -129,6 +127,8 @@ class PostgresDatabase(Database, _PooledPostgresqlDatabase, pw.PostgresqlDatabas
             return InvalidValue(str(cause))
         if not isinstance(cause, psycopg.Error):
             return None
+        if isinstance(cause, psycopg.errors.ConnectionTimeout):
+            return Unavailable("the database server does not answer")
         state = cause.sqlstate or ""
         if state == "23505":
             return AlreadyExists(_columns(cause.diag.message_detail or ""))
@@ -145,17 +145,50 @@ class PostgresDatabase(Database, _PooledPostgresqlDatabase, pw.PostgresqlDatabas
             return Unavailable(str(cause))
         return None
 
-    def _is_closed(self, conn: Any) -> bool:
-        # An idle connection has nothing to say; if there is something to read, it is the server's farewell.
-        # (peewee asks `SELECT 1` instead, which costs every request a round trip.)
-        if conn.closed:
-            return True
-        poll = select.poll()
-        poll.register(conn.fileno(), select.POLLIN)
-        if not poll.poll(0):
-            return False
-        conn.close()
+    def rollback(self) -> None:
+        # With its connection the transaction is gone, and why it is gone is told already.
+        if not self._state.conn.closed:
+            super().rollback()
+
+    def connect(self, reuse_if_open: bool = False) -> bool:
+        if not self._state.closed:
+            raise pw.OperationalError("this thread holds a connection already")
+        self._state.set_connection(self._pool.take())
         return True
+
+    def close(self) -> bool:
+        conn = self._state.conn
+        self._state.reset()
+        if conn is None:
+            return False
+        self._pool.give_back(conn)
+        return True
+
+    def close_all(self) -> None:
+        self.close()
+        self._pool.close()
+
+    def _connect(self) -> Connection:
+        conn = Connection.connect(self.database, autocommit=True, **self.connect_params)
+        conn.patience = self._patience
+        return conn
+
+    @contextmanager
+    def _unhurried(self) -> Iterator[None]:
+        """Let the statements of this thread's connection take their time."""
+        conn = self._state.conn
+        self.execute_sql("SET statement_timeout = 0")
+        conn.patience = None
+        try:
+            yield
+        finally:
+            if not conn.closed:
+                conn.patience = self._patience
+                self.execute_sql("RESET statement_timeout")
+
+
+def _none_free() -> Unavailable:
+    return Unavailable("no free database connection")
 
 
 def _columns(detail: str) -> tuple[str, ...]:

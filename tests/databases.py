@@ -68,9 +68,47 @@ class Server:
             self.process.wait(timeout=30)
             self.process = None
 
+    @contextlib.contextmanager
+    def silent(self) -> Iterator[None]:
+        """The server says nothing any more (SIGSTOP), though its machine still takes connections and what is sent."""
+        assert self.process is not None
+        stopped = self._signal([self.process.pid], signal.SIGSTOP)
+        # Those that were being made meanwhile are made by now.
+        stopped += self._signal(_children(self.process.pid), signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._signal(stopped, signal.SIGCONT)
+
+    @contextlib.contextmanager
+    def lost_standby(self) -> Iterator[None]:
+        """A commit waits for a standby that is not there, if `synchronous_commit` is on; all else goes on."""
+        self._reload("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+        try:
+            yield
+        finally:
+            self._reload("ALTER SYSTEM RESET synchronous_standby_names")
+
     def execute(self, statement: str) -> None:
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
             connection.execute(statement)
+
+    def _reload(self, change: str) -> None:
+        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+            before = connection.execute("SELECT pg_conf_load_time()").fetchone()
+            connection.execute(change)
+            connection.execute("SELECT pg_reload_conf()")
+            for _ in range(2000):
+                if connection.execute("SELECT pg_conf_load_time()").fetchone() != before:
+                    return
+                time.sleep(0.01)
+        raise RuntimeError("the Postgres server of the tests does not read its configuration")
+
+    def _signal(self, processes: list[int], number: int) -> list[int]:
+        for process in processes:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, number)
+        return processes
 
     def _as_postgres(self) -> list[str]:
         if os.geteuid() != 0:
@@ -83,6 +121,10 @@ class Server:
             stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise RuntimeError(f"{program}: {done.stderr or done.stdout}")
+
+
+def _children(process: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
 
 
 def free_port() -> int:
