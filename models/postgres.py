@@ -73,8 +73,8 @@ class PostgresDatabase(Database, pw.PostgresqlDatabase):
         options = (f"{given.get('options') or ''} -c timezone=UTC -c datestyle=ISO "
                    f"-c statement_timeout={int(statement_timeout * 1000)}")
         self._patience = statement_timeout + GRACE
-        self._pool = Pool(self._connect, pool_size, timeout=pool_wait,
-                          places=Places(waiting, moment=MOMENT, late=_none_free))
+        self._pool = Pool(self._connect, pool_size,
+                          Places(waiting, moment=MOMENT, timeout=pool_wait, late=_none_free))
         super().__init__(
             url, autoconnect=False, prefer_psycopg3=True, options=options.strip(), context=_adapters(),
             connect_timeout=int(given.get("connect_timeout") or CONNECT_TIMEOUT))

@@ -70,13 +70,11 @@ class Pool:
     thread at a time tries to connect, and all others are told at once that there is no answer.
 
     connect  makes a connection
-    timeout  seconds for which a thread waits until another gives one back
-    places   where threads wait for longer than a moment, and where they connect
+    places   where threads wait until another gives one back, and where they connect
     """
 
-    def __init__(self, connect: Callable[[], Connection], size: int, *, timeout: float, places: Places) -> None:
-        self._connect, self._size = connect, size
-        self._timeout, self._places = timeout, places
+    def __init__(self, connect: Callable[[], Connection], size: int, places: Places) -> None:
+        self._connect, self._size, self._places = connect, size, places
         self._changed = Condition()
         self._idle: list[Connection] = []
         self._lent: set[Connection] = set()
@@ -90,7 +88,7 @@ class Pool:
         with self._changed:
             if not self._silent and (ready := self._ready()):
                 return ready
-        wait = Wait(self._places, self._timeout)
+        wait = Wait(self._places)
         try:
             ready = self._wait_for_one(wait)
             return ready or self._make()

@@ -67,8 +67,8 @@ class SqliteDatabase(Database, APSWDatabase):
         self.path = Path(path).absolute()
         self.statement_timeout = statement_timeout
         self.writer_lock = WriterLock(self.path)
-        self.busy_timeout = BUSY_TIMEOUT
-        self.places = Places(waiting, moment=MOMENT, late=_busy)
+        # No attribute more than needed: beyond thirty, Python looks up each of them in a slower way.
+        self.places = Places(waiting, moment=MOMENT, timeout=BUSY_TIMEOUT, late=_busy)
         self.group = GroupCommit(self)
         self._pool = Pool(self._connect)
         # Writers of all threads use one connection: the pages that change most stay in its cache.
@@ -92,7 +92,7 @@ class SqliteDatabase(Database, APSWDatabase):
 
         Raises `Busy`, `Overloaded`, `Unavailable`.
         """
-        wait = wait or self._wait()
+        wait = wait or Wait(self.places)
         try:
             self.writer_lock.acquire(wait)
         finally:
@@ -127,7 +127,7 @@ class SqliteDatabase(Database, APSWDatabase):
     def _transact(self, work: Callable[[], T], grouped: bool) -> T:
         if not self.is_closed():
             self._state.conn.compared = False  # another connection does the work
-        wait = self._wait()
+        wait = Wait(self.places)
         try:
             with self.entered():
                 if grouped:
@@ -137,15 +137,12 @@ class SqliteDatabase(Database, APSWDatabase):
         finally:
             wait.end()
 
-    def _wait(self) -> Wait:
-        return Wait(self.places, self.busy_timeout)
-
     @contextmanager
     def migrating(self) -> Iterator[None]:
         with self.connected():
             lock = WriterLock(self.path)
             # The second to come must outlast the migrations of the first, not just another writer's statements.
-            lock.acquire(Wait(Places(None, moment=MOMENT, late=_busy), MIGRATION_WAIT))
+            lock.acquire(Wait(Places(None, moment=MOMENT, timeout=MIGRATION_WAIT, late=_busy)))
             limit, self.statement_timeout = self.statement_timeout, float("inf")
             try:
                 yield

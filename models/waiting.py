@@ -32,14 +32,15 @@ def uncounted() -> Iterator[None]:
 class Places:
     """The places at which the threads of one process wait for longer than a moment.
 
-    most    places that there are; None: no end of them
-    moment  seconds for which a thread may wait without a place
-    moved   when one of the threads last got what they wait for, by the monotonic clock
-    late    makes the error of a thread whose deadline has passed
+    most     places that there are; None: no end of them
+    moment   seconds for which a thread may wait without a place
+    timeout  seconds for which it may wait in all
+    late     makes the error of a thread whose deadline has passed
+    moved    when one of the threads last got what they wait for, by the monotonic clock
     """
 
-    def __init__(self, most: int | None, *, moment: float, late: Callable[[], Unavailable]) -> None:
-        self.most, self.moment, self.late = most, moment, late
+    def __init__(self, most: int | None, *, moment: float, timeout: float, late: Callable[[], Unavailable]) -> None:
+        self.most, self.moment, self.timeout, self.late = most, moment, timeout, late
         self.moved = 0.0
         self._mutex = Lock()
         self._taken: set[Wait] = set()
@@ -81,10 +82,10 @@ class Wait:
 
     __slots__ = ("_begun", "_places", "_queued", "deadline", "over", "placed")
 
-    def __init__(self, places: Places, timeout: float) -> None:
+    def __init__(self, places: Places) -> None:
         self._places = places
         self._begun = monotonic()
-        self.deadline = self._begun + timeout
+        self.deadline = self._begun + places.timeout
         self._queued = self.placed = self.over = False
 
     def left(self) -> float:

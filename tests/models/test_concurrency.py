@@ -177,7 +177,7 @@ def late() -> Busy:
 
 
 def wait(seconds: float) -> Wait:
-    return Wait(Places(None, moment=0.01, late=late), seconds)
+    return Wait(Places(None, moment=0.01, timeout=seconds, late=late))
 
 
 def test_a_writer_that_waits_too_long_is_told_so_and_the_lock_stays_usable(tmp_path: Path) -> None:

@@ -307,7 +307,7 @@ def test_each_work_sees_the_context_of_its_own_thread(database: SqliteDatabase) 
 
 
 def test_without_a_turn_in_time_everybody_is_told_that_the_database_is_busy(database: SqliteDatabase) -> None:
-    database.busy_timeout = 0.2
+    database.places.timeout = 0.2
     with database.writing():
         threads, results = in_threads(database, add("a"), add("b"))
         for thread in threads:
@@ -320,9 +320,9 @@ def test_without_a_turn_in_time_everybody_is_told_that_the_database_is_busy(data
 def test_who_came_later_may_wait_longer_for_a_turn(database: SqliteDatabase) -> None:
     # Such as behind an import, which holds the lock for seconds.
     with database.writing():
-        database.busy_timeout = 0.3
+        database.places.timeout = 0.3
         threads, first = in_threads(database, add("a"))
-        database.busy_timeout = 30
+        database.places.timeout = 30
         others, second = in_threads(database, add("b"))
         threads[0].join()
     others[0].join()
@@ -334,7 +334,7 @@ def test_one_who_waits_too_long_behind_another_goes_and_leaves_the_rest_in_order
         database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(group_commit, "MOST", 1)
     leading, results, finish = held(database)
-    database.busy_timeout = 0.1
+    database.places.timeout = 0.1
     with pytest.raises(Busy):
         database.transact(add("b"), grouped=True)
     finish.set()
@@ -347,7 +347,7 @@ def test_one_who_waits_too_long_behind_another_goes_and_leaves_the_rest_in_order
 def test_those_who_give_up_leave_nobody_without_a_turn(
         database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(group_commit, "MOST", 1)
-    database.busy_timeout = 0.002
+    database.places.timeout = 0.002
     stored, given_up = [], []
 
     def crowd(number: int) -> None:
@@ -414,7 +414,7 @@ def test_while_a_leader_waits_another_process_can_write(
 
     def look(_seconds: float) -> None:
         lock = WriterLock(database.path)
-        lock.acquire(Wait(database.places, 0))
+        lock.acquire(Wait(database.places))
         lock.release()
         free.append(True)
 

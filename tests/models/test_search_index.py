@@ -129,8 +129,8 @@ def test_an_index_is_left_in_pieces_where_others_write_without_a_pause(opened: D
     rows = Rows(Article, Tenant.add("birds").id)
     for title in ("lark", "owl"):
         opened.transact(partial(bulk.insert, opened, rows.tenant_id, [article(title)]))
-    opened.busy_timeout, other = 0.05, WriterLock(opened.path)
-    other.acquire(Wait(opened.places, 1))
+    opened.places.timeout, other = 0.05, WriterLock(opened.path)
+    other.acquire(Wait(opened.places))
     bulk.settle(opened, Article)
     other.release()
     assert pieces(opened) == 2

@@ -192,8 +192,8 @@ class Asked:
         self.go_on = threading.Event()
         self.error: Exception | None = None
         self._database = database
-        self.pool = Pool(self.connect, size, timeout=AT_LAST,
-                         places=Places(waiting, moment=0.1, late=lambda: Unavailable("none is free")))
+        self.places = Places(waiting, moment=0.1, timeout=AT_LAST, late=lambda: Unavailable("none is free"))
+        self.pool = Pool(self.connect, size, self.places)
 
     def connect(self) -> Connection:
         self.made.append(1)
@@ -285,7 +285,7 @@ def test_half_of_the_threads_connect_or_wait_for_a_connection_and_the_others_are
     taken.append(asked.pool.take())
     with ThreadPoolExecutor(2) as threads:
         waiting = [threads.submit(asked.pool.take) for _ in range(2)]
-        while len(asked.pool._places._taken) < 2:
+        while len(asked.places._taken) < 2:
             threading.Event().wait(0.005)
         with pytest.raises(Overloaded) as refused:
             asked.pool.take()
@@ -294,7 +294,7 @@ def test_half_of_the_threads_connect_or_wait_for_a_connection_and_the_others_are
             asked.pool.give_back(conn)
         assert {id(one.result()) for one in waiting} == {id(conn) for conn in taken[:2]}
     with uncounted(), pytest.raises(Unavailable, match="none is free"):
-        asked.pool._timeout = 0.01
+        asked.places.timeout = 0.01
         asked.pool.take()
     asked.pool.close()
 

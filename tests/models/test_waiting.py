@@ -35,7 +35,7 @@ def database(request: pytest.FixtureRequest) -> Iterator[SqliteDatabase]:
 def held_elsewhere(database: SqliteDatabase) -> Iterator[None]:
     """Another process has its turn to write, and does not end it."""
     lock = WriterLock(database.path)
-    lock.acquire(Wait(Places(None, moment=1, late=Busy), AT_LAST))
+    lock.acquire(Wait(Places(None, moment=1, timeout=AT_LAST, late=Busy)))
     try:
         yield
     finally:
@@ -75,7 +75,7 @@ def test_half_of_the_threads_wait_for_a_writer_and_the_others_are_refused(
         for _ in range(3):
             with pytest.raises(Overloaded) as refused:
                 database.transact(lambda: None, grouped=grouped)
-            assert 1 <= refused.value.retry_after <= database.busy_timeout
+            assert 1 <= refused.value.retry_after <= database.places.timeout
     for thread, _ in waiting:
         thread.join()
     assert [result for _, results in waiting for result in results] == [thread.name for thread, _ in waiting]
@@ -98,36 +98,38 @@ def test_without_a_bound_everybody_waits(request: pytest.FixtureRequest) -> None
 def test_what_runs_beside_the_requests_takes_no_place_and_needs_none(database: SqliteDatabase) -> None:
     lock = threading.Lock()
     lock.acquire()
-    database.places.take(Wait(database.places, AT_LAST))
+    database.places.take(Wait(database.places))
     with uncounted():
-        beside = Wait(database.places, AT_LAST)
+        beside = Wait(database.places)
         assert beside.sit()
     assert len(database.places._taken) == 1
-    database.places.take(Wait(database.places, AT_LAST))
+    database.places.take(Wait(database.places))
     with uncounted():
-        another = Wait(database.places, 0)
+        database.places.timeout = 0
+        another = Wait(database.places)
         with pytest.raises(Busy):
             another.acquire(lock)
     with pytest.raises(Overloaded):
-        Wait(database.places, AT_LAST).acquire(lock)
+        Wait(database.places).acquire(lock)
 
 
 def test_a_newcomer_waits_a_moment_where_writers_follow_one_another(database: SqliteDatabase) -> None:
     lock = threading.Lock()
     lock.acquire()
     for _ in range(2):
-        database.places.take(Wait(database.places, AT_LAST))
-    newcomer = Wait(database.places, AT_LAST)
+        database.places.take(Wait(database.places))
+    newcomer = Wait(database.places)
+    # The others took theirs long ago, and writers have had their turns since.
     database.places.moment, database.places.moved = AT_LAST, monotonic()
     assert 0 < newcomer.limit() <= AT_LAST
     database.places.moved = monotonic() - AT_LAST - 1
     with pytest.raises(Overloaded):
-        Wait(database.places, AT_LAST).acquire(lock)
+        Wait(database.places).acquire(lock)
 
 
 def test_retry_after_is_when_the_first_place_becomes_free(database: SqliteDatabase) -> None:
-    for seconds in (40, 3):
-        database.places.take(Wait(database.places, seconds))
+    for database.places.timeout in (40, 3):
+        database.places.take(Wait(database.places))
     with pytest.raises(Overloaded) as refused:
         database.places.admit()
     assert 1 <= refused.value.retry_after <= 3
@@ -154,15 +156,15 @@ def test_one_deadline_goes_through_the_group_and_the_lock(
     finish.set()
     first.join()
     second.join()
-    assert len(deadlines) == 1 and deadlines[0] < appointed_after + database.busy_timeout
+    assert len(deadlines) == 1 and deadlines[0] < appointed_after + database.places.timeout
 
 
 def test_sqlite_itself_waits_for_a_strange_writer_only_as_long_as_is_left(database: SqliteDatabase) -> None:
     strange = apsw.Connection(str(database.path))
     strange.execute("BEGIN IMMEDIATE")
-    with database.writing(Wait(database.places, 0.25)):
-        assert database.query("PRAGMA busy_timeout")[0][0] <= 250
-    database.busy_timeout = 0.2
+    database.places.timeout = 0.2
+    with database.writing():
+        assert database.query("PRAGMA busy_timeout")[0][0] <= 200
     for grouped in (True, False):
         with pytest.raises(Busy):
             database.transact(lambda: None, grouped=grouped)

@@ -95,7 +95,7 @@ def test_a_busy_writer_is_waited_for_and_no_error(given, jobs):
             database.transact(lambda: held.set() or done.wait(30))
 
     if database.dialect == "sqlite":
-        database.busy_timeout = 0.2
+        database.places.timeout = 0.2
     writer = threading.Thread(target=hold)
     writer.start()
     try:

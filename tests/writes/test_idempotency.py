@@ -233,7 +233,7 @@ def test_a_twin_that_waits_too_long_is_told_to_come_again(tmp_path, database_url
             token = services.tokens.issue(user, there.session(user).id, [], "*")
         editor = Caller(app.test_client(), user, token)
         if services.database.dialect == "sqlite":
-            services.database.busy_timeout = 0.3
+            services.database.places.timeout = 0.3
         held, done = threading.Event(), threading.Event()
 
         def hold():
