@@ -65,7 +65,7 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[ty
         tokens=Tokens(app, settings, keys), limits=Limits(settings), guest_tenant=tenant.id,
         ownership=Ownership(settings.owner_rows), cursors=cursors, trail=trail, deprecated_uses=uses,
         translations=Translations(settings.language, registry.translations),
-        background=beside_the_requests(settings, database, keys, trail, uses))
+        background=beside_the_requests(settings, database, policy, keys, trail, uses))
     for blueprint in registry.blueprints():
         app.register_blueprint(blueprint)
     refuse_strays(app)

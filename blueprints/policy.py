@@ -28,7 +28,7 @@ class RuleSchema(StrictSchema):
 
 
 class PolicySchema(StrictSchema):
-    """The rules in force. `error` says why newer files are not: nothing broken is ever used."""
+    """The rules in force. `error` says why newer files are not, or cannot be known: nothing broken is ever used."""
 
     version = fields.String(required=True)
     error = fields.String(required=True, allow_none=True)
@@ -87,10 +87,10 @@ class ExplanationSchema(StrictSchema):
 @routes.get("/api/admin/policy", permission="policy.view", answer=PolicySchema())
 def effective(call: Call) -> dict[str, Any]:
     """The rules in force, each with its file and line."""
-    policy, status = call.access.policy, call.services.policy.status
+    policy = call.access.policy
     return {
         "version": policy.version,
-        "error": status.error,
+        "error": call.services.policy.trouble,
         "rules": [{"file": rule.file, "line": rule.line, "who": rule.sub, "permission": rule.act,
                    "when": rule.when, "effect": rule.eft} for rule in policy.rules],
         "roles": {name: [link.inherits for link in links] for name, links in policy.roles.parents.items()},

@@ -58,14 +58,14 @@ def health(call: Call) -> Response | dict[str, Any]:
             checks["migrations"] = "down"
     except RowError:
         checks["database"] = checks["migrations"] = "down"
-    state = services.policy.status
-    if state.error is not None:
+    trouble = services.policy.trouble
+    if trouble is not None:
         checks["policy"] = "degraded"
     worst = "down" if "down" in checks.values() else "degraded" if "degraded" in checks.values() else "ok"
     answer = {"status": worst, "checks": checks, "policy_version": services.policy.current.version,
               "version": version("gatepost")}
-    if state.error is not None and call.access.may_ever("policy.view"):
-        answer["policy_error"] = state.error
+    if trouble is not None and call.access.may_ever("policy.view"):
+        answer["policy_error"] = trouble
     call.status = 503 if worst == "down" else 200
     return answer
 

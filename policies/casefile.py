@@ -19,6 +19,8 @@ from .cases import Case, Environment, Suite, Thing, run
 from .finding import Finding, PolicyError
 from .policy import Policy
 from .principal import Principal
+from .reading import Unreadable
+from .reading import text as text_of
 from .sharing import RIGHTS
 from .vocabulary import Vocabulary
 
@@ -43,9 +45,9 @@ def read(text: str, file: str, vocabulary: Vocabulary) -> Suite:
 def failures(policy: Policy, path: Path) -> list[Finding]:
     """Read the cases in `path` and run them: what is wrong with the file, or with the policy's answers."""
     try:
-        suite = read(path.read_text(encoding="utf-8"), path.name, policy.vocabulary)
-    except (OSError, UnicodeDecodeError) as error:
-        return [Finding(path.name, 0, f"the file cannot be read: {error}")]
+        suite = read(text_of(path), path.name, policy.vocabulary)
+    except Unreadable as error:
+        return [Finding(path.name, 0, str(error))]
     except PolicyError as error:
         return list(error.findings)
     return run(policy, suite).failures

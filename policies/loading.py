@@ -11,6 +11,7 @@ from . import check, model
 from .finding import Finding, PolicyError
 from .patterns import Patterns
 from .policy import Policy
+from .reading import Unreadable, read
 from .roles import Roles
 from .rules import Reader
 from .vocabulary import Vocabulary
@@ -18,6 +19,7 @@ from .vocabulary import Vocabulary
 ROLES = "roles.csv"
 # A copy such as `articles copy.csv` would bring back the lines that were taken out of the original.
 FILE_NAME = re.compile(r"[a-z][a-z0-9_]*\.csv")
+LARGEST = 16 << 20  # bytes of all policy files together
 
 
 def load(
@@ -49,9 +51,12 @@ def read_files(directory: Path, plugins: Mapping[str, Path], findings: list[Find
         if name != model.FILE and not FILE_NAME.fullmatch(name):
             findings.append(Finding(name, 0, "is this a copy? A policy file has a name like articles.csv"))
         try:
-            files[name] = place.read_bytes()
-        except OSError as error:
-            findings.append(Finding(name, 0, f"the file cannot be read: {error.strerror}"))
+            files[name] = read(place)
+        except Unreadable as error:
+            findings.append(Finding(name, 0, str(error)))
+        if sum(map(len, files.values())) > LARGEST:
+            findings.append(Finding(str(directory), 0, f"the files have more than {LARGEST >> 20} MiB together"))
+            break
     return files
 
 

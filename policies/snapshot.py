@@ -9,6 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from .loading import digest
+from .reading import Unreadable, read
+
+LARGEST = 64 << 20  # bytes: all policy files together, escaped
 
 
 def keep(place: Path, files: Mapping[str, bytes]) -> None:
@@ -31,8 +34,8 @@ def keep(place: Path, files: Mapping[str, bytes]) -> None:
 def kept(place: Path) -> dict[str, bytes] | None:
     """The files that were kept; None when there are none or they are not what was written."""
     try:
-        found = json.loads(place.read_bytes())
+        found = json.loads(read(place, LARGEST))
         files = {name: content.encode() for name, content in found["files"].items()}
         return files if digest(files) == found["version"] else None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (Unreadable, ValueError, KeyError, TypeError, AttributeError):
         return None

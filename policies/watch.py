@@ -2,6 +2,9 @@
 
 A change is taken over once two polls have seen the same files, they load, Casbin agrees about a sample, and the
 instance's own cases pass. Readers take `current` once per request; it is one reference, swapped whole.
+
+A folder on a mount that hangs blocks the thread that looks at it, and nothing else: `current`, `status` and `trouble`
+take no lock, a stop does not wait for that thread, and a start waits `PATIENCE` seconds.
 """
 
 from __future__ import annotations
@@ -15,19 +18,29 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from time import monotonic
 from types import FrameType
 
 from . import loading, snapshot
 from .finding import Finding, PolicyError
 from .oracle import sampled
 from .policy import Policy
+from .reading import Unreadable, read
 from .vocabulary import Vocabulary
 
 CASES = "tests.yaml"
 LAST_GOOD = "policy.last-good.json"
+PATIENCE = 10.0  # seconds in which the folder must answer at the start
+OVERDUE = 10  # intervals after which a look that has not ended is reported
+FAREWELL = 1.0  # seconds that a stop waits for the thread
 Cases = Callable[[Policy, Path], Collection[Finding]]
 
+_SILENT = "the policy folder does not answer"
 _log = logging.getLogger("gatepost.policy")
+
+
+class Overdue(Exception):
+    """The folder of the policy files has not answered for too long; what is in them now is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +57,10 @@ class Status:
 
 
 class Watcher:
-    """`current` is the policy in use, `status` what health reports. Safe for any number of threads."""
+    """`current` is the policy in use, `status` what is known of the files. Safe for any number of threads.
+
+    looked  when a look at the files was last completed, by the monotonic clock
+    """
 
     def __init__(
         self,
@@ -62,7 +78,7 @@ class Watcher:
 
         `cases` runs the instance's tests.yaml, when there is one; `interval` is the time between polls and
         `sample` how long Casbin may be asked at each load, both in seconds. Raises PolicyError when there is
-        nothing to start on, or a required file is not there.
+        nothing to start on, or a required file is not there. A folder that does not answer counts as broken.
         """
         self._directory, self._vocabulary = directory, vocabulary
         self._plugins, self._required = dict(plugins or {}), tuple(required)
@@ -74,8 +90,30 @@ class Watcher:
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         # What the files were when last judged, and when last polled.
-        self._judged = self._seen = self._fingerprint()
+        self._judged = self._seen = b""
         self.current, self.status = self._first()
+        self.looked = monotonic()
+
+    @property
+    def age(self) -> float:
+        """Seconds since the last completed look at the files; 0 while they are not followed."""
+        return 0.0 if self._thread is None else monotonic() - self.looked
+
+    @property
+    def trouble(self) -> str | None:
+        """Why the policy in use may not be what the files say: they are broken, or the folder does not answer."""
+        if self.status.error is not None:
+            return self.status.error
+        try:
+            self.prove_followed()
+        except Overdue as error:
+            return str(error)
+        return None
+
+    def prove_followed(self) -> None:
+        """Raises Overdue when the last completed look at the files is too long ago."""
+        if (age := self.age) > OVERDUE * self._interval:
+            raise Overdue(f"{self._directory}: {_SILENT}, for {age:.0f} s now; policy {self.current.version} stays")
 
     def poll(self) -> Status:
         """Look at the files once; take them over when they are new and were the same at the last poll."""
@@ -84,6 +122,7 @@ class Watcher:
             settled, self._seen = found == self._seen, found
             if settled and found != self._judged:
                 self._take_over()
+            self.looked = monotonic()
             return self.status
 
     def reload(self) -> Status:
@@ -91,22 +130,25 @@ class Watcher:
         with self._changing:
             self._seen = self._fingerprint()
             self._take_over()
+            self.looked = monotonic()
             return self.status
 
     def start(self) -> None:
         """Poll in a thread of its own. Call it in the process that serves, after any fork."""
         if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="policy watcher", daemon=True)
+            self.looked = monotonic()
+            # Of this thread alone: one that hung while it was stopped must end when it goes on.
+            self._stop = threading.Event()
+            self._thread = threading.Thread(target=self._run, args=(self._stop,), name="policy watcher", daemon=True)
             self._thread.start()
 
     def stop(self) -> None:
-        """End the polling and wait for it."""
+        """End the polling; a look that hangs is left behind after `FAREWELL` seconds."""
         self._stop.set()
         self._awake.set()
-        if self._thread is not None:
-            self._thread.join()
-            self._thread = None
-        self._stop.clear()
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            thread.join(FAREWELL)
         self._awake.clear()
 
     def reload_on_hangup(self) -> None:
@@ -118,10 +160,11 @@ class Watcher:
         self._asked = True
         self._awake.set()
 
-    def _run(self) -> None:
-        while not self._stop.is_set():
+    def _run(self, stop: threading.Event) -> None:
+        failing = False
+        while True:
             self._awake.wait(self._interval)
-            if self._stop.is_set():
+            if stop.is_set():
                 return
             asked, self._asked = self._asked, False
             self._awake.clear()
@@ -131,20 +174,38 @@ class Watcher:
                 else:
                     self.poll()
             except Exception:
-                _log.exception("the policy could not be looked at; version %s stays", self.current.version)
+                if not failing:
+                    _log.exception("the policy could not be looked at; version %s stays", self.current.version)
+                failing = True
+            else:
+                failing = False
 
     def _first(self) -> tuple[Policy, Status]:
+        answers = self._answers()
         try:
+            if not answers:
+                raise PolicyError([Finding(str(self._directory), 0, f"{_SILENT}, for {PATIENCE:.0f} s")])
             policy = self._loaded()
         except PolicyError as broken:
             # An upgrade that brought a file is not a slip of the pen: the operator decides about it.
-            if any(not os.path.exists(self._directory / name) for name in self._required if name not in self._plugins):
+            if answers and any(not os.path.lexists(self._directory / name)
+                               for name in self._required if name not in self._plugins):
                 raise
             last = self._last_good(broken)
-            _log.error("started on the last good policy %s, because the files are broken:\n%s", last.version, broken)
+            _log.error("started on the last good policy %s: the files cannot be used:\n%s", last.version, broken)
             return last, Status(last.version, _now(), str(broken), tuple(broken.findings))
         self._remember(policy)
         return policy, Status(policy.version, _now())
+
+    def _answers(self) -> bool:
+        """Look at the files for the first time, in a thread that may hang; whether that ended in time."""
+        found: list[bytes] = []
+        first = threading.Thread(target=lambda: found.append(self._fingerprint()), name="first look", daemon=True)
+        first.start()
+        first.join(PATIENCE)
+        if found:
+            self._judged = self._seen = found[0]
+        return bool(found)
 
     def _last_good(self, broken: PolicyError) -> Policy:
         files = None if self._keep is None else snapshot.kept(self._keep)
@@ -192,7 +253,8 @@ class Watcher:
         policy = loading.load(self._directory, self._vocabulary, plugins=self._plugins, required=self._required)
         findings = sampled(policy, seconds=self._sample)
         cases = self._directory / CASES
-        if self._cases is not None and cases.exists():
+        # A link that leads nowhere is there, too: cases that cannot be read must not count as passed.
+        if self._cases is not None and os.path.lexists(cases):
             findings += [finding for finding in self._cases(policy, cases) if finding.severity == "error"]
         if findings:
             raise PolicyError(findings)
@@ -209,11 +271,10 @@ class Watcher:
         """What the policy files and the cases hold now; unreadable counts as a state of its own."""
         findings: list[Finding] = []
         files = loading.read_files(self._directory, self._plugins, findings)
-        cases = self._directory / CASES
         try:
-            files[CASES] = cases.read_bytes()
-        except OSError as error:
-            files[CASES] = os.fsencode(error.strerror or "")
+            files[CASES] = read(self._directory / CASES)
+        except Unreadable as error:
+            files[CASES] = str(error).encode()
         whole = hashlib.sha256(loading.digest(files).encode())
         whole.update("\n".join(map(str, findings)).encode())
         return whole.digest()

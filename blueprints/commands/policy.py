@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -26,6 +25,8 @@ from policies.diff import diff as changes
 from policies.export import export as exported
 from policies.matrix import as_text, matrix
 from policies.page import as_html
+from policies.reading import Unreadable, text
+from policies.reading import read as bytes_of
 
 CASES = "tests.yaml"
 DIRECTORY = click.argument("directory", type=click.Path(path_type=Path), required=False, metavar="[DIR]")
@@ -75,7 +76,7 @@ def check(directory: Path | None, as_json: bool) -> None:
         findings = list(found.warnings)
         counted = [(len(found.rules), "rule"), (len(found.scopes), "scope line"), (len(findings), "warning")]
         summary = ", ".join([*(_counted(*one) for one in counted), f"version {version}"])
-        if (folder / CASES).exists():
+        if os.path.lexists(folder / CASES):
             findings += failures(found, folder / CASES)
     _finish(findings, {"policy_version": version}, as_json, summary)
 
@@ -121,7 +122,7 @@ def test(directory: Path | None, coverage: bool, as_json: bool) -> None:
     Example: gatepost policy test --coverage
     """
     folder = policy_files.folder(directory)
-    if directory is None and not (folder / CASES).exists():
+    if directory is None and not os.path.lexists(folder / CASES):
         click.echo(f"No {CASES} in {show_path(folder)}: the shipped cases, on the shipped files.", err=True)
         folder = SHIPPED
     found = policy_files.policy_in(folder)
@@ -173,7 +174,7 @@ def export(directory: Path | None, target: Path | None, as_json: bool) -> None:
     """
     try:
         found = exported(policy_files.folder(directory), policy_files.registry().plugin_policies)
-    except (OSError, UnicodeDecodeError) as error:
+    except PolicyError as error:
         raise click.ClickException(str(error)) from None
     if target is not None:
         target.mkdir(parents=True, exist_ok=True)
@@ -202,22 +203,26 @@ def adopt(name: str) -> None:
     if source is None:
         raise click.ClickException(f"No file {name!r} is shipped. There are: {', '.join(sorted(sources))}")
     target = folder / source.name
-    if target.exists():
+    if os.path.lexists(target):
         raise click.ClickException(
             f"{show_path(target)} is there already. Compare it with: gatepost policy diff shipped"
         )
+    try:
+        content = bytes_of(source)
+    except Unreadable as error:
+        raise click.ClickException(f"{source}: {error}") from None
     # The service must never see half a file.
     fresh = target.with_name(f".{source.name}.new")
-    shutil.copyfile(source, fresh)
+    fresh.write_bytes(content)
     os.replace(fresh, target)
     click.echo(f"{show_path(target)} is adopted. See what it grants with: gatepost policy matrix")
 
 
 def _suite(path: Path, found: Policy) -> Suite:
     try:
-        return read(path.read_text(encoding="utf-8"), path.name, found.vocabulary)
-    except (OSError, UnicodeDecodeError) as error:
-        raise click.ClickException(f"{show_path(path)} cannot be read: {error}") from None
+        return read(text(path), path.name, found.vocabulary)
+    except Unreadable as error:
+        raise click.ClickException(f"{show_path(path)}: {error}") from None
     except PolicyError as error:
         raise click.ClickException(f"{show_path(path)} cannot be used:\n{error}") from None
 

@@ -18,6 +18,7 @@ from .background import Background, Job
 
 if TYPE_CHECKING:
     from models.database import Database
+    from policies.watch import Watcher
     from settings import Settings
 
     from .deprecation import DeprecatedUses
@@ -28,7 +29,7 @@ _MINUTE, _HOUR, _DAY = 60, 60 * 60, 24 * 60 * 60
 _BATCH, _BATCHES = 200, 100  # rows in one transaction, transactions in a row
 
 
-def beside_the_requests(settings: Settings, database: Database, keys: Keys, trail: Trail,
+def beside_the_requests(settings: Settings, database: Database, policy: Watcher, keys: Keys, trail: Trail,
                         uses: DeprecatedUses) -> Background:
     """Every job of a serving process, in the order in which those that are due are done."""
     return Background(
@@ -37,6 +38,7 @@ def beside_the_requests(settings: Settings, database: Database, keys: Keys, trai
         Job("storing uses of what is deprecated", 1, uses.store, last=uses.store),
         Job("telling what the log left out", _MINUTE, logs.repetitions.tell),
         Job("following the key file", 1, keys.refresh),
+        Job("following the policy files", 1, policy.prove_followed),
         Job("throwing away what has expired", _MINUTE, lambda: throw_away(database)),
         Job("telling the planner how tables have grown", _MINUTE, database.refresh_statistics),
         Job("ending the retention of audit rows and messages", _HOUR, lambda: end_retention(settings, database)),

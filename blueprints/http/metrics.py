@@ -119,6 +119,8 @@ class _State:
                                 value=int(policy.status.error is not None))
         yield CounterMetricFamily("gatepost_policy_reload_failures", "Changes of the policy that were not taken over.",
                                   value=policy.failures)
+        yield GaugeMetricFamily("gatepost_policy_look_age_seconds", "Time since the last completed look at the files.",
+                                value=policy.age)
         yield GaugeMetricFamily("gatepost_limits_degraded", "1 while processes count limits each for itself.",
                                 value=int(limits.state != "ok"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 import time
@@ -158,3 +159,29 @@ def test_a_shipped_file_that_is_missing_stops_the_start_and_says_how_to_get_it(i
     assert instance.run("policy", "adopt", name).returncode == 0
     assert file.read_text() == shipped
     assert instance.run("doctor").returncode == 0
+
+
+def test_a_fifo_among_the_files_stops_neither_the_rules_nor_the_stop(instance):
+    with serving(instance) as server:
+        os.mkfifo(instance.folder / "policies" / "waiting.csv")
+        assert server.eventually(lambda: degraded(server))
+        assert server.call("GET", "/api/articles")[0] == 200
+        assert server.logged("waiting.csv: this is not a regular file")
+        doctor = instance.run("doctor")
+        assert doctor.returncode == 1 and "waiting.csv: this is not a regular file" in doctor.stdout
+        edit(instance, OPENED)
+        (instance.folder / "policies" / "waiting.csv").unlink()
+        assert server.eventually(server.exports), "the folder is followed again"
+        os.mkfifo(instance.folder / "policies" / "waiting.csv")
+        assert server.eventually(lambda: degraded(server))
+        server.server.process.terminate()
+        assert server.server.process.wait(timeout=30) == 0
+
+
+def test_a_folder_that_does_not_answer_makes_health_degraded(app, as_role, monkeypatch):
+    watcher = app.extensions["gatepost"].policy
+    monkeypatch.setattr(type(watcher), "age", 12.0)
+    told = as_role("owner").get("/api/health").get_json()
+    assert told["checks"]["policy"] == told["status"] == "degraded"
+    assert "the policy folder does not answer, for 12 s now" in told["policy_error"]
+    assert "does not answer" in as_role("owner").get("/api/admin/policy").get_json()["error"]

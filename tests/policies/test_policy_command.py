@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -66,6 +67,43 @@ def test_the_help_of_a_command_shows_an_example(run: Run, command: str) -> None:
     result = run(command, "--help")
     assert result.exit_code == 0
     assert f"Example: gatepost policy {command}" in result.stdout
+
+
+# Files that are none
+
+
+@pytest.mark.parametrize("name", ["articles.csv", "tests.yaml", "model.conf"])
+def test_a_fifo_among_the_files_is_a_finding_and_the_check_ends(run: Run, instance: Path, name: str) -> None:
+    (instance / name).unlink(missing_ok=True)
+    os.mkfifo(instance / name)
+    result = run("check")
+    assert result.exit_code == 1
+    assert f"{name}: this is not a regular file" in result.stdout
+
+
+@pytest.mark.parametrize("arguments", [["test"], ["diff", "shipped"], ["export"], ["matrix"]], ids=" ".join)
+def test_on_a_fifo_a_command_that_needs_the_policy_says_so_and_leaves_with_2(
+    run: Run, instance: Path, arguments: list[str]
+) -> None:
+    (instance / "articles.csv").unlink()
+    os.mkfifo(instance / "articles.csv")
+    (instance / "tests.yaml").write_text("cases: []\n")
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert "articles.csv: this is not a regular file" in result.stderr
+
+
+def test_cases_that_are_a_fifo_are_not_waited_for(run: Run, instance: Path) -> None:
+    os.mkfifo(instance / "tests.yaml")
+    result = run("test")
+    assert result.exit_code == 2 and "this is not a regular file" in result.stderr
+
+
+def test_a_link_that_leads_nowhere_is_a_file_that_is_there(run: Run, instance: Path) -> None:
+    (instance / "articles.csv").unlink()
+    (instance / "articles.csv").symlink_to("nothing.csv")
+    result = run("adopt", "articles")
+    assert result.exit_code == 2 and "is there already" in result.stderr
 
 
 QUESTIONS = [["matrix"], ["diff", "shipped"], ["explain", "--as", "user", "article.view"]]

@@ -1,0 +1,59 @@
+"""Reading files that an administrator edits: regular files of a bounded size, and never waiting for one.
+
+A FIFO, a terminal or a socket of the right name would block a plain read for ever, a link to /dev/zero would fill the
+memory. A link to a regular file is a regular file.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+LARGEST = 1 << 20  # bytes of one policy file
+_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_SPECIAL = "this is not a regular file"
+
+
+class Unreadable(Exception):
+    """A file that cannot be read, or is none that should be; the text is a sentence without the file's name."""
+
+
+def read(place: Path, largest: int = LARGEST) -> bytes:
+    """The bytes of a regular file of at most `largest` bytes. Raises Unreadable."""
+    try:
+        descriptor = os.open(place, _FLAGS)
+    except OSError as error:
+        # What a socket says to being opened.
+        raise Unreadable(_SPECIAL if error.errno == errno.ENXIO else _sentence(error)) from None
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise Unreadable(_SPECIAL)
+        return _bounded(descriptor, largest)
+    except OSError as error:
+        raise Unreadable(_sentence(error)) from None
+    finally:
+        os.close(descriptor)
+
+
+def text(place: Path) -> str:
+    """The same, decoded from UTF-8. Raises Unreadable."""
+    try:
+        return read(place).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Unreadable(f"the file cannot be read: {error}") from None
+
+
+def _bounded(descriptor: int, largest: int) -> bytes:
+    # Not by the size that the file claims: it may grow meanwhile, and those of /proc claim none.
+    found = bytearray()
+    while part := os.read(descriptor, largest + 1 - len(found)):
+        found += part
+        if len(found) > largest:
+            raise Unreadable(f"the file has more than {largest >> 20} MiB")
+    return bytes(found)
+
+
+def _sentence(error: OSError) -> str:
+    return f"the file cannot be read: {error.strerror}"
