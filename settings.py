@@ -150,7 +150,7 @@ class Settings:
     role_units: Mapping[str, int] = setting(
         {}, _by_role("units", 10**9), "units a minute of one role, or of service tokens, instead of principal_units")
     address_units: int = setting(6000, _whole(1, 10**9), "cost units a minute for one address")
-    login_attempts: int = setting(10, _whole(1, 10**6), "logins a minute for an account, and an address")
+    login_attempts: int = setting(10, _whole(1, 10**6), "failed logins a minute from a network; tenfold for an account")
     body_limit: int = setting(2**20, _whole(1024, 2**30), "most bytes of a request body (1048576 are 1 MiB)")
     import_limit: int = setting(32 * 2**20, _whole(1024, 2**30), "most bytes of an import (33554432 are 32 MiB)")
 

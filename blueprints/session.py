@@ -1,12 +1,14 @@
 """Logging in and out, opening an account, and looking after one's own."""
 
+from contextlib import AbstractContextManager
 from typing import Any
 
 from flask import Response
 from marshmallow import fields
 
 from blueprints import Call, Email, Fault, Line, NewPassword, Problem, Routes, StrictSchema, Text
-from models.base import Rows, new_id, whole
+from models.audit import origins
+from models.base import Rows, later, new_id, whole
 from models.columns import mailbox
 from models.session import Session, revoke
 from models.user import User
@@ -19,6 +21,7 @@ from .users import UserSchema
 
 routes = Routes("session", "Log in and out, open an account, and look after one's own.")
 
+REMEMBERED = 30 * 86400.0  # seconds for which a network from which somebody logged in is known as theirs
 _REFRESH = "the refresh token in the body is the credential"
 _JWKS = "others verify our tokens by these public keys"
 
@@ -74,7 +77,7 @@ def _check_password(call: Call) -> None:
     """Find out whose password this is, and note a hash of it where the kept one is outdated."""
     # Before the transaction: a password takes milliseconds to check, and a writer would keep all others waiting.
     email, password = call.body["email"], call.body["password"]
-    with call.services.limits.guessing(mailbox(email), call.request.remote_addr or "-"):
+    with _guessing(call, email):
         with call.services.database.connected():  # not while the password is hashed
             user = User.by_email(email)
         right = passwords.verify(password, None if user is None else user.password_hash)
@@ -163,7 +166,7 @@ def _check_own_password(call: Call) -> None:
     with call.services.database.connected():  # not while the passwords are hashed
         user = Rows(User, call.tenant_id).find(call.principal.id or "")
     kept = None if user is None else user.password_hash
-    with call.services.limits.guessing("" if user is None else user.email):
+    with _guessing(call, "" if user is None else user.email):
         if not passwords.verify(call.body["current_password"], kept):
             raise _wrong(call, user)
     call.prepared = kept, passwords.hash_password(call.body["new_password"])
@@ -189,6 +192,18 @@ def public_keys(call: Call) -> Response | dict[str, Any]:
         raise Problem("not_found", "Tokens are signed with a shared secret.")
     call.headers["Cache-Control"] = "public, max-age=300"
     return {"keys": keys}
+
+
+def _guessing(call: Call, email: str) -> AbstractContextManager[None]:
+    """Count a guess of the password behind this address."""
+    def known() -> list[str]:
+        with call.services.database.connected():
+            user = User.by_email(email)
+            # The trail is asked also where there is no account: the answer takes as long.
+            tenant_id, id = (call.tenant_id, new_id()) if user is None else (user.tenant_id, user.id)
+            return origins(tenant_id, f"user:{id}", later(-REMEMBERED))
+
+    return call.services.limits.guessing(mailbox(email), call.request.remote_addr or "-", known)
 
 
 def _wrong(call: Call, user: User | None) -> Problem:

@@ -1,7 +1,8 @@
 """Rate limits: cost units a minute, by address before anybody is identified, then by principal.
 
-Guessing is counted more tightly: wrong passwords per address and per account, before anything is hashed, and
-requests of endpoints marked `tight` per address. A window lasts a minute, so nobody is locked out for good.
+Guessing is counted more tightly, before anything is hashed: wrong passwords by network, whatever account they aim at,
+and loosely by account, so that no network can lock an account for the others, nor many networks for those from which
+its owner logged in lately. Requests of endpoints marked `tight` are counted by network. A window lasts a minute.
 
 What one may leave for others to keep is counted, too: bytes of a body by units, some things by the day.
 
@@ -11,10 +12,11 @@ Every answer names the limit that its caller will reach first, in `RateLimit-Pol
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from ipaddress import ip_network
+from hashlib import blake2b
+from ipaddress import IPv6Address, ip_network
 from math import ceil, inf
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -35,6 +37,7 @@ LONGEST = 64  # characters of an address: an IPv6 one with a zone fits
 DAILY = 50  # contact messages, and accounts opened, of one address in a day
 MOST_KEPT = 16 * 2**20  # bytes of answers that one process keeps for a principal in a day, for repeated requests
 PIECE = 64 * 2**10  # bytes of an import that cost a unit
+LOOSER = 10  # times as many wrong passwords for one account, from all networks together, as from one network
 _LEFT = "gatepost.left"  # units that the nearest limit of a request leaves
 
 
@@ -55,6 +58,7 @@ class Limits:
         self._principal = Quota("principal", settings.principal_units)
         self._roles = {role: Quota("principal", units) for role, units in settings.role_units.items()}
         self._guesses = Quota("guesses", settings.login_attempts)
+        self._guessed = Quota("account", LOOSER * settings.login_attempts)
         self._counters = Counters(settings.redis_url)
         self._kept = OwnCounters()
 
@@ -105,38 +109,43 @@ class Limits:
         return not self.enabled or self._kept.add(principal.key, size, DAY)[0] <= MOST_KEPT
 
     @contextmanager
-    def guessing(self, account: str, address: str | None = None) -> Iterator[None]:
-        """Count one guess of an account's secret, and one of its address; given back unless it turns out wrong (a
-        `Problem`).
+    def guessing(self, account: str, address: str, origins: Callable[[], Iterable[str]]) -> Iterator[None]:
+        """Count one guess of an account's secret; given back unless it turns out wrong (a `Problem`).
 
+        `origins` tells the addresses from which somebody lately knew the secret; it is asked only when there were too
+        many guesses of this account, and from their networks one may try all the same.
         Raises `Problem` (`rate_limited`) without running the body when there were too many.
         """
-        whose = (f"account {account}", *(() if address is None else (f"address {network_of(address)}",)))
-        for key in whose:
-            self._spend(self._guesses, key, 1)
+        network = network_of(address)
+        # By network first: whoever guesses many accounts makes no counter for each of them.
+        counted = (self._guesses, network), (self._guessed, blake2b(account.encode(), digest_size=16).hexdigest())
+        self._spend(*counted[0], 1)
+        self._spend(*counted[1], 1, excused=lambda: network in map(network_of, origins()))
         try:
             yield
         except Problem:
             raise
         except BaseException:
-            self._give_back(whose)
+            self._give_back(counted)
             raise
-        self._give_back(whose)
+        self._give_back(counted)
 
     def _quota(self, principal: Principal) -> Quota:
         return self._roles.get("service" if principal.kind == "service" else principal.role, self._principal)
 
-    def _give_back(self, whose: tuple[str, ...]) -> None:
+    def _give_back(self, counted: Iterable[tuple[Quota, str]]) -> None:
         if self.enabled:
-            for key in whose:
-                self._counters.add(f"{self._guesses.name}/{key}", -1, self._guesses.seconds)
+            for quota, key in counted:
+                self._counters.add(f"{quota.name}/{key}", -1, quota.seconds)
 
-    def _spend(self, quota: Quota, key: str, cost: int) -> None:
+    def _spend(self, quota: Quota, key: str, cost: int, excused: Callable[[], bool] | None = None) -> None:
         if not self.enabled:
             return
         # What costs more than there ever is takes all of it: large bodies are rare then, not impossible.
         used, ends = self._counters.add(f"{quota.name}/{key}", min(cost, quota.units), quota.seconds)
         left, wait = quota.units - used, max(1, ceil(ends))
+        if left < 0 and excused is not None and excused():
+            return
         environ = request.environ
         # Another limit may be nearer; one that refuses comes last.
         if left < environ.get(_LEFT, inf):
@@ -190,6 +199,10 @@ def _account(principal: Principal) -> str:
 @lru_cache(maxsize=4096)
 def _network(address: str) -> str:
     try:
-        return str(ip_network(f"{address}/64", strict=False)) if ":" in address else address
+        if ":" not in address:
+            return address
+        # What a socket of both protocols says of an IPv4 client: all of them are in one such network.
+        mapped = IPv6Address(address).ipv4_mapped
+        return str(ip_network(f"{address}/64", strict=False)) if mapped is None else str(mapped)
     except ValueError:
         return address

@@ -9,6 +9,7 @@ from itertools import count
 
 import pytest
 
+from blueprints import session
 from blueprints.http import login as sessions
 from blueprints.http import passwords
 from blueprints.http.limits import Limits
@@ -138,10 +139,80 @@ def test_a_child_of_a_process_that_hashed_can_hash(recwarn):
 # Guessing
 
 
-def test_wrong_passwords_for_one_account_are_counted_from_wherever_they_come(limited):
-    statuses = [login(limited, "victim@example.org", "x", environ_base={"REMOTE_ADDR": f"192.0.2.{number}"}).status_code
-                for number in range(1, 6)]
-    assert statuses == [401, 401, 401, 429, 429]
+def login_from(app, address, email, password=PASSWORD):
+    return login(app, email, password, environ_base={"REMOTE_ADDR": address})
+
+
+def besieged(app, email):
+    """Thirty guesses, from ten networks with three each; the answer to one more."""
+    for number in range(30):
+        login_from(app, f"198.51.100.{number // 3}", email, "x")
+    return login_from(app, "198.51.100.10", email, "x")
+
+
+def test_no_network_locks_an_account_for_the_others(limited, given):
+    email = given.user(password=PASSWORD).email
+    assert [login_from(limited, "198.51.100.7", email, "x").status_code for _ in range(4)] == [401, 401, 401, 429]
+    assert login_from(limited, "198.51.100.7", email).status_code == 429
+    assert login_from(limited, "203.0.113.5", email).status_code == 200
+
+
+def test_wrong_passwords_for_one_account_are_counted_loosely_from_wherever_they_come(limited, given):
+    email = given.user(password=PASSWORD).email
+    guesses = [login_from(limited, f"198.51.100.{number // 3}", email, "x").status_code for number in range(30)]
+    last = login_from(limited, "198.51.100.10", email, "x")
+    assert guesses == [401] * 30 and last.status_code == 429
+    assert last.headers["RateLimit-Policy"] == '"account";q=30;w=60' and int(last.headers["Retry-After"]) <= 60
+    assert login_from(limited, "203.0.113.5", email).status_code == 429, "nobody logged in from there"
+
+
+@pytest.mark.parametrize(("then", "now"), [("203.0.113.5", "203.0.113.5"), ("2001:db8::5", "2001:db8::6")])
+def test_beyond_that_the_owner_gets_in_from_a_network_that_is_known_as_theirs(limited, given, then, now):
+    email = given.user(password=PASSWORD).email
+    assert login_from(limited, then, email).status_code == 200
+    besieged(limited, email)
+    assert [login_from(limited, now, email).status_code for _ in range(5)] == [200] * 5
+    assert [login_from(limited, now, email, "x").status_code for _ in range(4)] == [401, 401, 401, 429]
+    assert login_from(limited, "203.0.113.6", email).status_code == 429, "another network"
+
+
+def test_a_network_is_known_for_thirty_days_and_by_right_logins_of_this_account_alone(limited, given, monkeypatch):
+    email, other = given.user(password=PASSWORD).email, given.user(password=PASSWORD).email
+    assert login_from(limited, "203.0.113.5", email).status_code == 200
+    assert login_from(limited, "203.0.113.6", email, "x").status_code == 401
+    assert login_from(limited, "203.0.113.7", other).status_code == 200
+    besieged(limited, email)
+    limited.extensions["gatepost"].trail.flush()
+    known = {address: login_from(limited, address, email).status_code
+             for address in ("203.0.113.5", "203.0.113.6", "203.0.113.7")}
+    assert known == {"203.0.113.5": 200, "203.0.113.6": 429, "203.0.113.7": 429}
+    monkeypatch.setattr(session, "REMEMBERED", 0.0)
+    assert login_from(limited, "203.0.113.5", email).status_code == 429
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_an_account_that_is_not_there_is_refused_alike(limited, given, there):
+    last = besieged(limited, given.user(password=PASSWORD).email if there else "nobody@example.org")
+    assert (last.status_code, last.get_json()["code"]) == (429, "rate_limited")
+    assert last.headers["RateLimit-Policy"] == '"account";q=30;w=60'
+
+
+def test_guessing_many_accounts_makes_no_counter_for_each(limited):
+    for number in range(20):
+        login(limited, f"{number}{'x' * 200}@example.org", "x")
+    counts = limited.extensions["gatepost"].limits._counters._own._counts
+    accounts = [key for key in counts if key.startswith("account/")]
+    assert len(accounts) == 3 and all(len(key) < 50 for key in accounts)
+
+
+def test_the_old_password_is_guessed_no_more_often_by_changing_it(limited, given):
+    user = given.user(password=PASSWORD)
+    caller = Caller(limited.test_client(), user, login(limited, user.email).get_json()["access_token"])
+    body = {"current_password": "wrong", "new_password": "another long walk"}
+    answers = [caller.post("/api/profile/password", body).status_code for _ in range(4)]
+    assert answers == [401, 401, 401, 429]
+    assert login(limited, user.email, "x").status_code == 429, "they are guesses of the same password"
+    assert login_from(limited, "203.0.113.5", user.email).status_code == 200, "and nobody else is locked out"
 
 
 def test_wrong_passwords_from_one_address_are_counted_whatever_they_aim_at(limited):
