@@ -30,7 +30,7 @@ from models.errors import (
 
 from . import trace
 from .messages import Message, Translation, plural
-from .passwords import TooManyHashes
+from .passwords import CannotHash, TooManyHashes
 from .services import services
 
 log = logging.getLogger("gatepost")
@@ -218,6 +218,9 @@ def translate(error: Exception) -> Problem:
             return _conflict("conflict", error)
         case TooManyHashes():
             return Problem("rate_limited", "Too many logins at once.", headers={"Retry-After": "2"})
+        case CannotHash():
+            log.error("no password can be hashed or checked: %s", error)
+            return Problem("unavailable", "Passwords cannot be checked right now.", headers={"Retry-After": "5"})
         case TimedOut():
             log.warning("statement timed out: %s", error)
             return Problem("timeout", "The database did not answer in time.")

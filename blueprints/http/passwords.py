@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import os
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
 from threading import BoundedSemaphore
+from typing import TypeVar
 
 from argon2 import PasswordHasher, Type
-from argon2.exceptions import InvalidHashError, VerificationError
+from argon2.exceptions import Argon2Error, InvalidHashError, VerificationError
+from argon2.low_level import error_to_str, lib
 
 from . import affinity
 from .messages import Message
+
+T = TypeVar("T")
 
 SHORTEST = 8
 LONGEST = 1024
@@ -55,6 +59,10 @@ class TooManyHashes(Exception):
     """Too many are waiting, or every slot stayed taken for `PATIENCE` seconds: come back later (429)."""
 
 
+class CannotHash(Exception):
+    """There is no memory, or no thread, to hash with: nothing is known of the password (503)."""
+
+
 def objection(password: str) -> Message | None:
     """Why this password is not accepted, or None (NIST SP 800-63B, section 5.1.1.2: length and a list)."""
     text = _normalised(password)
@@ -68,22 +76,20 @@ def objection(password: str) -> Message | None:
 
 
 def hash_password(password: str) -> str:
-    """The text to keep, salt and parameters included. Raises `TooManyHashes`."""
-    with _slot():
-        return _workers.submit(_hasher.hash, _normalised(password)).result()
+    """The text to keep, salt and parameters included. Raises `TooManyHashes`, `CannotHash`."""
+    return _in_turn(lambda: _hasher.hash(_normalised(password)))
 
 
 def verify(password: str, kept: str | None) -> bool:
-    """Whether `password` is the one behind `kept`. Raises `TooManyHashes`.
+    """Whether `password` is the one behind `kept`. Raises `TooManyHashes`, `CannotHash`.
 
     With None (no such user) and `UNUSABLE` it takes the same time and says no.
     """
     real = kept is not None and kept != UNUSABLE
-    with _slot():
-        try:
-            right = _workers.submit(_hasher.verify, kept if real else _DUMMY, _normalised(password)).result()
-        except (VerificationError, InvalidHashError):
-            return False
+    try:
+        right = _in_turn(lambda: _hasher.verify(kept if kept is not None and real else _DUMMY, _normalised(password)))
+    except (VerificationError, InvalidHashError):  # another password, or a kept hash that is damaged
+        return False
     return right and real
 
 
@@ -102,6 +108,25 @@ def common() -> frozenset[str]:
 def _normalised(password: str) -> str:
     """One password typed on two keyboards is one text (NFKC, as NIST SP 800-63B recommends)."""
     return unicodedata.normalize("NFKC", password)
+
+
+# Of the library's errors, those that say nothing of the password.
+_LACKS = frozenset(map(error_to_str, (lib.ARGON2_MEMORY_ALLOCATION_ERROR, lib.ARGON2_THREAD_FAIL)))
+
+
+def _in_turn(work: Callable[[], T]) -> T:
+    """Let a hashing thread do it. Raises `TooManyHashes`, `CannotHash`, and what the library makes of the password."""
+    with _slot():
+        try:
+            return _workers.submit(work).result()
+        except MemoryError:
+            raise CannotHash("out of memory") from None
+        except RuntimeError as error:  # a thread that cannot be started
+            raise CannotHash(str(error)) from None
+        except Argon2Error as error:
+            if str(error) in _LACKS:
+                raise CannotHash(str(error)) from None
+            raise
 
 
 @contextmanager

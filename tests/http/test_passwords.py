@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 
 import pytest
+from argon2.exceptions import HashingError, VerificationError
 
 from blueprints.http import passwords
-from blueprints.http.passwords import UNUSABLE, TooManyHashes, hash_password, objection, outdated, verify
+from blueprints.http.passwords import UNUSABLE, CannotHash, TooManyHashes, hash_password, objection, outdated, verify
 
 GOOD = "a long walk along the shore"
 
@@ -79,3 +82,52 @@ def test_with_every_slot_taken_a_caller_is_told_to_come_back(monkeypatch):
         with pytest.raises(TooManyHashes):
             hash_password(GOOD)
     assert verify(GOOD, None) is False, "a slot that was given back can be taken again"
+
+
+STARVED = """
+import resource
+from pathlib import Path
+from blueprints.http.passwords import _DUMMY, CannotHash, hash_password, verify
+# Before anything is hashed: a thread keeps the memory of its last hash for the next one.
+pages = int(Path("/proc/self/statm").read_text().split()[0])
+resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + (8 << 20),) * 2)
+for work in (lambda: verify("a long walk", _DUMMY), lambda: verify("x", None), lambda: hash_password("a long walk")):
+    try:
+        print(work())
+    except CannotHash:
+        print("cannot hash")
+"""
+
+
+def test_without_memory_a_password_is_neither_right_nor_wrong():
+    done = subprocess.run([sys.executable, "-c", STARVED], capture_output=True, text=True, timeout=60)
+    assert done.stdout.splitlines() == ["cannot hash"] * 3, done.stderr
+
+
+class Failing:
+    """A hasher for which something is missing."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def hash(self, password):
+        raise self.error
+
+    def verify(self, kept, password):
+        raise self.error
+
+
+@pytest.mark.parametrize("error", [VerificationError("Memory allocation error"), HashingError("Threading failure"),
+                                   MemoryError(), RuntimeError("can't start new thread")], ids=repr)
+def test_what_is_missing_says_nothing_of_the_password(monkeypatch, error):
+    monkeypatch.setattr(passwords, "_hasher", Failing(error))
+    with pytest.raises(CannotHash):
+        verify(GOOD, None)
+    with pytest.raises(CannotHash):
+        hash_password(GOOD)
+
+
+@pytest.mark.parametrize("text", ["Decoding failed", "Some of encoded parameters are too long or too short"])
+def test_a_kept_hash_that_is_damaged_belongs_to_no_password(monkeypatch, text):
+    monkeypatch.setattr(passwords, "_hasher", Failing(VerificationError(text)))
+    assert verify(GOOD, "$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHQ$aGFzaA") is False

@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import count
 
 import pytest
+from argon2.exceptions import VerificationError
 
 from blueprints import session
 from blueprints.http import login as sessions
@@ -109,6 +110,23 @@ def test_with_every_place_taken_a_login_is_told_to_come_back(app, given, monkeyp
         assert int(answer.headers["Retry-After"]) >= 1
         assert app.test_client().get("/api/articles").status_code == 200, "others are not kept waiting"
     assert login(app, email).status_code == 200
+
+
+def test_while_passwords_cannot_be_checked_a_right_one_is_not_wrong(limited, given, monkeypatch):
+    class Starved:
+        def verify(self, kept, password):
+            raise VerificationError("Memory allocation error")
+
+    user, services = given.user(password=PASSWORD), limited.extensions["gatepost"]
+    with monkeypatch.context() as starved:
+        starved.setattr(passwords, "_hasher", Starved())
+        answers = [login(limited, user.email) for _ in range(5)]
+    assert [(answer.status_code, answer.get_json()["code"]) for answer in answers] == [(503, "unavailable")] * 5
+    assert int(answers[0].headers["Retry-After"]) >= 1
+    assert login(limited, user.email).status_code == 200, "none of them was a guess"
+    services.trail.flush()
+    with services.database.connected():
+        assert not of_tenant(user.tenant_id).where(Audit.result == "failed", Audit.resource_id == user.id).exists()
 
 
 def test_few_threads_do_all_the_hashing(monkeypatch):
