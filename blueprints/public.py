@@ -58,6 +58,8 @@ def health(call: Call) -> Response | dict[str, Any]:
             checks["migrations"] = "down"
     except RowError:
         checks["database"] = checks["migrations"] = "down"
+    if services.database.damage is not None:
+        checks["database"] = "down"
     trouble = services.policy.trouble
     if trouble is not None:
         checks["policy"] = "degraded"

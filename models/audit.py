@@ -93,8 +93,8 @@ def of_tenant(tenant_id: str, *columns: pw.Node) -> pw.ModelSelect[Audit]:
 
 def origins(tenant_id: str, principal: str, since: str, most: int = 10_000) -> list[str]:
     """The addresses from which a principal logged in since then, among the last `most` rows of its own."""
-    of = (Audit.tenant_id == tenant_id) & (Audit.principal == principal) & (Audit.time >= since)
-    recent = Audit.select(Audit.address, Audit.resource, Audit.action, Audit.result).where(of).order_by(
+    rows = of_tenant(tenant_id, Audit.address, Audit.resource, Audit.action, Audit.result)
+    recent = rows.where(Audit.principal == principal, Audit.time >= since).order_by(
         Audit.time.desc(), Audit.id.desc()).limit(most).alias("recent")
     login = (recent.c.resource == "session") & (recent.c.action == "create") & (recent.c.result == "allowed")
     found: Any = Audit.select(recent.c.address).distinct().from_(recent).where(login & recent.c.address.is_null(False))

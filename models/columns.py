@@ -8,6 +8,8 @@ from typing import Any
 import orjson
 import peewee as pw
 
+from models.errors import Damaged
+
 
 class IdField(pw.Field):
     """A UUID, text in Python; native `uuid` in Postgres."""
@@ -32,7 +34,10 @@ class ListField(pw.TextField):
         return orjson.dumps(list(value)).decode() if isinstance(value, list | tuple) else value
 
     def python_value(self, value: Any) -> Any:
-        return orjson.loads(value) if isinstance(value, str) else value
+        try:
+            return orjson.loads(value) if isinstance(value, str) else value
+        except orjson.JSONDecodeError as error:
+            raise Damaged(f"{self.column_name}: {error}") from None
 
 
 def mailbox(address: str) -> str:

@@ -12,17 +12,18 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from random import uniform
-from time import sleep
+from time import monotonic, sleep
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import peewee as pw
 
-from models.errors import Contended, RowError, Unavailable
+from models.errors import Contended, Damaged, RowError, Unavailable
 
 T = TypeVar("T")
 Values = Sequence[Any]
 POOL_WAIT = 2.0  # seconds that a caller waits for a free connection before it is told "unavailable"
+REMEMBERED = 60.0  # seconds for which a database that was found damaged counts as such; also between two looks at it
 
 _NOT_ENTERED = "enter a database with Database.connected()"
 _entered: ContextVar[Database | None] = ContextVar("gatepost_database", default=None)
@@ -56,6 +57,8 @@ class Database(pw.Database):
     dialect: str
     proof: str  # a statement that cannot succeed without the server or the file
     _state: Any  # peewee's note of this thread's connection
+    _damage: Damaged | None = None
+    _noted = _looked = float("-inf")
 
     if TYPE_CHECKING:  # peewee has them, but its type stubs do not say how they are called
         def __init__(self, database: str, **options: Any) -> None: ...
@@ -166,6 +169,32 @@ class Database(pw.Database):
         with self.connected():
             self.query(self.proof)
 
+    @property
+    def damage(self) -> Damaged | None:
+        """What was found damaged within the last `REMEMBERED` seconds."""
+        return self._damage if monotonic() - self._noted < REMEMBERED else None
+
+    def note(self, damage: Damaged) -> None:
+        """Remember that a read found damage, and log it unless that is known."""
+        if self.damage is None:
+            logger.error("%s", damage)
+        self._damage, self._noted = damage, monotonic()
+
+    def suspect(self) -> Damaged | None:
+        """Look whether stored values are what their columns can hold, after an error that nothing else explains.
+
+        At most once in `REMEMBERED` seconds; in between, what is known.
+        """
+        if monotonic() - self._looked >= REMEMBERED:
+            self._looked = monotonic()
+            if (found := self.examine()) is not None:
+                self.note(found)
+        return self.damage
+
+    def examine(self, seconds: float = 1.0) -> Damaged | None:
+        """The first damage that is found in so many seconds; SQLite alone is asked, Postgres looks by itself."""
+        return None
+
     def translate(self, error: BaseException, sql: str = "") -> RowError | None:
         """What this driver error means to us, or None when it means nothing (a bug, not ours to hide)."""
         raise NotImplementedError
@@ -221,6 +250,8 @@ class _Connected:
             # Rows are read lazily, and COMMIT is no statement of peewee's: both may fail after
             # `_execute_cursor`.
             problem = self.database.translate(error)
+            if isinstance(found := problem or error, Damaged):
+                self.database.note(found)
             if problem is not None:
                 raise problem from error
 

@@ -13,6 +13,13 @@ class Unavailable(RowError):
     """The database cannot serve now: pool exhausted, server or file gone, another writer too slow."""
 
 
+class Damaged(Unavailable):
+    """What is stored is not what was written: pages that contradict each other, text that is not UTF-8."""
+
+    def __init__(self, found: str) -> None:
+        super().__init__(f"the database is damaged: {found}; restore a backup")
+
+
 class Busy(Unavailable):
     """Other writers kept the database (SQLite) longer than a writer waits."""
 

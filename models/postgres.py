@@ -18,6 +18,7 @@ from models.database import Database, Values, driver_error
 from models.errors import (
     AlreadyExists,
     Contended,
+    Damaged,
     InvalidReference,
     InvalidValue,
     RowError,
@@ -138,6 +139,8 @@ class PostgresDatabase(Database, pw.PostgresqlDatabase):
             return Contended(str(cause))
         if state in ("57014", "55P03"):  # query_canceled, lock_not_available
             return TimedOut(str(cause))
+        if state[:3] == "XX0":  # data_corrupted, index_corrupted
+            return Damaged(str(cause))
         # Without a state the connection itself failed; 08 connection, 28 credentials, 53 resources, 57
         # shutdown, 58 system, 3D no such database.
         if isinstance(cause, psycopg.OperationalError | psycopg.InterfaceError) and (

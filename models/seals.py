@@ -16,13 +16,15 @@ import orjson
 from models.audit import Audit, Retention, Seal
 from models.base import now
 from models.database import Database, current
-from models.errors import AlreadyExists, TimedOut
+from models.errors import AlreadyExists, Damaged, TimedOut
 
 BATCH = 500  # rows of a seal at most; also of one deletion
 PATIENCE = 200  # milliseconds for which sealing may hold up writers on Postgres
 _COLUMNS = (Audit.seq, Audit.id, Audit.tenant_id, Audit.time, Audit.principal, Audit.role, Audit.action,
             Audit.resource, Audit.resource_id, Audit.address, Audit.result, Audit.reason, Audit.rule,
             Audit.policy_version, Audit.request_id, Audit.count)  # fmt: skip
+
+_SEAL = {"seq": int, "last_seq": int, "rows": int, "previous": str, "head": str, "created_at": str}
 
 Sign = Callable[[bytes], str]
 Prove = Callable[[bytes, str], bool]
@@ -66,15 +68,20 @@ def seal(database: Database, sign: Sign) -> int:
 
 def verify(database: Database, prove: Prove, known: Mapping[int, str] | None = None) -> Verdict:
     """Walk the whole chain. `known`: heads by number that were exported earlier and must still be there."""
-    verdict, heads, after, head = Verdict(), dict(known or {}), 0, ""
+    verdict, exported, after, head = Verdict(), dict(known or {}), 0, ""
     with database.connected():
         allowed = Retention.select(Retention.before).scalar() or ""
-        for one in Seal.select().order_by(Seal.seq).iterator():
+        for one in _readable(verdict):
             if one.previous != head:
                 verdict.findings.append(f"seal {one.seq} does not continue the seal before it")
-            if heads.pop(one.seq, one.head) != one.head:
+            if exported.pop(one.seq, one.head) != one.head:
                 verdict.findings.append(f"seal {one.seq} is not the one that was exported")
-            rows = _rows(after, one.last_seq, one.rows + 1)
+            try:
+                rows = _rows(after, one.last_seq, one.rows + 1)
+            except (Damaged, ValueError) as damage:
+                verdict.findings.append(f"rows {after + 1} to {one.last_seq} cannot be read: {damage}")
+                after, head = one.last_seq, one.head
+                continue
             if not rows and one.created_at < allowed:
                 verdict.retired += 1
             elif len(rows) != one.rows:
@@ -84,9 +91,25 @@ def verify(database: Database, prove: Prove, known: Mapping[int, str] | None = N
             else:
                 verdict.sealed += one.rows
             after, head = one.last_seq, one.head
-        verdict.unsealed = Audit.select().where(Audit.seq > after).count()
-    verdict.findings += [f"seal {number}, which was exported, is gone" for number in sorted(heads)]
+        try:
+            verdict.unsealed = Audit.select().where(Audit.seq > after).count()
+        except Damaged as damage:
+            verdict.findings.append(f"the rows after {after} cannot be read: {damage}")
+    verdict.findings += [f"seal {number}, which was exported, is gone" for number in sorted(exported)]
     return verdict
+
+
+def _readable(verdict: Verdict) -> Iterator[Seal]:
+    """The seals in order, as far as they can be read; one that cannot is a finding, and those after it are not read."""
+    last = 0
+    try:
+        for one in heads():
+            if [type(getattr(one, name)) for name in _SEAL] != list(_SEAL.values()):
+                raise Damaged("not a seal")
+            yield one
+            last = one.seq
+    except (Damaged, ValueError) as error:
+        verdict.findings.append(f"the seal after {last} cannot be read: {error}")
 
 
 def heads() -> Iterator[Seal]:
@@ -142,4 +165,5 @@ def _rows(after: int, upto: int, limit: int) -> list[tuple[Any, ...]]:
 
 
 def _content(previous: str, rows: list[tuple[Any, ...]]) -> bytes:
-    return b"\n".join((previous.encode(), *(orjson.dumps(row) for row in rows)))
+    # A damaged row may hold bytes: as anything else than what was sealed.
+    return b"\n".join((previous.encode(), *(orjson.dumps(row, default=str) for row in rows)))

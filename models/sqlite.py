@@ -20,6 +20,7 @@ from models.database import Database, Values, driver_error
 from models.errors import (
     AlreadyExists,
     Busy,
+    Damaged,
     InvalidReference,
     InvalidValue,
     RowError,
@@ -37,6 +38,7 @@ T = TypeVar("T")
 MIGRATION_WAIT = 600.0  # seconds
 MOMENT = 0.1  # seconds that any number of writers may wait: for a commit that they share
 ANALYSED = 1000  # entries of an index whose values are compared for statistics; it is always counted to the end
+_ABSENT = re.compile("no such |no column named |^error in ")
 _COLUMN = re.compile(r"[\w]+\.([\w]+)")
 
 
@@ -228,10 +230,24 @@ class SqliteDatabase(Database, APSWDatabase):
         self._state.conn.deadline = monotonic() + self.statement_timeout
         return found
 
+    def examine(self, seconds: float = 1.0) -> Damaged | None:
+        try:
+            with self.connected():
+                self._state.conn.deadline = monotonic() + seconds
+                found = self._state.conn.execute("PRAGMA quick_check(1)").get
+        except Damaged as damage:
+            return damage
+        except (TimedOut, Unavailable):
+            return None
+        return None if found == "ok" else Damaged(found)
+
     def translate(self, error: BaseException, sql: str = "") -> RowError | None:
         cause = driver_error(error)
         if isinstance(cause, OverflowError | UnicodeEncodeError | apsw.TooBigError):
             return InvalidValue(str(cause))
+        # Of a statement's own: elsewhere it may be what a client sent.
+        if isinstance(cause, apsw.CorruptError | apsw.NotADBError) or (isinstance(cause, UnicodeDecodeError) and sql):
+            return Damaged(str(cause))
         if not isinstance(cause, apsw.Error):
             return None
         if isinstance(cause, apsw.InterruptError):
@@ -240,7 +256,8 @@ class SqliteDatabase(Database, APSWDatabase):
             return _busy()
         if isinstance(cause, apsw.ConstraintError):
             return _broken_constraint(cause, sql)
-        if isinstance(cause, _GONE) or "no such savepoint" in str(cause):  # it went with its transaction
+        # A savepoint went with its transaction; tables and columns went with a part of the schema.
+        if isinstance(cause, _GONE) or (isinstance(cause, apsw.SQLError) and _ABSENT.search(str(cause))):
             return Unavailable(str(cause))
         return None
 
@@ -281,7 +298,7 @@ class SqliteDatabase(Database, APSWDatabase):
 
 
 _GONE = (apsw.LockedError, apsw.CantOpenError, apsw.IOError, apsw.FullError,
-         apsw.ReadOnlyError, apsw.NotADBError, apsw.CorruptError, apsw.ProtocolError, apsw.NoMemError,
+         apsw.ReadOnlyError, apsw.ProtocolError, apsw.NoMemError,
          apsw.ConnectionClosedError)
 
 

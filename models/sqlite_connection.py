@@ -12,6 +12,7 @@ from typing import Any, cast
 import apsw
 
 from models.database import Values
+from models.errors import Damaged
 
 BUSY_TIMEOUT = 5.0  # seconds
 STATEMENTS = 512  # compiled statements that are kept; apsw's default of 100 is fewer than our shapes
@@ -19,6 +20,16 @@ RECALLED = 1000  # answers that are kept for `recall`
 STEPS = 50_000  # virtual machine steps between two looks at the clock: about a millisecond
 
 Rows = list[tuple[Any, ...]]
+
+
+class Cursor(apsw.Cursor):
+    """A cursor whose rows may be read one by one, as peewee does, when nothing translates errors any more."""
+
+    def fetchone(self) -> Any:
+        try:
+            return super().fetchone()
+        except (UnicodeDecodeError, apsw.CorruptError) as error:
+            raise Damaged(str(error)) from error
 
 
 class Connection(apsw.Connection):
@@ -31,6 +42,7 @@ class Connection(apsw.Connection):
     def __init__(self, path: str) -> None:
         # Without SQLITE_OPEN_CREATE: a database that vanished must not come back empty.
         super().__init__(path, flags=apsw.SQLITE_OPEN_READWRITE, statementcachesize=STATEMENTS)
+        self.cursor_factory = Cursor
         self.deadline = float("inf")
         self.compared = False
         self._path, self._file = path, _identity(path)

@@ -14,7 +14,7 @@ from blueprints.http import passwords
 from blueprints.http.registry import PluginError, discover
 from models.audit import add
 from models.database import Database, open_database
-from models.errors import RowError
+from models.errors import Damaged, RowError
 from models.migrate import pending
 from models.tenant import Tenant
 from settings import SettingError, Settings
@@ -72,14 +72,27 @@ def open_instance() -> Iterator[Instance]:
     require_instance(settings)
     database = database_of(settings)
     try:
-        with database.connected():
+        with sentences(database), database.connected():
             if waiting := pending(database, migrations()):
                 raise click.ClickException(f"{len(waiting)} migrations are missing. Run: gatepost migrate")
             yield Instance(settings, database)
-    except RowError as error:
-        raise click.ClickException(f"{type(error).__name__}: {error}") from error
     finally:
         database.close_all()
+
+
+@contextmanager
+def sentences(database: Database) -> Iterator[None]:
+    """Raises the sentence for an error of the database, and for one that only its damage explains."""
+    try:
+        yield
+    except RowError as error:
+        said = str(error) if isinstance(error, Damaged) else f"{type(error).__name__}: {error}"
+        raise click.ClickException(said) from error
+    except (TypeError, ValueError, AttributeError, LookupError) as error:
+        # What a value that no write puts there leads to.
+        if (damage := database.examine()) is None:
+            raise
+        raise click.ClickException(str(damage)) from error
 
 
 def migrations() -> Mapping[str, Path]:

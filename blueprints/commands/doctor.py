@@ -86,6 +86,8 @@ def _database(settings: Settings) -> str:
     database = database_of(settings)
     try:
         database.ping()
+        if (damage := database.examine(10.0)) is not None:
+            raise damage
     finally:
         database.close_all()
     return database.dialect

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 import click
 from flask import request
 
+from blueprints.commands.context import sentences
 from blueprints.commands.server import AppFactory, app_for
 from blueprints.http import audit, formats
 from blueprints.http.access import Access
@@ -23,7 +24,6 @@ from blueprints.http.identity import principal_of
 from blueprints.http.intake import Intake
 from blueprints.http.services import Services
 from models.bulk import ample_cache, settle
-from models.errors import RowError
 from models.tenant import Tenant
 from models.user import User
 from policies import Principal
@@ -131,7 +131,8 @@ def _call(create_app: AppFactory, name: str, verb: str, tenant: str | None,
             others = [one.name for one in services.collections.values()
                       if any(other.name == verb for other in one.endpoints())]
             raise click.ClickException(f"There is no {verb} of {name}. Choose from: {', '.join(sorted(others))}.")
-        with services.database.connected(), app.test_request_context(endpoint.path, method=endpoint.method):
+        asked = app.test_request_context(endpoint.path, method=endpoint.method)
+        with sentences(services.database), services.database.connected(), asked:
             call = Call(services, endpoint, request._get_current_object(), {})
             call.principal = _principal(services, tenant, email)
             environment = Environment(call.request, services.settings.zone)
@@ -142,8 +143,6 @@ def _call(create_app: AppFactory, name: str, verb: str, tenant: str | None,
     except Problem as problem:
         _report([{"line": (fault.meta or {}).get("line"), **vars(fault)} for fault in problem.faults])
         raise click.ClickException(problem.detail or problem.code) from None
-    except RowError as error:
-        raise click.ClickException(f"{type(error).__name__}: {error}") from error
     finally:
         services.database.close_all()
 

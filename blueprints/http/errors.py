@@ -17,6 +17,7 @@ from werkzeug.exceptions import HTTPException
 
 from models.errors import (
     AlreadyExists,
+    Damaged,
     InvalidReference,
     InvalidState,
     InvalidValue,
@@ -228,11 +229,16 @@ def translate(error: Exception) -> Problem:
             # Not logged: the requests that wait in vain are, and of these there may be thousands.
             return Problem("overloaded", "Too many requests wait for the database already.",
                            headers={"Retry-After": str(error.retry_after)})
+        case Damaged():  # logged where it was noted
+            return Problem("unavailable", "The database cannot be read right now.", headers={"Retry-After": "60"})
         case Unavailable():
             log.error("database unavailable: %s", error)
             return Problem("unavailable", "The database cannot be reached right now.")
         case HTTPException():
             return _from_werkzeug(error)
+    # A value that no write puts there makes errors of any kind: is it our mistake, or the disk's?
+    if (damage := services().database.suspect()) is not None:
+        return translate(damage)
     log.exception("unhandled error", exc_info=error)
     return Problem("internal_error", "Tell the operator the request id.")
 
