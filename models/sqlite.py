@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -17,19 +16,10 @@ from playhouse.apsw_ext import APSWDatabase
 
 from models.checkpoints import Checkpoints
 from models.database import Database, Values, driver_error
-from models.errors import (
-    AlreadyExists,
-    Busy,
-    Damaged,
-    InvalidReference,
-    InvalidValue,
-    RowError,
-    StillReferenced,
-    TimedOut,
-    Unavailable,
-)
+from models.errors import Busy, Damaged, RowError, TimedOut, Unavailable
 from models.group_commit import GroupCommit
 from models.sqlite_connection import BUSY_TIMEOUT, Connection, Pool, Rows
+from models.sqlite_errors import busy, meaning
 from models.waiting import Places, Wait
 from models.writer_lock import WriterLock
 
@@ -38,8 +28,6 @@ T = TypeVar("T")
 MIGRATION_WAIT = 600.0  # seconds
 MOMENT = 0.1  # seconds that any number of writers may wait: for a commit that they share
 ANALYSED = 1000  # entries of an index whose values are compared for statistics; it is always counted to the end
-_ABSENT = re.compile("no such |no column named |^error in ")
-_COLUMN = re.compile(r"[\w]+\.([\w]+)")
 
 
 def check_version(version: str) -> None:
@@ -70,7 +58,7 @@ class SqliteDatabase(Database, APSWDatabase):
         self.statement_timeout = statement_timeout
         self.writer_lock = WriterLock(self.path)
         # No attribute more than needed: beyond thirty, Python looks up each of them in a slower way.
-        self.places = Places(waiting, moment=MOMENT, timeout=BUSY_TIMEOUT, late=_busy)
+        self.places = Places(waiting, moment=MOMENT, timeout=BUSY_TIMEOUT, late=busy)
         self.group = GroupCommit(self)
         self._pool = Pool(self._connect)
         # Writers of all threads use one connection: the pages that change most stay in its cache.
@@ -144,7 +132,7 @@ class SqliteDatabase(Database, APSWDatabase):
         with self.connected():
             lock = WriterLock(self.path)
             # The second to come must outlast the migrations of the first, not just another writer's statements.
-            lock.acquire(Wait(Places(None, moment=MOMENT, timeout=MIGRATION_WAIT, late=_busy)))
+            lock.acquire(Wait(Places(None, moment=MOMENT, timeout=MIGRATION_WAIT, late=busy)))
             limit, self.statement_timeout = self.statement_timeout, float("inf")
             try:
                 yield
@@ -242,24 +230,7 @@ class SqliteDatabase(Database, APSWDatabase):
         return None if found == "ok" else Damaged(found)
 
     def translate(self, error: BaseException, sql: str = "") -> RowError | None:
-        cause = driver_error(error)
-        if isinstance(cause, OverflowError | UnicodeEncodeError | apsw.TooBigError):
-            return InvalidValue(str(cause))
-        # Of a statement's own: elsewhere it may be what a client sent.
-        if isinstance(cause, apsw.CorruptError | apsw.NotADBError) or (isinstance(cause, UnicodeDecodeError) and sql):
-            return Damaged(str(cause))
-        if not isinstance(cause, apsw.Error):
-            return None
-        if isinstance(cause, apsw.InterruptError):
-            return TimedOut("the statement took too long")
-        if isinstance(cause, apsw.BusyError):
-            return _busy()
-        if isinstance(cause, apsw.ConstraintError):
-            return _broken_constraint(cause, sql)
-        # A savepoint went with its transaction; tables and columns went with a part of the schema.
-        if isinstance(cause, _GONE) or (isinstance(cause, apsw.SQLError) and _ABSENT.search(str(cause))):
-            return Unavailable(str(cause))
-        return None
+        return meaning(driver_error(error), sql)
 
     def connect(self, reuse_if_open: bool = False) -> bool:
         if not self._state.closed:
@@ -295,24 +266,3 @@ class SqliteDatabase(Database, APSWDatabase):
             conn.close()
             raise
         return conn
-
-
-_GONE = (apsw.LockedError, apsw.CantOpenError, apsw.IOError, apsw.FullError,
-         apsw.ReadOnlyError, apsw.ProtocolError, apsw.NoMemError,
-         apsw.ConnectionClosedError)
-
-
-def _busy() -> Busy:
-    return Busy("other writers kept the database busy")
-
-
-def _broken_constraint(error: apsw.ConstraintError, sql: str) -> RowError | None:
-    kind, text = getattr(error, "extendedresult", 0), str(error)
-    if kind in (apsw.SQLITE_CONSTRAINT_UNIQUE, apsw.SQLITE_CONSTRAINT_PRIMARYKEY):
-        return AlreadyExists(tuple(name for name in _COLUMN.findall(text) if name != "tenant_id"))
-    # ON DELETE RESTRICT is carried out by an inner trigger, so its code differs and only the text tells.
-    if kind == apsw.SQLITE_CONSTRAINT_FOREIGNKEY or "FOREIGN KEY" in text:
-        return StillReferenced() if sql.startswith("DELETE") else InvalidReference()
-    if kind in (apsw.SQLITE_CONSTRAINT_CHECK, apsw.SQLITE_CONSTRAINT_DATATYPE):
-        return InvalidValue(text)
-    return None

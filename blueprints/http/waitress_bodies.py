@@ -122,7 +122,7 @@ class Request(Parser):
         """The same request, whose head was found good, to be read to its end; None when its client sends enough."""
         assert self._bodies is not None
         if not self._bodies.take_large(self.address):
-            self.turn_away(Problem("rate_limited", "Your address sends other large bodies at this moment.",
+            self.turn_away(Problem("overloaded", "Your address sends other large bodies at this moment.",
                                    headers={"Retry-After": "5"}))
             return None
         whole = copy(self)
