@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from copy import copy
 from functools import cached_property
 from io import BytesIO
 from threading import Lock
+from types import MappingProxyType
 from typing import Any, BinaryIO
 
 from waitress.adjustments import Adjustments
@@ -90,15 +92,13 @@ class Request(Parser):
     large   whether `Bodies` counts it as large
     """
 
-    asks = False
-    unread = False
+    asks = unread = large = False
+    told: Mapping[str, Any] = MappingProxyType({})
+    held = 0
 
     def __init__(self, adj: Adjustments, bodies: Bodies | None = None, peer: str = "") -> None:
         super().__init__(adj)
-        self.told: dict[str, Any] = {}
         self._bodies, self._peer = bodies, peer
-        self._most = 0 if bodies is None else bodies.limit
-        self.held, self.large = 0, False
 
     def received(self, data: bytes) -> int:
         reading = self.headers_finished
@@ -118,7 +118,7 @@ class Request(Parser):
         stream: BinaryIO = super().get_body_stream()
         return stream
 
-    def go_on(self, told: dict[str, Any]) -> Request | None:
+    def go_on(self, told: Mapping[str, Any]) -> Request | None:
         """The same request, whose head was found good, to be read to its end; None when its client sends enough."""
         assert self._bodies is not None
         if not self._bodies.take_large(self.address):
@@ -127,7 +127,7 @@ class Request(Parser):
             return None
         whole = copy(self)
         whole.asks = whole.unread = whole.completed = False
-        whole.told, whole.large, whole._most = told, True, self._bodies.import_limit
+        whole.told, whole.large = told, True
         return whole
 
     def turn_away(self, problem: Problem) -> None:
@@ -160,13 +160,13 @@ class Request(Parser):
             self._stop_reading()
 
     def _weigh(self) -> None:
+        assert self._bodies is not None
         size = len(self.body_rcv)
-        if size > self._most:
+        if size > (self._bodies.import_limit if self.large else self._bodies.limit):
             # The application refuses by what it takes for the announced length.
             self.headers["CONTENT_LENGTH"] = str(size)
             self._stop_reading()
         elif (more := size - FREE - self.held) > 0:
-            assert self._bodies is not None
             if self._bodies.take(self.address, more):
                 self.held += more
             else:

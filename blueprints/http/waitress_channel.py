@@ -10,6 +10,7 @@ import fcntl
 import socket
 import sys
 import termios
+from collections.abc import Mapping
 from contextlib import suppress
 from enum import IntEnum, auto
 from math import inf
@@ -56,21 +57,17 @@ class Task(WSGITask):
         environ: WSGIEnvironment = super().get_environment()
         if self.request.told:
             environ.update(self.request.told)
-        return environ
-
-    def build_response_header(self) -> bytes:
         if self.request.unread:
             self.set_close_on_finish()
-        header: bytes = super().build_response_header()
-        return header
+        return environ
 
     def finish(self) -> None:
         if not (self.request.asks and self.status.startswith("100")):
             super().finish()
-        elif not self.channel.go_on(self.request, expectation.resumed(self.environ)):
-            again = Task(self.channel, self.request)
-            again.service()
-            self.close_on_finish = again.close_on_finish
+        elif self.channel.go_on(self.request, expectation.resumed(self.environ)):
+            self.close_on_finish = False
+        else:
+            Task(self.channel, self.request).service()
 
 
 class Channel(HTTPChannel):
@@ -84,7 +81,7 @@ class Channel(HTTPChannel):
         self._unparsed = b""
         self._arrived = self._sent = 0  # bytes
         self._unread = False  # whether the request under way is answered before it has ended
-        self._swallow = 0  # bytes that may come before a connection that lingers is closed
+        self._swallow = 0  # bytes that a connection may still send that lingers
         self._does: tuple[Doing, object] = Doing.IDLING, 0
         self._since, self._moved = monotonic(), 0
         super().__init__(*arguments, **options)
@@ -105,8 +102,8 @@ class Channel(HTTPChannel):
                                          or self.close_when_flushed or self.will_close)
 
     def writable(self) -> bool:
-        return bool(self.total_outbufs_len or self.will_close or self.close_when_flushed
-                    or (self._unparsed and not self.requests))
+        return self.total_outbufs_len > 0 or self.will_close or self.close_when_flushed or (
+            self._unparsed != b"" and not self.requests)
 
     def handle_read(self) -> None:
         if not self._swallow:
@@ -151,7 +148,7 @@ class Channel(HTTPChannel):
         self._sent += sent
         return sent
 
-    def go_on(self, request: Request, told: dict[str, Any]) -> bool:
+    def go_on(self, request: Request, told: Mapping[str, Any]) -> bool:
         """Read the body of a request whose head was found good; False when its client sends enough of them."""
         whole = request.go_on(told)
         if whole is None:
