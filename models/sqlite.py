@@ -57,7 +57,6 @@ class SqliteDatabase(Database, APSWDatabase):
         self.path = Path(path).absolute()
         self.statement_timeout = statement_timeout
         self.writer_lock = WriterLock(self.path)
-        # No attribute more than needed: beyond thirty, Python looks up each of them in a slower way.
         self.places = Places(waiting, moment=MOMENT, timeout=BUSY_TIMEOUT, late=busy)
         self.group = GroupCommit(self)
         self._pool = Pool(self._connect)
