@@ -1,0 +1,4 @@
+"""What hostile clients and faults do to a server, and what honest clients notice: `make attacks`, `make faults`.
+
+Everything is bounded in time and goes to the loopback interface alone.
+"""

@@ -1,0 +1,141 @@
+"""A server to be attacked: of this checkout or of another commit, with the settings that are shipped."""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+
+from benchmarks.contenders import json_text
+from benchmarks.load import Request, ask
+
+ROOT = Path(__file__).parents[2]
+ADMIN, PASSWORD = "admin@example.org", "a long walk along the shore"
+EDITORS = tuple(f"editor{number}@example.org" for number in range(10))
+SERVERS: Mapping[str, Sequence[str]] = {"waitress": (), "granian": ("--workers", "2")}
+JSON = {"Content-Type": "application/json"}
+
+
+@contextmanager
+def checked_out(commit: str | None) -> Iterator[Path]:
+    """The folder of this checkout, or of a temporary one of `commit`."""
+    if commit is None:
+        yield ROOT
+        return
+    with tempfile.TemporaryDirectory(prefix="gatepost-before-") as folder:
+        place = Path(folder) / "checkout"
+        git = ["git", "-C", str(ROOT), "worktree"]
+        subprocess.run([*git, "add", "--quiet", "--detach", str(place), commit], check=True)
+        try:
+            yield place
+        finally:
+            subprocess.run([*git, "remove", "--force", str(place)], check=True)
+
+
+@dataclass
+class Served:
+    """A running server. `log` holds what it wrote to standard error."""
+
+    url: str
+    process: subprocess.Popen[bytes]
+    log: Path
+    _tokens: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def port(self) -> int:
+        return int(self.url.rpartition(":")[2])
+
+    def token(self, email: str = ADMIN) -> str:
+        """An access token; logged in once."""
+        if email not in self._tokens:
+            body = json_text({"email": email, "password": PASSWORD})
+            self._tokens[email] = ask(self.url, Request("/api/login", JSON, "POST", body))[2]["access_token"]
+        return self._tokens[email]
+
+    def cpu_seconds(self) -> float:
+        """What the server and its workers have used so far."""
+        ticks = 0
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit():
+                with suppress(OSError):
+                    if os.getsid(int(entry.name)) == self.process.pid:
+                        fields = (entry / "stat").read_text().rpartition(")")[2].split()
+                        ticks += int(fields[11]) + int(fields[12])
+        return ticks / os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class Checkout:
+    """The code in `folder`, and an instance that it made in `instance`."""
+
+    folder: Path
+    instance: Path
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    def environ(self) -> dict[str, str]:
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("GATEPOST_")}
+        return {**inherited, "PYTHONPATH": str(self.folder), "GATEPOST_INSTANCE": str(self.instance), **self.settings}
+
+    def run(self, *arguments: str, text: str = "", check: bool = True) -> subprocess.CompletedProcess[str]:
+        """A `gatepost` command."""
+        return subprocess.run(self.command(*arguments), cwd=self.folder, env=self.environ(), input=text, text=True,
+                              check=check, capture_output=True)
+
+    def make(self, articles: int) -> None:
+        """Make the instance: an administrator, ten editors and so many articles."""
+        self.run("init", "--no-demo", "--admin-email", ADMIN, "--admin-password-file", "-", text=PASSWORD)
+        self.run("demo", "--articles", str(articles))
+        for email in EDITORS:
+            self.run("user", "add", email, "--role", "editor", "--tenant", "default", "--password-file", "-",
+                     text=PASSWORD)
+
+    @contextmanager
+    def served(self, server: str, *, descriptors: int | None = None) -> Iterator[Served]:
+        """`server` (a key of `SERVERS`) on a free port; with at most so many open `descriptors` a process."""
+        log = self.instance / f"{server}.log"
+
+        def limit() -> None:
+            if descriptors is not None:
+                resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
+
+        with log.open("wb") as errors:
+            # A session of its own: the workers' time is counted, and they go with the server.
+            process = subprocess.Popen(
+                self.command("serve", "--host", "127.0.0.1", "--port", "0", *SERVERS[server]), cwd=self.folder,
+                env=self.environ(), stdout=subprocess.PIPE, stderr=errors, preexec_fn=limit, start_new_session=True)
+        assert process.stdout is not None
+        try:
+            line = process.stdout.readline().decode()
+            found = re.search(r"http://[^\s/]+", line)
+            if found is None:
+                sys.exit(f"{server} did not start: {line}{log.read_text()}")
+            yield Served(found.group(), process, log)
+        finally:
+            end(process)
+
+    def command(self, *arguments: str) -> list[str]:
+        """The command line of a `gatepost` command, to be run in `folder`."""
+        return [sys.executable, "-c", "from app import cli; cli()", *arguments]
+
+
+def end(process: subprocess.Popen[bytes], patience: float = 10.0) -> float:
+    """Ask a server to stop, and after `patience` seconds kill its session; the seconds until it was gone."""
+    began = monotonic()
+    if process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(timeout=patience)
+        except subprocess.TimeoutExpired:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait(timeout=patience)
+    return monotonic() - began
