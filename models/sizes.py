@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from models.audit import Audit
+from models.audit import Audit, of_all
 from models.database import Database
 
 
@@ -32,7 +32,8 @@ class Sizes(NamedTuple):
 
 def measure(database: Database) -> Sizes:
     """Measure the connected database; milliseconds, however large it is. Raises what a query raises."""
-    since: str | None = Audit.select(Audit.time).order_by(Audit.seq).limit(1).scalar()
+    oldest = of_all().order_by(Audit.seq).first()
+    since = None if oldest is None else oldest.time
     if database.dialect == "sqlite":
         file = Path(str(database.database))
         return Sizes(_length(file), _length(Path(f"{file}-wal")), _sqlite_tables(database), since)
