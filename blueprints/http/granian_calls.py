@@ -10,14 +10,17 @@ import logging
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from io import BytesIO
 from threading import Thread
 from time import monotonic, sleep
 from typing import Any, NamedTuple, Protocol
 from wsgiref.types import WSGIApplication
 
+from . import granian_transfers
 from .admission import LIVE, LOOK, PATIENCE, overloaded
 from .errors import REFUSAL, Problem
-from .granian_bodies import Bodies
+from .granian_bodies import Bodies, too_slow
+from .granian_transfers import Transfers
 
 log = logging.getLogger("gatepost.serving")
 
@@ -38,7 +41,7 @@ class Answering(Protocol):
 
 
 class Asked(NamedTuple):
-    """One request: where its answer goes, what granian says of it, and since when it has waited."""
+    """One request: where its answer goes, what granian says of it, and when a thread first took it."""
 
     answering: Answering
     scope: Mapping[str, Any]
@@ -48,10 +51,11 @@ class Asked(NamedTuple):
 class Calls:
     """Handles so many requests at a time (`places`); the others wait in the order in which they came."""
 
-    def __init__(self, application: WSGIApplication, places: int, bodies: Bodies) -> None:
-        self._application, self._bodies = application, bodies
+    def __init__(self, application: WSGIApplication, places: int, bodies: Bodies, transfers: Transfers) -> None:
+        self._application, self._bodies, self._transfers = application, bodies, transfers
         self._places = [None] * places
         self._waiting: deque[Asked] = deque()
+        self._look = 0.0  # when the transfers are looked at next
         self._moved = monotonic()  # when a request was last finished
         self._environ = {
             "GATEWAY_INTERFACE": "CGI/1.1", "SCRIPT_NAME": "", "SERVER_SOFTWARE": "Granian",
@@ -59,8 +63,8 @@ class Calls:
             "wsgi.version": (1, 0)}
 
     def watch(self) -> None:
-        """Refuse what waits too long and what is sent too slowly, in a thread of its own."""
-        Thread(target=self._watch, name="overdue", daemon=True).start()
+        """Refuse what waits too long, is sent too slowly or is read too slowly, in a thread of its own."""
+        Thread(target=self._watch, name="clients", daemon=True).start()
 
     def __call__(self, answering: Answering, scope: Mapping[str, Any]) -> None:
         try:
@@ -105,7 +109,7 @@ class Calls:
         if refusal is not None:
             environ[REFUSAL] = refusal
         sends = "CONTENT_LENGTH" in scope or "HTTP_TRANSFER_ENCODING" in scope
-        body = self._bodies.of(environ, answering) if sends else None
+        body = self._bodies.of(environ, (answering, scope)) if sends else None
         start = Start()
         try:
             answer = self._application(environ, start)
@@ -120,24 +124,48 @@ class Calls:
             log.exception("unhandled error")
             answering.response_bytes(500, [], b"")
 
-    def refuse(self, asked: Asked, problem: Problem) -> None:
-        """Answer this in place of whatever its own thread finds."""
-        self._answer(asked.answering, {name: value for name, value in asked.scope.items()
-                                       if name not in ("CONTENT_LENGTH", "HTTP_TRANSFER_ENCODING")}, problem)
-
     def _watch(self) -> None:
         while True:
             sleep(LOOK)
-            late = monotonic() - PATIENCE
-            while self._waiting:
-                try:
-                    asked = self._waiting.popleft()
-                except IndexError:
-                    break
-                if asked.since > late:
-                    self._waiting.appendleft(asked)
-                    break
-                self._answer(asked.answering, asked.scope, overloaded())
+            now = monotonic()
+            try:
+                self._refuse_overdue(now - PATIENCE)
+                for body in self._bodies.slow(now):
+                    self._give_up(*body.asked)
+                if now >= self._look:
+                    self._look = now + granian_transfers.WINDOW / 10
+                    self._transfers.look(now)
+            except Exception:
+                log.exception("unhandled error")
+
+    def _refuse_overdue(self, late: float) -> None:
+        while self._waiting:
+            try:
+                asked = self._waiting.popleft()
+            except IndexError:  # another thread was quicker
+                return
+            if asked.since > late:
+                self._waiting.appendleft(asked)
+                return
+            self._answer(asked.answering, asked.scope, overloaded())
+
+    def _give_up(self, answering: Answering, scope: Mapping[str, Any]) -> None:
+        """Tell a client that it sends too slowly, and close the connection: that wakes the thread that waits for it.
+
+        granian closes at once only an answer that ends too early. So this one is said to be longer by a byte.
+        """
+        start = Start()
+        environ = self._environ | scope
+        environ |= {"wsgi.input": BytesIO(), REFUSAL: too_slow()}
+        document = b"".join(self._application(environ, start))
+        headers = [each for each in start.headers if each[0].lower() != "content-length"]
+        headers += [("Content-Length", str(len(document) + 1)), ("Connection", "close")]
+        answering.response_iter(start.status, headers, Stream(_then_stop(document)))
+
+
+def _then_stop(document: bytes) -> Iterator[bytes]:
+    yield document
+    sleep(0.02)  # seconds in which it is sent; what is not sent by the end is dropped
 
 
 class Start:

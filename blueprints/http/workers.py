@@ -29,6 +29,7 @@ from .admission import SPARE
 from .affinity import OneCore
 from .granian_bodies import Bodies
 from .granian_calls import Calls
+from .granian_transfers import Transfers
 from .services import Services
 
 log = logging.getLogger("gatepost.serving")
@@ -100,19 +101,19 @@ def serve(app: Flask, *, host: str, port: int, workers: int, threads: int, drain
         services.ensure_running()
         return app
 
-    def work(number: int, *arguments: Any) -> None:
-        if services.settings.one_core:
-            app.wsgi_app = OneCore(app.wsgi_app, first + number)  # type: ignore[method-assign]
-        calls = Calls(app, threads, Bodies(max(1, threads // 2)))
-        calls.watch()
-        # What granian makes of an application is not an option. This process is a worker's own.
-        mp._wsgi_call_wrap = lambda *_: calls
-        try:
-            MPServer._spawn_wsgi_worker(number, *arguments)
-        finally:
-            services.stop()
-
     with _reserved(host, port) as free:
+        def work(number: int, *arguments: Any) -> None:
+            if services.settings.one_core:
+                app.wsgi_app = OneCore(app.wsgi_app, first + number)  # type: ignore[method-assign]
+            calls = Calls(app, threads, Bodies(max(1, threads // 2)), Transfers(free))
+            calls.watch()
+            # What granian makes of an application is not an option. This process is a worker's own.
+            mp._wsgi_call_wrap = lambda *_: calls
+            try:
+                MPServer._spawn_wsgi_worker(number, *arguments)
+            finally:
+                services.stop()
+
         signals.hold()
         Server(
             ready,

@@ -49,12 +49,12 @@ def begun(service: Served, address: str = "127.0.0.1", token: str = "") -> Itera
         connection.bind((address, 0))
         connection.connect((where.hostname, where.port))
         connection.sendall(f"GET {EXPORT} HTTP/1.1\r\nHost: x\r\n{credentials}\r\n".encode())
-        answer = HTTPResponse(connection)
-        answer.begin()
-        if answer.status == 503:
-            assert answer.headers["Content-Type"] == "application/problem+json"
-            assert (b'"code":"overloaded"' in answer.read(), answer.headers["Retry-After"]) == (True, "5")
-        yield answer.status, connection
+        with closing(HTTPResponse(connection)) as answer:
+            answer.begin()
+            if answer.status == 503:
+                assert answer.headers["Content-Type"] == "application/problem+json"
+                assert (b'"code":"overloaded"' in answer.read(), answer.headers["Retry-After"]) == (True, "5")
+            yield answer.status, connection
 
 
 def status(service: Served, **who: str) -> int:

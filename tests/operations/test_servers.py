@@ -9,7 +9,7 @@ import socket
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from http.client import HTTPResponse
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -135,10 +135,10 @@ def drip(service: Served, sent: bytes) -> socket.socket:
 
 def answer_to(connection: socket.socket) -> tuple[int, dict[str, str]]:
     """Status and headers (lower case) of the next answer, whose body is read too."""
-    answer = HTTPResponse(connection)
-    answer.begin()
-    answer.read()
-    return answer.status, {name.lower(): value for name, value in answer.getheaders()}
+    with closing(HTTPResponse(connection)) as answer:
+        answer.begin()
+        answer.read()
+        return answer.status, {name.lower(): value for name, value in answer.getheaders()}
 
 
 REFUSED = (b"POST /api/articles/import HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-ndjson\r\n"

@@ -1,0 +1,62 @@
+"""Clients that read too slowly from granian, which waits without end for them, in a thread, or keeps what they do not
+read in memory.
+
+granian tells nobody which connection a request came by. The kernel knows of each what was sent and what has arrived.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+import struct
+import termios
+from contextlib import suppress
+
+RATE = 1000  # bytes a second that a client sends or reads at least,
+WINDOW = 30.0  # in so many seconds
+
+# Of Linux's `struct tcp_info`: `tcpi_bytes_acked`, the 64 bits from byte 120 on.
+_ACKED = struct.Struct("=120xQ")
+_AT_ONCE = struct.pack("ii", 1, 0)  # SO_LINGER: what was not read is dropped
+
+Peer = tuple[str, int]
+
+
+class Transfers:
+    """The connections of this process to its own `port` that have something to read."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._known: dict[Peer, tuple[int, float]] = {}  # bytes that had arrived, and when
+
+    def look(self, now: float) -> None:
+        """Close those whose client has read less than `RATE` in the last `WINDOW`; none where there is no /proc."""
+        found: dict[Peer, tuple[int, float]] = {}
+        with suppress(FileNotFoundError):
+            for descriptor in map(int, os.listdir("/proc/self/fd")):
+                # Any of them may be gone by now, or be no connection.
+                with suppress(OSError):
+                    if _unread(descriptor):
+                        self._weigh(descriptor, now, found)
+        self._known = found
+
+    def _weigh(self, descriptor: int, now: float, found: dict[Peer, tuple[int, float]]) -> None:
+        with socket.socket(fileno=os.dup(descriptor)) as connection:
+            if connection.type != socket.SOCK_STREAM or connection.getsockname()[1:2] != (self._port,):
+                return
+            peer: Peer = connection.getpeername()[:2]
+            arrived: int = _ACKED.unpack(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _ACKED.size))[0]
+            before, since = self._known.get(peer, (arrived, now))
+            if now - since < WINDOW:
+                found[peer] = before, since
+            elif arrived - before >= RATE * WINDOW:
+                found[peer] = arrived, now
+            else:
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
+                connection.shutdown(socket.SHUT_RDWR)
+
+
+def _unread(descriptor: int) -> int:
+    """Bytes that were sent on a connection and have not arrived."""
+    return int.from_bytes(fcntl.ioctl(descriptor, termios.TIOCOUTQ, bytes(4)), "little")
