@@ -61,8 +61,8 @@ def _caddy(port: int, upstream: str, folder: Path) -> list[str]:
     caddy = program("caddy")
     sample = (DEPLOY / "Caddyfile").read_text("utf-8")
     version = subprocess.run([caddy, "version"], capture_output=True, text=True, check=True).stdout
-    if tuple(map(int, re.findall(r"\d+", version)[:3])) >= (2, 6, 4):
-        sample = re.sub(r"\t\tbuffer_requests\n.*\n", "\t\trequest_buffers 1MiB\n", sample)
+    if tuple(map(int, re.findall(r"\d+", version)[:3])) < (2, 6, 4):
+        sample = sample.replace("\t\trequest_buffers 1MiB", "\t\tbuffer_requests\n\t\tmax_buffer_size 1MiB")
     file = folder / "Caddyfile"
     file.write_text(_changed(sample, {
         "127.0.0.1:8000": upstream,

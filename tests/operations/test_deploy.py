@@ -6,6 +6,7 @@ import json
 import socket
 import ssl
 import subprocess
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing
 from http.client import HTTPSConnection
@@ -93,6 +94,26 @@ def test_an_import_of_megabytes_comes_through_and_one_beyond_the_limit_does_not(
     status, _, body = ask(port, "POST", "/api/articles/import", b"\n".join(lines), headers)
     assert (status, json.loads(body)["imported"]) == (200, 30)
     assert ask(port, "POST", "/api/articles/import", b"\n" * (34 * 2**20), headers)[0] == 413
+
+
+@pytest.mark.parametrize("path", ["/api/articles", "/api/login", "/api/articles/import/", "/api/a/b/import", "/nope"])
+def test_a_large_body_is_taken_for_an_import_alone(port, path):
+    assert ask(port, "POST", path, b" " * (3 * 2**20), JSON)[0] == 413
+
+
+def test_an_address_sends_two_imports_at_a_time(service, tmp_path):
+    """nginx answers the third; Caddy cannot count them."""
+    begun = (f"POST /api/articles/import HTTP/1.1\r\nHost: {HOST}\r\nContent-Type: application/x-ndjson\r\n"
+             "Content-Length: 30000000\r\n\r\n").encode()
+    trusting = ssl._create_unverified_context()
+    with behind("nginx", service.url, tmp_path) as port, ExitStack() as sending:
+        for _ in range(2):
+            plain = socket.create_connection(("127.0.0.1", port), timeout=10)
+            sending.enter_context(trusting.wrap_socket(plain, server_hostname=HOST)).sendall(begun)
+        deadline = time.monotonic() + 20
+        while (status := ask(port, "POST", "/api/articles/import", b"{}")[0]) != 429:
+            assert status == 401 and time.monotonic() < deadline
+        assert ask(port, "GET", "/api/articles")[0] == 200
 
 
 @pytest.mark.parametrize(("size", "status"), [(16_385, 400), (16_386, 414)])
