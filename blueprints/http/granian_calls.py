@@ -24,10 +24,9 @@ from .granian_transfers import Transfers
 
 log = logging.getLogger("gatepost.serving")
 
-# Seconds that a thread rests after it has laid a request aside, where others finish theirs so quickly (`MOVING`) that
-# they soon take what comes: to wake it for each request costs a tenth of an answer.
+# Seconds that a thread rests after it has laid a request aside, where another was finished as lately: then the others
+# soon take what comes, and to wake this one for each request costs a tenth of an answer.
 REST = 0.02
-MOVING = 0.005
 
 Headers = list[tuple[str, str]]
 
@@ -77,7 +76,7 @@ class Calls:
             try:
                 self._places.pop()
             except IndexError:
-                if monotonic() - self._moved < MOVING:
+                if monotonic() - self._moved < REST:
                     sleep(REST)
                 return
         else:
