@@ -119,7 +119,7 @@ class Calls:
                 answering.response_bytes(start.status, start.headers, b"".join(answer))
             else:
                 answering.response_iter(start.status, start.headers, Stream(answer))
-        except Exception:
+        except BaseException:  # whatever it is, the place must be given back
             log.exception("unhandled error")
             answering.response_bytes(500, [], b"")
 
