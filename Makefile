@@ -4,7 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help serve test lint types messages bench bench-pages bench-policy bench-login bench-export bench-kill profile wheel clean
+.PHONY: help serve test lint types messages bench bench-pages bench-policy bench-login bench-export bench-kill \
+  attacks faults growth campaigns profile wheel clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):.*## /\1\t/' | \
@@ -43,6 +44,17 @@ bench-policy: $(VENV)/gatepost.stamp ## microseconds of one policy decision and 
 
 bench-login: $(VENV)/gatepost.stamp ## what a login costs, and whom a crowd of them or of refusals disturbs
 	$(BIN)/python -m benchmarks.login
+
+attacks: $(VENV)/test.stamp ## what honest clients notice while others attack; BENCH_ARGS="--before COMMIT"
+	$(BIN)/python -m benchmarks.attacks $(BENCH_ARGS)
+
+faults: $(VENV)/test.stamp ## what clients notice of a silent database, a held lock, a broken policy file
+	$(BIN)/python -m benchmarks.faults $(BENCH_ARGS)
+
+growth: $(VENV)/test.stamp ## gigabytes a day that one address or account can leave within the limits
+	$(BIN)/python -m benchmarks.growth $(BENCH_ARGS)
+
+campaigns: attacks faults growth bench-kill ## what is too long for `make test`: attacks, faults, growth, kills
 
 profile: $(VENV)/gatepost.stamp ## where the time of one request goes, stage by stage
 	$(BIN)/python -m benchmarks.profile

@@ -69,11 +69,11 @@ def from_waitress_to_granian(checkout: Checkout) -> str:
             checkout.command("serve", "--port", str(port), "--workers", "1"), cwd=checkout.folder,
             env=checkout.environ(), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         assert process.stdout is not None
-        started = process.stdout.readline()
+        started, waited = process.stdout.readline(), monotonic() - began
         process.terminate()
         process.communicate()
         if started:
-            return f"serves after {monotonic() - began:.1f} s"
+            return f"serves after {waited:.1f} s"
         sleep(1)
     return "does not serve within 90 s"
 

@@ -121,6 +121,7 @@ class Checkout:
             yield Served(found.group(), process, log)
         finally:
             end(process)
+            process.stdout.close()
 
     def command(self, *arguments: str) -> list[str]:
         """The command line of a `gatepost` command, to be run in `folder`."""
