@@ -82,9 +82,7 @@ class Limits:
         Never more than a fresh quota leaves after the call's own cost: every body that the settings allow can be sent
         once a minute. Raises `Problem` (`rate_limited`) and takes none: the caller may still do what costs less.
         """
-        guest = call.principal.kind == "guest"
-        quota = self._address if guest else self._quota(call.principal)
-        key = network_of(call.request.remote_addr or "-") if guest else _account(call.principal)
+        quota, key = self._address if call.principal.kind == "guest" else self._quota(call.principal), payer(call)
         due = min(ceil(size / PIECE), quota.units - call.endpoint.cost) - taken
         if due <= 0:
             return taken
@@ -183,7 +181,14 @@ def _cost(call: Call) -> int:
     """That of the endpoint, and of the announced length of a body that is kept in memory."""
     if call.endpoint.body is None:
         return call.endpoint.cost
-    return call.endpoint.cost + (call.request.content_length or 0) // BODY_PIECE
+    # More than the limit is refused unread.
+    length = min(call.request.content_length or 0, call.services.settings.body_limit)
+    return call.endpoint.cost + length // BODY_PIECE
+
+
+def payer(call: Call) -> str:
+    """By what a caller is counted: a principal, or of a guest the network."""
+    return network_of(call.request.remote_addr or "-") if call.principal.kind == "guest" else _account(call.principal)
 
 
 def network_of(address: str) -> str:

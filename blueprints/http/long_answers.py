@@ -12,7 +12,7 @@ from weakref import finalize
 from flask import Response
 
 from .errors import Problem
-from .limits import network_of
+from .limits import payer
 from .slots import RETRY
 
 if TYPE_CHECKING:
@@ -24,8 +24,7 @@ def answer(call: Call, make: Callable[[], Iterable[bytes]], **options: Any) -> R
 
     Raises `Problem` (`overloaded`) when there is no slot, and what `make` raises.
     """
-    slots, who = call.services.long_answers, call.principal
-    key = network_of(call.request.remote_addr or "-") if who.kind == "guest" else f"{who.kind}:{who.id}"
+    slots, key = call.services.long_answers, payer(call)
     if not slots.take(key):
         raise Problem("overloaded", "Too many long answers are being sent. Try again when one has ended.",
                       headers={"Retry-After": RETRY})
