@@ -62,9 +62,11 @@ Limits and operations
     services        what one app is made of
     logs            one JSON object a line
     metrics         what Prometheus asks
+    admission       what finds no thread is refused; `slots` bound what lasts, such as `long_answers`
     serving         one process (waitress); `workers`, several (granian); `affinity`, the core they run on
     waitress_listener  accepts connections; `waitress_channel` is one, `waitress_bodies` how much it reads,
-                    `waitress_parser` what a message may look like
+                    `waitress_parser` what a message may look like, `waitress_dispatcher` its threads
+    granian_calls   what granian calls; `granian_bodies` is what clients send, `granian_transfers` what they read
     signals         handled in a thread, so that none is lost and none interrupts
 
 Documentation

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -165,6 +166,8 @@ PROVOKED: dict[str, Edit] = {
     "part of the matcher holds whatever": _append("model.conf", "    p.when == 'odd' || r.env.hour > 8 || \\"),
     "must be `some(where": _change("model.conf", " && !some(where (p.eft == deny))", ""),
     "the file is missing": lambda directory: (directory / "roles.csv").unlink(),
+    "this is not a regular file": lambda directory: os.mkfifo(directory / "pipes.csv"),
+    "has more than 1 MiB": _append("contact.csv", "#" * 2**20),
     "the policy has no rules": _empty,
     "the same as": _append("contact.csv", CONTACT),
     "already settles this": _append("contact.csv", "p, editor, contact.create, office_hours, allow"),
