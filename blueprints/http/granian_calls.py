@@ -2,6 +2,9 @@
 
 granian's own way to call a WSGI application has no place for the rest: that a thread which finds no place free lays the
 request aside and takes the next, and that a request can be answered from another thread while its own is stuck.
+
+A request with a body is not laid aside: granian drops the body when the call returns. Its thread waits for a place, as
+long as others finish their requests; a thread that waits for those that are stuck could answer nothing else.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from io import BytesIO
-from threading import Thread
+from threading import Lock, Thread
 from time import monotonic, sleep
 from typing import Any, NamedTuple, Protocol
 from wsgiref.types import WSGIApplication
@@ -27,6 +30,7 @@ log = logging.getLogger("gatepost.serving")
 # Seconds that a thread rests after it has laid a request aside, where another was finished as lately: then the others
 # soon take what comes, and to wake this one for each request costs a tenth of an answer.
 REST = 0.02
+STUCK = 0.25  # seconds without a finished request, after which no thread waits for a place
 
 Headers = list[tuple[str, str]]
 
@@ -54,6 +58,8 @@ class Calls:
         self._application, self._bodies, self._transfers = application, bodies, transfers
         self._places = [None] * places
         self._waiting: deque[Asked] = deque()
+        self._claims: deque[Lock] = deque()  # of threads that wait for a place; released by the one that gives it
+        self._stuck = 0.0  # what `_moved` was when a claim was last given up
         self._look = 0.0  # when the transfers are looked at next
         self._moved = monotonic()  # when a request was last finished
         self._environ = {
@@ -72,16 +78,57 @@ class Calls:
             if scope["PATH_INFO"] in LIVE:
                 self._answer(answering, scope)
                 return
-            self._waiting.append(Asked(answering, scope, monotonic()))
-            try:
-                self._places.pop()
-            except IndexError:
-                if monotonic() - self._moved < REST:
-                    sleep(REST)
+            if not _sends(scope):
+                self._waiting.append(Asked(answering, scope, monotonic()))
+                try:
+                    self._places.pop()
+                except IndexError:
+                    if monotonic() - self._moved < REST:
+                        sleep(REST)
+                    return
+            elif self._claim():
+                self._answer(answering, scope)
+            else:
+                self._answer(answering, scope, overloaded())
                 return
         else:
             self._answer(answering, scope)
         self._go_on()
+
+    def _claim(self) -> bool:
+        """Wait for a place; whether there is one, before `PATIENCE` ends or no request is finished for `STUCK`."""
+        if self._stuck == self._moved:
+            return False
+        claim, began = Lock(), monotonic()
+        claim.acquire()
+        self._claims.append(claim)
+        try:
+            self._places.pop()  # given back just now
+        except IndexError:
+            pass
+        else:
+            self._give_back()  # to the first claim, perhaps this one
+        while not claim.acquire(timeout=max(0.0, self._limit(began) - monotonic())):
+            if monotonic() < self._limit(began):
+                continue
+            try:
+                self._claims.remove(claim)
+            except ValueError:  # a place was given to it just now
+                claim.acquire()
+                return True
+            self._stuck = self._moved
+            return False
+        return True
+
+    def _limit(self, began: float) -> float:
+        return min(began + PATIENCE, max(began, self._moved) + STUCK)
+
+    def _give_back(self) -> None:
+        """Let the thread that has waited longest have this thread's place, or whichever comes next."""
+        try:
+            self._claims.popleft().release()
+        except IndexError:
+            self._places.append(None)
 
     def _go_on(self) -> None:
         """With a place: answer those who wait, then give it back."""
@@ -95,7 +142,7 @@ class Calls:
                 self._answer(asked.answering, asked.scope,
                              overloaded() if monotonic() - asked.since > PATIENCE else None)
                 self._moved = monotonic()
-            self._places.append(None)
+            self._give_back()
             if not self._waiting:
                 return
             try:
@@ -107,8 +154,7 @@ class Calls:
         environ = self._environ | scope
         if refusal is not None:
             environ[REFUSAL] = refusal
-        sends = "CONTENT_LENGTH" in scope or "HTTP_TRANSFER_ENCODING" in scope
-        body = self._bodies.of(environ, (answering, scope)) if sends else None
+        body = self._bodies.of(environ, (answering, scope)) if _sends(scope) else None
         start = Start()
         try:
             answer = self._application(environ, start)
@@ -160,6 +206,11 @@ class Calls:
         headers = [each for each in start.headers if each[0].lower() != "content-length"]
         headers += [("Content-Length", str(len(document) + 1)), ("Connection", "close")]
         answering.response_iter(start.status, headers, Stream(_then_stop(document)))
+
+
+def _sends(scope: Mapping[str, Any]) -> bool:
+    """Whether the request has a body."""
+    return scope.get("CONTENT_LENGTH", "0") != "0" or "HTTP_TRANSFER_ENCODING" in scope
 
 
 def _then_stop(document: bytes) -> Iterator[bytes]:
