@@ -14,12 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import sleep
 
-ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT))
-
-from benchmarks.hostile.attacks import ATTACKS, Attack  # noqa: E402
-from benchmarks.hostile.honest import Honest, asking  # noqa: E402
-from benchmarks.hostile.server import SERVERS, Checkout, checked_out  # noqa: E402
+from benchmarks.hostile.attacks import ATTACKS, Attack
+from benchmarks.hostile.honest import Honest, asking
+from benchmarks.hostile.server import ROOT, SERVERS, Checkout, checked_out
 
 LIMIT = 0.1  # seconds that 99 % of the honest client's requests may take
 SETTLED = 1.0  # seconds that an attack is under way before the honest client is looked at

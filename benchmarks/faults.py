@@ -16,14 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import sleep
 
-ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT))
-
-from benchmarks.hostile.faults import FAULTS, Fault  # noqa: E402
-from benchmarks.hostile.honest import Honest, asking  # noqa: E402
-from benchmarks.hostile.incidents import INCIDENTS  # noqa: E402
-from benchmarks.hostile.server import JSON, SERVERS, Checkout, checked_out, end  # noqa: E402
-from tests.databases import Server, running_server  # noqa: E402
+from benchmarks.hostile.faults import FAULTS, Fault
+from benchmarks.hostile.honest import Honest, asking
+from benchmarks.hostile.incidents import INCIDENTS
+from benchmarks.hostile.server import JSON, ROOT, SERVERS, Checkout, checked_out, end
+from tests.databases import Server, running_server
 
 LIVE = 0.1  # seconds that 99 % of the answers to the liveness probe may take
 STATEMENT = 2.0  # seconds: the setting `statement_timeout` here

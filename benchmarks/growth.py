@@ -6,15 +6,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT))
-
-from benchmarks.hostile.growth import MEASURES  # noqa: E402
-from benchmarks.hostile.server import Checkout, checked_out  # noqa: E402
+from benchmarks.hostile.growth import MEASURES
+from benchmarks.hostile.server import ROOT, Checkout, checked_out
 
 
 def main() -> None:

@@ -20,7 +20,7 @@ routes = Routes("public", "The service itself: health and documentation.")
 _DOCS = "it is the documentation, the same for everybody; the setting `docs` turns it off"
 _PING = Deprecation(since=date(2026, 11, 1), sunset=date(2027, 11, 1), successor="/api/health")
 _METRICS = "its own token is asked for; without one in the settings it is not there"
-_ROOT = "it leads to what is public; whoever is new here begins with it"
+_ROOT = "it leads to what is public: a new reader or client begins with it"
 _LIVE = "a supervisor asks it whether the process still answers"
 
 

@@ -21,7 +21,7 @@ from .users import UserSchema
 
 routes = Routes("session", "Log in and out, open an account, and look after one's own.")
 
-REMEMBERED = 30 * 86400.0  # seconds for which a network from which somebody logged in is known as theirs
+REMEMBERED = 30 * 86400.0  # seconds for which the network of a right login is known as the account's
 _REFRESH = "the refresh token in the body is the credential"
 _JWKS = "others verify our tokens by these public keys"
 

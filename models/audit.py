@@ -15,7 +15,7 @@ from models.prepared import Bind, Statement
 
 
 class Audit(Table):
-    """One thing that somebody did, or `count` times that a source was refused something within a minute.
+    """One thing that a principal did, or `count` refusals of one source within a minute.
 
     `seq` orders rows as they were written; the API shows `id`. `rule` is the file and line that decided.
     """

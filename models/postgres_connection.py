@@ -20,7 +20,7 @@ from psycopg.pq import TransactionStatus
 from models.errors import Unavailable
 from models.waiting import Places, Wait
 
-LATER = 1.0  # seconds for which nobody tries to reach a server that did not answer
+LATER = 1.0  # seconds between two tries to reach a server that does not answer
 MOMENT = 0.25  # seconds that any number of threads may wait for a connection, or for news of a silent server
 
 
@@ -66,8 +66,8 @@ class Connection(psycopg.Connection[Any]):
 class Pool:
     """The connections of one process, at most `size`; the one that was used last is used next.
 
-    Nobody waits for another who connects. Once the server was silent, the connections that lie ready are given up, one
-    thread at a time tries to connect, and all others are told at once that there is no answer.
+    No thread waits while another one connects. Once the server was silent, the connections that lie ready are given
+    up, one thread at a time tries to connect, and all others are told at once that there is no answer.
 
     connect  makes a connection
     places   where threads wait until another gives one back, and where they connect
@@ -81,7 +81,8 @@ class Pool:
         self._connecting = 0
         self._silent = False
         self._probing = False
-        self._pause = 0.0  # by the monotonic clock: until when others wait for who tries; until when nobody tries
+        # By the monotonic clock. While a thread tries: until when the others wait for its news; else: when one may try.
+        self._pause = 0.0
 
     def take(self) -> Connection:
         """A connection that is usable, as far as that is known. Raises what `connect` raises, `Unavailable`."""

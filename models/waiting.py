@@ -67,7 +67,7 @@ class Places:
 
     def _refuse_if_full(self) -> None:
         if self.most is not None and len(self._taken) >= self.most and not _uncounted.get():
-            # The first of those who wait leaves its place then, whether it got its turn or not.
+            # The first deadline frees a place, whether that thread got its turn or not.
             first = min(wait.deadline for wait in self._taken)
             raise Overloaded(max(1, ceil(first - monotonic())))
 

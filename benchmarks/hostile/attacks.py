@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from time import monotonic, sleep
 
-from benchmarks.load import Request, ask
-
 from .server import EDITORS, Served
 
 ATTACKER = "127.0.0.2"  # another address than the honest client's
@@ -192,11 +190,3 @@ ATTACKS: Mapping[str, Attack] = {one.name: one for one in (
     Attack("an import of 2 MB of bad lines", bad_lines, needs=1),
     Attack("200 connections, 120 descriptors", many_connections, servers=("waitress",), descriptors=120),
 )}
-
-
-def answered(served: Served) -> bool:
-    """Whether the server answers when the attack is over."""
-    try:
-        return ask(served.url, Request("/api/health/live"))[0] == 200
-    except OSError:
-        return False

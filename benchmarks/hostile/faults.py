@@ -7,12 +7,9 @@ from __future__ import annotations
 
 import fcntl
 import os
-import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
-from time import sleep
 
 from tests.databases import Server
 
@@ -33,30 +30,17 @@ class Fault:
 @contextmanager
 def silent_postgres(checkout: Checkout, server: Server | None) -> Iterator[None]:
     """Postgres and all its processes stand still; the kernel still acknowledges what is sent to them."""
-    assert server is not None and server.process is not None
-    leader = server.process.pid
-    os.kill(leader, signal.SIGSTOP)  # first: it starts no others from now on
-    stopped = [leader, *map(int, Path(f"/proc/{leader}/task/{leader}/children").read_text().split())]
-    for one in stopped:
-        with suppress(ProcessLookupError):
-            os.kill(one, signal.SIGSTOP)
-    try:
+    assert server is not None
+    with server.silent():
         yield
-    finally:
-        for one in stopped:
-            with suppress(ProcessLookupError):
-                os.kill(one, signal.SIGCONT)
 
 
 @contextmanager
 def lost_standby(checkout: Checkout, server: Server | None) -> Iterator[None]:
     """Every COMMIT waits for a synchronous standby that is not there; `statement_timeout` does not end that."""
     assert server is not None
-    _configure(server, "ALTER SYSTEM SET synchronous_standby_names = 'gone'")
-    try:
+    with server.lost_standby():
         yield
-    finally:
-        _configure(server, "ALTER SYSTEM RESET synchronous_standby_names")
 
 
 @contextmanager
@@ -93,12 +77,6 @@ def database_gone(checkout: Checkout, server: Server | None) -> Iterator[None]:
         yield
     finally:
         away.rename(file)
-
-
-def _configure(server: Server, statement: str) -> None:
-    server.execute(statement)
-    server.execute("SELECT pg_reload_conf()")
-    sleep(0.5)  # until every process of it has heard
 
 
 FAULTS: Mapping[str, Fault] = {one.name: one for one in (

@@ -85,10 +85,10 @@ class Checkout:
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("GATEPOST_")}
         return {**inherited, "PYTHONPATH": str(self.folder), "GATEPOST_INSTANCE": str(self.instance), **self.settings}
 
-    def run(self, *arguments: str, text: str = "", check: bool = True) -> subprocess.CompletedProcess[str]:
+    def run(self, *arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
         """A `gatepost` command."""
         return subprocess.run(self.command(*arguments), cwd=self.folder, env=self.environ(), input=text, text=True,
-                              check=check, capture_output=True)
+                              check=True, capture_output=True)
 
     def make(self, articles: int) -> None:
         """Make the instance: an administrator, ten editors and so many articles."""

@@ -63,6 +63,7 @@ Limits and operations
     logs            one JSON object a line
     metrics         what Prometheus asks
     admission       what finds no thread is refused; `slots` bound what lasts, such as `long_answers`
+    transfers       how slowly a client may send or read
     serving         one process (waitress); `workers`, several (granian); `affinity`, the core they run on
     waitress_listener  accepts connections; `waitress_channel` is one, `waitress_bodies` how much it reads,
                     `waitress_parser` what a message may look like, `waitress_dispatcher` its threads

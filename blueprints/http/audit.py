@@ -13,7 +13,7 @@ from . import trace
 from .call import Call
 from .errors import Problem
 from .identity import guest
-from .limits import LONGEST
+from .limits import LONGEST_ADDRESS
 from .refusals import Refusal
 
 
@@ -66,7 +66,7 @@ def _refuse(call: Call, result: str, reason: str, resource_id: str | None, tenan
 def _address(call: Call) -> str | None:
     """The client's address; a proxy that is trusted by mistake may let a client write anything there."""
     address = call.request.remote_addr
-    return address if address is None or (len(address) <= LONGEST and address.isprintable()) else "unusable"
+    return address if address is None or (len(address) <= LONGEST_ADDRESS and address.isprintable()) else "unusable"
 
 
 def _what(call: Call) -> tuple[str, str]:

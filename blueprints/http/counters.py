@@ -24,6 +24,8 @@ PATIENCE = 0.25  # seconds that a request waits for Redis
 Count = tuple[int, float]
 """How many units were counted, and the seconds until counting starts afresh."""
 
+_NONE = 0, float("-inf")  # units, and when counting starts afresh
+
 
 class OwnCounters:
     """Counts in the memory of this process.
@@ -49,9 +51,6 @@ class OwnCounters:
                 used, ends = 0, moment + seconds
             self._counts[key] = used + units, ends
         return used + units, ends - moment
-
-
-_NONE = 0, float("-inf")
 
 
 class SharedCounters:

@@ -80,7 +80,8 @@ def describe(endpoint: Endpoint) -> dict[str, Any]:
             "success_status_codes": [endpoint.status],
             "manual_doc": {"summary": endpoint.summary, "description": permission, **_files(endpoint),
                            **({"deprecated": True} if endpoint.deprecated else {}),
-                           "security": [{}, {"bearer": []}]}}
+                           # No token of a user or service is taken there, not even a wrong one.
+                           "security": [] if endpoint.own_credentials else [{}, {"bearer": []}]}}
 
 
 def _files(endpoint: Endpoint) -> dict[str, Any]:

@@ -23,7 +23,7 @@ ASK = {HEAD: ASKED}
 
 
 def resumed(asked: WSGIEnvironment) -> dict[str, Any]:
-    """What the environment of a request says whose head was found good in the environment `asked`."""
+    """What to add to the environment of the whole request, once its head (`asked`) was found good."""
     carried = trace.carried(asked)
     return {HEAD: carried} | ({"HTTP_X_REQUEST_ID": carried["X-Request-ID"]} if carried else {})
 

@@ -6,19 +6,16 @@ granian tells nobody which connection a request came by. The kernel knows of eac
 
 from __future__ import annotations
 
-import fcntl
 import os
 import socket
 import struct
-import termios
 from contextlib import suppress
 
-RATE = 1000  # bytes a second that a client sends or reads at least,
-WINDOW = 30.0  # in so many seconds
+from .transfers import RATE, WINDOW, unacknowledged
 
 # Of Linux's `struct tcp_info`: `tcpi_bytes_acked`, the 64 bits from byte 120 on.
 _ACKED = struct.Struct("=120xQ")
-_AT_ONCE = struct.pack("ii", 1, 0)  # SO_LINGER: what was not read is dropped
+_DROP = struct.pack("ii", 1, 0)  # SO_LINGER: what was not read is dropped
 
 Peer = tuple[str, int]
 
@@ -37,7 +34,7 @@ class Transfers:
             for descriptor in map(int, os.listdir("/proc/self/fd")):
                 # Any of them may be gone by now, or be no connection.
                 with suppress(OSError):
-                    if _unread(descriptor):
+                    if unacknowledged(descriptor):
                         self._weigh(descriptor, now, found)
         self._known = found
 
@@ -53,10 +50,5 @@ class Transfers:
             elif arrived - before >= RATE * WINDOW:
                 found[peer] = arrived, now
             else:
-                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _DROP)
                 connection.shutdown(socket.SHUT_RDWR)
-
-
-def _unread(descriptor: int) -> int:
-    """Bytes that were sent on a connection and have not arrived."""
-    return int.from_bytes(fcntl.ioctl(descriptor, termios.TIOCOUTQ, bytes(4)), "little")

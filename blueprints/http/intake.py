@@ -231,6 +231,7 @@ class Intake:
             ids.update(id for id, in rows.select(model.id).where(column.in_(sorted(values))).tuples())
         return {address: row for row in rows.find_all(ids, lock=lock) for address in self._addresses(row.__data__)}
 
+
 class Faults:
     """What is wrong with which line; the first thousand faults are kept for the answer, and end the import."""
 

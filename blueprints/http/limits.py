@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from policies import Principal
     from settings import Settings
 
-BODY_PIECE = 16 * 2**10  # bytes of a body of JSON that cost a unit, beyond the first so many
-LONGEST = 64  # characters of an address: an IPv6 one with a zone fits
+JSON_PIECE = 16 * 2**10  # bytes of a body of JSON that cost a unit, beyond the first so many
+IMPORT_PIECE = 64 * 2**10  # bytes of an import that cost a unit
+LONGEST_ADDRESS = 64  # characters: an IPv6 address with a zone fits
 DAILY = 50  # contact messages, and accounts opened, of one address in a day
 MOST_KEPT = 16 * 2**20  # bytes of answers that one process keeps for a principal in a day, for repeated requests
-PIECE = 64 * 2**10  # bytes of an import that cost a unit
 LOOSER = 10  # times as many wrong passwords for one account, from all networks together, as from one network
 _LEFT = "gatepost.left"  # units that the nearest limit of a request leaves
 
@@ -58,7 +58,7 @@ class Limits:
         self._principal = Quota("principal", settings.principal_units)
         self._roles = {role: Quota("principal", units) for role, units in settings.role_units.items()}
         self._guesses = Quota("guesses", settings.login_attempts)
-        self._guessed = Quota("account", LOOSER * settings.login_attempts)
+        self._guesses_of_account = Quota("account", LOOSER * settings.login_attempts)
         self._counters = Counters(settings.redis_url)
         self._kept = OwnCounters()
 
@@ -76,14 +76,14 @@ class Limits:
         self._spend(self._quota(principal), _account(principal), cost)
 
     def spend_by_size(self, call: Call, size: int, taken: int = 0) -> int:
-        """Take a unit for each `PIECE` of a body of `size` bytes or more from who asks, except those that were `taken`
-        before; how many that makes.
+        """Take a unit for each `IMPORT_PIECE` of a body of `size` bytes or more from the caller, except those that were
+        `taken` before; how many that makes.
 
         Never more than a fresh quota leaves after the call's own cost: every body that the settings allow can be sent
         once a minute. Raises `Problem` (`rate_limited`) and takes none: the caller may still do what costs less.
         """
         quota, key = self._address if call.principal.kind == "guest" else self._quota(call.principal), payer(call)
-        due = min(ceil(size / PIECE), quota.units - call.endpoint.cost) - taken
+        due = min(ceil(size / IMPORT_PIECE), quota.units - call.endpoint.cost) - taken
         if due <= 0:
             return taken
         try:
@@ -110,13 +110,14 @@ class Limits:
     def guessing(self, account: str, address: str, origins: Callable[[], Iterable[str]]) -> Iterator[None]:
         """Count one guess of an account's secret; given back unless it turns out wrong (a `Problem`).
 
-        `origins` tells the addresses from which somebody lately knew the secret; it is asked only when there were too
-        many guesses of this account, and from their networks one may try all the same.
+        `origins` tells the addresses of recent right logins; it is asked only when there were too many guesses of this
+        account, and from the networks of those addresses one may try all the same.
         Raises `Problem` (`rate_limited`) without running the body when there were too many.
         """
         network = network_of(address)
-        # By network first: whoever guesses many accounts makes no counter for each of them.
-        counted = (self._guesses, network), (self._guessed, blake2b(account.encode(), digest_size=16).hexdigest())
+        # By network first: a client that guesses many accounts makes no counter for each of them.
+        hashed = blake2b(account.encode(), digest_size=16).hexdigest()
+        counted = (self._guesses, network), (self._guesses_of_account, hashed)
         self._spend(*counted[0], 1)
         self._spend(*counted[1], 1, excused=lambda: network in map(network_of, origins()))
         try:
@@ -171,7 +172,7 @@ def spend_by_principal(call: Call) -> None:
 
 def spend_by_length(call: Call) -> None:
     """Take what a body costs whose length was not announced, and is known now that it is read."""
-    if call.request.content_length is None and (cost := len(call.request.get_data()) // BODY_PIECE):
+    if call.request.content_length is None and (cost := len(call.request.get_data()) // JSON_PIECE):
         call.services.limits.spend_of_address(call.request.remote_addr or "-", cost)
         if call.principal.kind != "guest":
             call.services.limits.spend_of_principal(call.principal, cost)
@@ -183,7 +184,7 @@ def _cost(call: Call) -> int:
         return call.endpoint.cost
     # More than the limit is refused unread.
     length = min(call.request.content_length or 0, call.services.settings.body_limit)
-    return call.endpoint.cost + length // BODY_PIECE
+    return call.endpoint.cost + length // JSON_PIECE
 
 
 def payer(call: Call) -> str:
@@ -194,7 +195,7 @@ def payer(call: Call) -> str:
 def network_of(address: str) -> str:
     """What is counted of an address: one IPv6 customer has at least 2⁶⁴ of them (RFC 6177), so their network."""
     # What a proxy says need not be an address, and a counter must not hold more than one takes.
-    return _network(address[:LONGEST])
+    return _network(address[:LONGEST_ADDRESS])
 
 
 def _account(principal: Principal) -> str:

@@ -5,7 +5,7 @@ bodies nor headers: no secret gets there.
 
 The log is bounded. A long text is cut in its middle, which says how much is missing. A message that comes again and
 again is written `OFTEN` times a minute; how many were left out is told in `left_out` of the next one, or in a line of
-its own. Lines of requests are not counted: who asks for them wants all.
+its own. Lines of requests are not counted: the setting asks for all of them.
 """
 
 from __future__ import annotations

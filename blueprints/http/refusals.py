@@ -80,7 +80,7 @@ class Merged:
 
 
 class Taken(NamedTuple):
-    """Rows to come that somebody is about to store, by their keys."""
+    """Rows to come that a flush is about to store, by their keys."""
 
     own: dict[Key, Merged]
     rest: dict[Key, Merged]

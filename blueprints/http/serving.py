@@ -22,7 +22,7 @@ from waitress.adjustments import Adjustments
 from .waitress_bodies import Bodies
 from .waitress_channel import Channel
 from .waitress_dispatcher import Dispatcher
-from .waitress_listener import Listener, descriptors
+from .waitress_listener import Listener, connections_allowed
 from .waitress_parser import HEADERS
 
 log = logging.getLogger("gatepost.serving")
@@ -42,7 +42,7 @@ def serve(app: WSGIApplication, *, host: str, port: int, threads: int, body_limi
     """
     sockets: dict[int, Any] = {}
     bodies = Bodies(limit=body_limit, import_limit=import_limit, trusted_proxies=trusted_proxies)
-    listeners = listen(app, sockets, host=host, port=port, threads=threads, connections=descriptors(threads),
+    listeners = listen(app, sockets, host=host, port=port, threads=threads, connections=connections_allowed(threads),
                        bodies=bodies)
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     signals = _Signals(wake=listeners[0].pull_trigger)

@@ -20,11 +20,11 @@ from werkzeug.http import parse_list_header
 from .errors import REFUSAL, Problem
 from .expectation import ASK
 from .limits import network_of
+from .slots import RETRY
 from .waitress_parser import Parser
 
-MEBIBYTE = 2**20
-TOTAL = 112 * MEBIBYTE  # of all bodies beyond `FREE`: with a thousand connections' share, 128 MiB
-SHARE = 64 * MEBIBYTE  # of one address: two imports of the usual limit
+TOTAL = 112 * 2**20  # bytes of all bodies beyond `FREE`: with a thousand connections' share, 128 MiB
+SHARE = 64 * 2**20  # bytes of one address: two imports of the usual limit
 FREE = 16_384  # bytes of each body that are not counted: a small one finds room whatever others send
 LARGE = 2  # bodies over `limit` that one address may send at a time
 
@@ -123,7 +123,7 @@ class Request(Parser):
         assert self._bodies is not None
         if not self._bodies.take_large(self.address):
             self.turn_away(Problem("overloaded", "Your address sends other large bodies at this moment.",
-                                   headers={"Retry-After": "5"}))
+                                   headers={"Retry-After": RETRY}))
             return None
         whole = copy(self)
         whole.asks = whole.unread = whole.completed = False
@@ -171,7 +171,7 @@ class Request(Parser):
                 self.held += more
             else:
                 self.turn_away(Problem("overloaded", "Too many bodies are being sent at this moment.",
-                                       headers={"Retry-After": "5"}))
+                                       headers={"Retry-After": RETRY}))
 
     def _stop_reading(self) -> None:
         self.close()

@@ -6,10 +6,7 @@ reading nothing.
 
 from __future__ import annotations
 
-import fcntl
 import socket
-import sys
-import termios
 from collections.abc import Mapping
 from contextlib import suppress
 from enum import IntEnum, auto
@@ -22,6 +19,7 @@ from waitress.channel import HTTPChannel
 from waitress.task import WSGITask
 
 from . import expectation
+from .transfers import RATE, WINDOW, unacknowledged
 from .waitress_bodies import Request
 
 if TYPE_CHECKING:
@@ -30,10 +28,8 @@ if TYPE_CHECKING:
 # seconds
 IDLE = 60.0  # that a connection is kept without a request
 HEAD = 30.0  # in which line and headers have to come
-WINDOW = 30.0  # after which a transfer must have moved `RATE` bytes for each of them
 LINGER = 2.0  # that a client has to read an answer that came before its request had ended
 
-RATE = 1000  # bytes a second that a client sends or reads at least
 SWALLOWED = 32 * 2**20  # bytes that are read, and dropped, meanwhile
 
 _SINK = bytearray(65_536)
@@ -189,7 +185,7 @@ class Channel(HTTPChannel):
         """Bytes that a transfer has moved since the connection began; what has a whole deadline moves none."""
         if doing is Doing.SENDING_BODY:
             return self._arrived
-        return self._sent - _unacknowledged(self.socket) if doing is Doing.READING else 0
+        return self._sent - unacknowledged(self.socket) if doing is Doing.READING else 0
 
     def _advance(self) -> None:
         with self.requests_lock:
@@ -228,11 +224,3 @@ def _patience(doing: Doing) -> float:
     if doing is Doing.LINGERING:
         return LINGER
     return inf if doing is Doing.WAITING else WINDOW
-
-
-def _unacknowledged(connection: socket.socket) -> int:
-    """Bytes that the kernel keeps for a client: it takes megabytes at once, which says nothing of who reads them."""
-    try:
-        return int.from_bytes(fcntl.ioctl(connection, termios.TIOCOUTQ, bytes(4)), sys.byteorder)
-    except OSError:
-        return 0

@@ -25,8 +25,8 @@ UNREAD = 256 * 2**20  # bytes of answers that wait to be read, in memory and on 
 _EXHAUSTED = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
 
 
-def descriptors(threads: int) -> int:
-    """How many connections there may be, after asking for as many descriptors as we may have.
+def connections_allowed(threads: int) -> int:
+    """How many connections there may be, after asking the system for as many descriptors as we may have.
 
     Database, policy files, logs and what the handlers of `threads` open need some too.
     """

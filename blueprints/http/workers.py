@@ -156,7 +156,7 @@ def _reserved(host: str, port: int) -> Iterator[int]:
                 if monotonic() > deadline:
                     raise
                 sleep(0.05)
-        # From now on the workers may bind it too, and nobody who does not ask to share it.
+        # From now on the workers may bind it too, and no other program that does not ask to share it.
         keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 0)
         yield int(keeper.getsockname()[1])

@@ -210,8 +210,8 @@ def place_of(chance: random.Random, size: int, place: str) -> int:
 
 def test_a_damaged_trail_is_a_finding_that_says_where(instance):
     with serving(instance) as (app, administrator):
-        for _ in range(3):
-            log_in(app, administrator).post("/api/articles", {"title": "T", "slug": f"t-{_}", "body": "B"})
+        for number in range(3):
+            log_in(app, administrator).post("/api/articles", {"title": "T", "slug": f"t-{number}", "body": "B"})
     assert instance.run("audit", "verify").returncode == 0
     unreadable(instance, "audit", "reason")
     done = instance.run("audit", "verify")

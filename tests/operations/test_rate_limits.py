@@ -18,7 +18,7 @@ import pytest
 
 from blueprints.http import counters, identity, importing, limits
 from blueprints.http.call import Call
-from blueprints.http.limits import BODY_PIECE, PIECE, Limits
+from blueprints.http.limits import IMPORT_PIECE, JSON_PIECE, Limits
 from models.base import new_id
 from settings import SettingError
 from tests.apps import PASSWORD
@@ -109,7 +109,7 @@ def test_dear_endpoints_take_more(limited, as_role):
     assert left(owner.get("/api/admin/stats"))[2] == before - 10
 
 
-SIZES = [(100, 1), (BODY_PIECE - 1, 1), (BODY_PIECE, 2), (10 * BODY_PIECE, 11)]
+SIZES = [(100, 1), (JSON_PIECE - 1, 1), (JSON_PIECE, 2), (10 * JSON_PIECE, 11)]
 
 
 @pytest.mark.parametrize(("size", "cost"), SIZES)
@@ -132,7 +132,7 @@ def test_a_large_body_takes_more_whether_or_not_its_length_is_announced(limited,
 def test_a_body_that_costs_more_than_there_ever_is_can_be_sent_once_a_minute(limited, as_user):
     limited(principal_units=5)
     editor, other = as_user("editor"), as_user("editor")
-    body = {"title": "too long " * 2 * BODY_PIECE}
+    body = {"title": "too long " * 2 * JSON_PIECE}
     assert [editor.post("/api/articles", body).status_code for _ in range(2)] == [400, 429]
     assert other.get("/api/profile").status_code == 200
 
@@ -148,7 +148,8 @@ def send_import(caller, size: int, *, chunked: bool = False):
 
 
 @pytest.mark.parametrize("chunked", [False, True], ids=["of known length", "of unknown length"])
-@pytest.mark.parametrize(("size", "cost"), [(2, 11), (PIECE, 11), (PIECE + 1, 12), (20 * PIECE, 30)])
+@pytest.mark.parametrize(("size", "cost"), [
+    (2, 11), (IMPORT_PIECE, 11), (IMPORT_PIECE + 1, 12), (20 * IMPORT_PIECE, 30)])
 def test_an_import_costs_a_unit_more_for_every_64_kib(limited, as_role, size, cost, chunked):
     limited()
     editor = as_role("editor")
@@ -159,16 +160,16 @@ def test_an_import_costs_a_unit_more_for_every_64_kib(limited, as_role, size, co
 def test_an_import_costs_no_more_than_a_fresh_quota_has(limited, as_role):
     limited(principal_units=15)
     editor = as_role("editor")
-    assert [send_import(editor, 20 * PIECE).status_code for _ in range(2)] == [400, 429]
+    assert [send_import(editor, 20 * IMPORT_PIECE).status_code for _ in range(2)] == [400, 429]
 
 
 def test_an_import_that_is_refused_for_its_size_is_not_read_and_leaves_units_for_what_costs_less(
         limited, as_role, monkeypatch):
     limited(principal_units=40)
     editor = as_role("editor")
-    assert send_import(editor, PIECE).status_code == 400
+    assert send_import(editor, IMPORT_PIECE).status_code == 400
     monkeypatch.setattr(importing, "Intake", None)  # who would read it
-    answer = send_import(editor, 20 * PIECE)
+    answer = send_import(editor, 20 * IMPORT_PIECE)
     assert refused(answer)
     assert left(editor.get("/api/profile"))[2] == 40 - 11 - 10 - 1
 
@@ -176,8 +177,8 @@ def test_an_import_that_is_refused_for_its_size_is_not_read_and_leaves_units_for
 def test_an_import_of_unknown_length_ends_where_the_units_do(limited, as_role):
     limited(principal_units=40)
     editor = as_role("editor")
-    assert send_import(editor, 12 * PIECE, chunked=True).status_code == 400
-    assert refused(send_import(editor, 20 * PIECE, chunked=True))
+    assert send_import(editor, 12 * IMPORT_PIECE, chunked=True).status_code == 400
+    assert refused(send_import(editor, 20 * IMPORT_PIECE, chunked=True))
 
 
 def test_a_guest_who_may_import_pays_by_address(limited, app, client, monkeypatch):
@@ -186,7 +187,7 @@ def test_a_guest_who_may_import_pays_by_address(limited, app, client, monkeypatc
         endpoint = app.view_functions["articles.import"].endpoint
         call = Call(app.extensions["gatepost"], endpoint, context.request, {})
         call.principal = identity.guest(call.services.guest_tenant)
-        assert limits.spend_by_size(call, 5 * PIECE) == 5
+        assert limits.spend_by_size(call, 5 * IMPORT_PIECE) == 5
     assert left(client.get("/api/health/live", environ_overrides={"REMOTE_ADDR": "192.0.2.1"}))[1:3] == (30, 24)
 
 

@@ -114,7 +114,7 @@ def test_many_bodies_at_once_are_all_read(service):
             for connection in connections:
                 with answered(connection) as answer:
                     assert answer.status == 400
-        time.sleep(0.2)
+        time.sleep(0.2)  # the next ones find that no place has moved lately
 
 
 def test_a_body_that_comes_steadily_is_taken(service):

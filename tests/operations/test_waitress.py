@@ -213,7 +213,7 @@ def test_a_connection_whose_request_is_under_way_makes_no_room(service):
     with listening(service, connections=1) as listener, connect(address_of(listener), get("/wait")) as busy:
         wait_until(lambda: service.asked)
         with connect(address_of(listener), get("/b")) as waiting:
-            time.sleep(0.3)
+            wait_until(lambda: listener._exhausted)  # it was refused room
             assert service.asked == ["/wait"]
             service.released.set()
             assert read_all(busy).endswith(b"read 0")
@@ -255,5 +255,5 @@ def test_there_are_as_many_connections_as_descriptors_allow(monkeypatch, soft, h
     limits = []
     monkeypatch.setattr(resource, "getrlimit", lambda which: (soft, hard))
     monkeypatch.setattr(resource, "setrlimit", lambda which, values: limits.append(values))
-    assert waitress_listener.descriptors(threads=8) == connections
+    assert waitress_listener.connections_allowed(threads=8) == connections
     assert limits == ([] if asked is None else [(asked, hard)])

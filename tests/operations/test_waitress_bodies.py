@@ -9,7 +9,7 @@ from contextlib import ExitStack
 import pytest
 
 from blueprints.http import waitress_bodies, waitress_channel
-from blueprints.http.limits import PIECE
+from blueprints.http.limits import IMPORT_PIECE
 from tests.apps import close, make_app
 from tests.databases import new_database
 from tests.operations.connections import (
@@ -193,7 +193,7 @@ def test_the_units_of_an_import_are_spent_once(address, as_user):
         headers = answered(ask(address, post(IMPORT, NDJSON, allowed, "Connection: close", length=size,
                                              body=lines(size))))[1]
         left.append(int(headers["ratelimit"].partition("r=")[2].partition(";")[0]))
-    assert left[0] - left[1] == 10 + 2 * LIMIT // PIECE
+    assert left[0] - left[1] == 10 + 2 * LIMIT // IMPORT_PIECE
 
 
 def test_requests_that_follow_an_import_are_answered(address, allowed):
