@@ -106,3 +106,15 @@ def test_a_request_that_waits_for_a_moment_is_answered(service, until):
         waiting = [ask("/api/articles") for _ in range(10)]
         until.touch()
         assert {each.result()[0] for each in waiting} == {200}
+
+
+def test_what_is_sent_at_once_by_many_is_read_whole(service):
+    message = json.dumps({"name": "N", "email": "n@example.org", "subject": "s", "body": "b" * 3000}).encode()
+
+    def send(_: int) -> int:
+        asked = Request(f"{service.url}/api/contact", message, {"Content-Type": "application/json"})
+        with urlopen(asked, timeout=60) as answer:
+            return answer.status
+
+    with ThreadPoolExecutor(40) as pool:
+        assert set(pool.map(send, range(200))) == {202}
