@@ -26,7 +26,8 @@ from models.writer_lock import WriterLock
 T = TypeVar("T")
 
 MIGRATION_WAIT = 600.0  # seconds
-MOMENT = 0.1  # seconds that any number of writers may wait: for a commit that they share
+# Seconds that any number of writers may wait: for a commit that they share, a checkpoint, the statistics of a table.
+MOMENT = 0.5
 ANALYSED = 1000  # entries of an index whose values are compared for statistics; it is always counted to the end
 
 

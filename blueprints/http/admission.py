@@ -1,6 +1,6 @@
 """A request for which no thread is free waits, and is told so when that takes too long.
 
-Each server has a thread more than requests are handled at a time (the setting `threads`). That one answers what must be
+Each server has more threads than requests are handled at a time (the setting `threads`), one of them for what must be
 answered when all others are stuck: `/api/health/live`, and the refusals. `granian_calls` and `waitress_dispatcher` are
 how.
 """
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from .errors import Problem
 
-SPARE = 1  # threads beside those that handle requests
 PATIENCE = 2.0  # seconds that a request waits for a thread
 LOOK = 0.25  # seconds between two looks for requests that have waited too long
 LIVE = frozenset(("/api/health/live", "/api/v1/health/live"))

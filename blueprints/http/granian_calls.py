@@ -3,8 +3,9 @@
 granian's own way to call a WSGI application has no place for the rest: that a thread which finds no place free lays the
 request aside and takes the next, and that a request can be answered from another thread while its own is stuck.
 
-A request with a body is not laid aside: granian drops the body when the call returns. Its thread waits for a place, as
-long as others finish their requests; a thread that waits for those that are stuck could answer nothing else.
+A request with a body is not laid aside: granian drops the body when the call returns. Its thread waits for a place. As
+many threads may do so as there are places, and the last one only while others finish their requests: when all are
+stuck, it has other things to answer.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ log = logging.getLogger("gatepost.serving")
 # Seconds that a thread rests after it has laid a request aside, where another was finished as lately: then the others
 # soon take what comes, and to wake this one for each request costs a tenth of an answer.
 REST = 0.02
-STUCK = 0.25  # seconds without a finished request, after which no thread waits for a place
+STUCK = 0.5  # seconds without a finished request, after which the last thread does not wait for a place
 
 Headers = list[tuple[str, str]]
 
@@ -51,15 +52,21 @@ class Asked(NamedTuple):
     since: float
 
 
+def threads(places: int) -> int:
+    """How many threads granian needs: one for each place, one for each request that waits for one, and the last."""
+    return 2 * places + 1
+
+
 class Calls:
     """Handles so many requests at a time (`places`); the others wait in the order in which they came."""
 
     def __init__(self, application: WSGIApplication, places: int, bodies: Bodies, transfers: Transfers) -> None:
         self._application, self._bodies, self._transfers = application, bodies, transfers
+        self._most = places
         self._places = [None] * places
         self._waiting: deque[Asked] = deque()
         self._claims: deque[Lock] = deque()  # of threads that wait for a place; released by the one that gives it
-        self._stuck = 0.0  # what `_moved` was when a claim was last given up
+        self._claimed = 0.0  # since when there has been a claim
         self._look = 0.0  # when the transfers are looked at next
         self._moved = monotonic()  # when a request was last finished
         self._environ = {
@@ -96,10 +103,11 @@ class Calls:
         self._go_on()
 
     def _claim(self) -> bool:
-        """Wait for a place; whether there is one, before `PATIENCE` ends or no request is finished for `STUCK`."""
-        if self._stuck == self._moved:
-            return False
-        claim, began = Lock(), monotonic()
+        """Wait for a place until one is given, or time is over; whether there is one."""
+        if not self._claims:
+            self._claimed = monotonic()
+        last, end = len(self._claims) >= self._most, monotonic() + PATIENCE
+        claim = Lock()
         claim.acquire()
         self._claims.append(claim)
         try:
@@ -108,20 +116,20 @@ class Calls:
             pass
         else:
             self._give_back()  # to the first claim, perhaps this one
-        while not claim.acquire(timeout=max(0.0, self._limit(began) - monotonic())):
-            if monotonic() < self._limit(began):
+        while not claim.acquire(timeout=max(0.0, self._until(end, last) - monotonic())):
+            if monotonic() < self._until(end, last):
                 continue
             try:
                 self._claims.remove(claim)
             except ValueError:  # a place was given to it just now
                 claim.acquire()
                 return True
-            self._stuck = self._moved
             return False
         return True
 
-    def _limit(self, began: float) -> float:
-        return min(began + PATIENCE, max(began, self._moved) + STUCK)
+    def _until(self, end: float, last: bool) -> float:
+        """When a claim is given up; `last`: of the last thread."""
+        return min(end, max(self._moved, self._claimed) + STUCK) if last else end
 
     def _give_back(self) -> None:
         """Let the thread that has waited longest have this thread's place, or whichever comes next."""

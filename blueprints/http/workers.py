@@ -24,8 +24,7 @@ from granian.log import LogLevels
 from granian.server import mp
 from granian.server.mp import MPServer
 
-from . import signals
-from .admission import SPARE
+from . import granian_calls, signals
 from .affinity import OneCore
 from .granian_bodies import Bodies
 from .granian_calls import Calls
@@ -120,7 +119,7 @@ def serve(app: Flask, *, host: str, port: int, workers: int, threads: int, drain
             address=host,
             port=free,
             workers=workers,
-            blocking_threads=threads + SPARE,
+            blocking_threads=granian_calls.threads(threads),
             backlog=CONNECTIONS,
             backpressure=CONNECTIONS,
             http=HTTPModes.http1,
