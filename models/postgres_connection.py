@@ -92,7 +92,7 @@ class Pool:
         wait = Wait(self._places)
         try:
             ready = self._wait_for_one(wait)
-            return ready or self._make()
+            return ready or self._make(wait)
         finally:
             wait.end()
 
@@ -137,12 +137,18 @@ class Pool:
                         break
                 elif ready := self._ready():
                     return ready
-                elif len(self._lent) + self._connecting < self._size and wait.sit():
+                elif self._may_connect() and wait.sit():
                     break
                 else:
-                    self._changed.wait(wait.limit())
+                    left = wait.limit()
+                    # A place that was got just now is one at which to connect.
+                    if not (wait.placed and self._may_connect()):
+                        self._changed.wait(left)
             self._connecting += 1
             return None
+
+    def _may_connect(self) -> bool:
+        return len(self._lent) + self._connecting < self._size
 
     def _may_try(self) -> bool:
         """Whether this thread is to try if the server answers again. Otherwise waits a moment for the one that does.
@@ -158,10 +164,12 @@ class Pool:
         self._changed.wait(left)
         return False
 
-    def _make(self) -> Connection:
+    def _make(self, wait: Wait) -> Connection:
         try:
             conn = self._connect()
         except BaseException as error:
+            # Before the others are woken: one of them may connect at this place.
+            wait.end()
             with self._changed:
                 self._connecting -= 1
                 self._silent = self._probing = False
@@ -169,6 +177,7 @@ class Pool:
                     self._fall_silent(pause=LATER)
                 self._changed.notify_all()
             raise
+        wait.end()
         with self._changed:
             self._connecting -= 1
             self._silent = self._probing = False

@@ -2,7 +2,8 @@
 
 What keeps the database from one caller (another process that holds the lock, a server that is silent) keeps it from
 all of them, and soon from every thread of a server, also from those whose requests need no turn to write. So at most
-half of the threads wait for longer than a moment, and the others are told at once when to come again.
+half of the threads wait for longer than a moment, and the others are told when to come again: at once where all places
+have been taken for longer than a moment, and after a moment of their own where they were taken just now, by a burst.
 """
 
 from __future__ import annotations
@@ -46,10 +47,12 @@ class Places:
         self._taken: set[Wait] = set()
 
     def admit(self) -> None:
-        """Raises `Overloaded` where nothing has moved for longer than a moment and all places are taken."""
-        if monotonic() - self.moved > self.moment:
+        """Raises `Overloaded` where all places are taken, the first of them before a moment, and nothing moved since."""
+        long_ago = monotonic() - self.moment
+        if self.moved < long_ago:
             with self._mutex:
-                self._refuse_if_full()
+                if any(wait.begun < long_ago for wait in self._taken):
+                    self._refuse_if_full()
 
     def take(self, wait: Wait) -> None:
         """Give a place to `wait`, unless it is over. Raises `Overloaded` when none is free."""
@@ -75,17 +78,18 @@ class Places:
 class Wait:
     """The waiting of one caller: for whatever it needs in turn, until one deadline.
 
-    deadline  when it ends at the latest, by the monotonic clock
+    begun     when it began, by the monotonic clock
+    deadline  when it ends at the latest, by the same clock
     placed    whether it asked for a place and was not refused
     over      whether it has ended
     """
 
-    __slots__ = ("_begun", "_places", "_queued", "deadline", "over", "placed")
+    __slots__ = ("_places", "_queued", "begun", "deadline", "over", "placed")
 
     def __init__(self, places: Places) -> None:
         self._places = places
-        self._begun = monotonic()
-        self.deadline = self._begun + places.timeout
+        self.begun = monotonic()
+        self.deadline = self.begun + places.timeout
         self._queued = self.placed = self.over = False
 
     def left(self) -> float:
@@ -103,7 +107,7 @@ class Wait:
         now = monotonic()
         if now >= self.deadline:
             raise self._places.late()
-        short = self._begun + self._places.moment - now
+        short = self.begun + self._places.moment - now
         if not self.placed:
             if short > 0:
                 return min(short, self.deadline - now)

@@ -18,7 +18,7 @@ from models.errors import Overloaded, TimedOut, Unavailable
 from models.postgres import PostgresDatabase
 from models.postgres_connection import Connection, Pool
 from models.tenant import Tenant
-from models.waiting import Places, uncounted
+from models.waiting import Places, Wait, uncounted
 from tests.databases import Server, prepare, running_server
 
 AT_LAST = 30  # seconds after which something will never happen
@@ -296,6 +296,42 @@ def test_half_of_the_threads_connect_or_wait_for_a_connection_and_the_others_are
     with uncounted(), pytest.raises(Unavailable, match="none is free"):
         asked.places.timeout = 0.01
         asked.pool.take()
+    asked.pool.close()
+
+
+@pytest.mark.parametrize("ready", [0, 1], ids=["after the start", "after a lull"])
+def test_a_burst_is_answered_though_half_of_its_threads_find_all_places_taken(server: Server, ready: int) -> None:
+    database = open_database(server.url("gatepost"), pool_size=8, waiting=2)
+    assert isinstance(database, PostgresDatabase)
+    database._pool._places.moment = AT_LAST  # longer than connecting takes, however busy the machine
+    barrier, connected = threading.Barrier(8), threading.Barrier(8)
+
+    def ask(_number: int) -> bool:
+        barrier.wait(AT_LAST)
+        with database.connected():
+            connected.wait(AT_LAST)
+            return database.query("SELECT true")[0][0]
+
+    for _ in range(ready):
+        database.ping()
+    database._pool._places.moved -= 2 * AT_LAST
+    with ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(ask, range(8))) == [True] * 8
+    database.close_all()
+
+
+def test_whoever_gets_a_place_after_a_moment_connects_at_it(database: PostgresDatabase) -> None:
+    asked = Asked(database, size=2, waiting=1)
+    asked.go_on.set()
+    kept = Wait(asked.places)
+    asked.places.take(kept)
+    with ThreadPoolExecutor(1) as thread:
+        asked.places.moment = 0.5
+        connecting = thread.submit(asked.pool.take)
+        while not asked.pool._changed._waiters and not connecting.done():
+            threading.Event().wait(0.005)
+        kept.end()
+        assert connecting.result(AT_LAST / 2)
     asked.pool.close()
 
 

@@ -109,6 +109,7 @@ def test_what_runs_beside_the_requests_takes_no_place_and_needs_none(database: S
         another = Wait(database.places)
         with pytest.raises(Busy):
             another.acquire(lock)
+    database.places.timeout = AT_LAST
     with pytest.raises(Overloaded):
         Wait(database.places).acquire(lock)
 
@@ -118,20 +119,29 @@ def test_a_newcomer_waits_a_moment_where_writers_follow_one_another(database: Sq
     lock.acquire()
     for _ in range(2):
         database.places.take(Wait(database.places))
-    newcomer = Wait(database.places)
     # The others took theirs long ago, and writers have had their turns since.
     database.places.moment, database.places.moved = AT_LAST, monotonic()
-    assert 0 < newcomer.limit() <= AT_LAST
-    database.places.moved = monotonic() - AT_LAST - 1
+    for wait in database.places._taken:
+        wait.begun -= AT_LAST + 1
+    assert 0 < Wait(database.places).limit() <= AT_LAST
+    database.places.moved -= AT_LAST + 1
     with pytest.raises(Overloaded):
         Wait(database.places).acquire(lock)
+
+
+def test_a_newcomer_waits_a_moment_where_the_others_came_just_now(database: SqliteDatabase) -> None:
+    """A burst after a lull: nothing has moved for long, and all places are taken, but nobody has waited yet."""
+    for _ in range(2):
+        database.places.take(Wait(database.places))
+    database.places.moment, database.places.moved = AT_LAST, monotonic() - AT_LAST - 1
+    assert 0 < Wait(database.places).limit() <= AT_LAST
 
 
 def test_retry_after_is_when_the_first_place_becomes_free(database: SqliteDatabase) -> None:
     for database.places.timeout in (40, 3):
         database.places.take(Wait(database.places))
     with pytest.raises(Overloaded) as refused:
-        database.places.admit()
+        database.places.take(Wait(database.places))
     assert 1 <= refused.value.retry_after <= 3
 
 
