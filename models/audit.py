@@ -86,6 +86,15 @@ def append(rows: Iterable[Audit]) -> int:
     return len(made)
 
 
+def append_missing(rows: Iterable[Audit]) -> None:
+    """Add those of the rows, which have ids, that are not there.
+
+    Where another transaction is about to add one of them, this waits until it is known what becomes of it.
+    """
+    for some in pw.chunked([whole(row) for row in rows], _AT_ONCE):
+        Audit.insert_many(some).on_conflict(action="nothing", conflict_target=(Audit.id,)).execute()
+
+
 def of_tenant(tenant_id: str, *columns: pw.Node) -> pw.ModelSelect[Audit]:
     """A query over one tenant's audit rows."""
     return Audit.select(*columns).where(Audit.tenant_id == tenant_id)
@@ -113,5 +122,6 @@ def _stamped(row: Audit) -> Audit:
     return row
 
 
+_AT_ONCE = 500  # rows of one statement: a database takes some ten thousand values
 _ADDING = Statement()
 _EMPTY = whole(Audit())

@@ -47,7 +47,7 @@ class Places:
         self._taken: set[Wait] = set()
 
     def admit(self) -> None:
-        """Raises `Overloaded` where all places are taken, the first of them before a moment, and nothing moved since."""
+        """Raises `Overloaded` where all places are taken, the first before a moment, and nothing moved since."""
         long_ago = monotonic() - self.moment
         if self.moved < long_ago:
             with self._mutex:

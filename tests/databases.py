@@ -17,6 +17,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -85,6 +86,7 @@ class Server:
         """A commit waits for a standby that is not there, if `synchronous_commit` is on; all else goes on."""
         self._reload("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
         try:
+            self._until_a_commit_waits()
             yield
         finally:
             self._reload("ALTER SYSTEM RESET synchronous_standby_names")
@@ -92,6 +94,23 @@ class Server:
     def execute(self, statement: str) -> None:
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
             connection.execute(statement)
+
+    def _until_a_commit_waits(self) -> None:
+        """Commits wait only once the checkpointer, too, has read the configuration."""
+        for _ in range(200):
+            with psycopg.connect(self.url("postgres"), autocommit=True,
+                                 options="-c synchronous_commit=on") as connection:
+                canceller = threading.Timer(0.2, connection.cancel_safe)
+                noticed: list[psycopg.errors.Diagnostic] = []
+                connection.add_notice_handler(noticed.append)
+                canceller.start()
+                connection.execute("SELECT pg_logical_emit_message(true, '', '')")
+                canceller.cancel()
+                canceller.join()
+                if noticed:
+                    # A commit that waits and is cancelled warns that the standby may not have it.
+                    return
+        raise RuntimeError("no commit waits for the standby that is not there")
 
     def _reload(self, change: str) -> None:
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:

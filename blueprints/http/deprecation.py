@@ -61,17 +61,30 @@ class DeprecatedUses:
             self._waiting[tenant_id, endpoint, client] += 1
 
     def store(self) -> None:
-        """Add what was counted to the table. What a database cannot take now, it gets the next time."""
+        """Add what was counted to the table. What a database cannot take now, it gets the next time.
+
+        Each use is counted at most once: what a COMMIT that is not answered may have stored is not added again.
+        """
         with self._lock:
             taken, self._waiting = self._waiting, Counter()
         if not taken:
             return
-        try:
+        done = False
+
+        def work() -> None:
+            nonlocal done
+            done = False
             # In one order everywhere, so that two processes cannot wait for each other in a circle.
-            self._database.transact(lambda: [note_use(*use, times) for use, times in sorted(taken.items())])
+            for use, times in sorted(taken.items()):
+                note_use(*use, times)
+            done = True
+
+        try:
+            self._database.transact(work)
         except BaseException:
-            with self._lock:
-                self._waiting.update(taken)
+            if not done:
+                with self._lock:
+                    self._waiting.update(taken)
             raise
 
 

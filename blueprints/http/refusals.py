@@ -17,7 +17,7 @@ from time import monotonic
 from typing import NamedTuple
 
 from models.audit import Audit
-from models.base import now
+from models.base import new_id, now
 
 from .counters import MINUTE
 from .limits import network_of
@@ -73,9 +73,9 @@ class Merged:
                 one if one == other else blank for one, other, blank in zip(self.refusal, refusal, _BLANK, strict=True))
 
     def row(self) -> Audit:
-        """The audit row; its reason says how many it stands for."""
+        """The audit row, with an id of its own; its reason says how many it stands for."""
         reason = self.refusal.reason if self.count == 1 else f"{self.refusal.reason} ({self.count} times)"
-        return Audit(**self.refusal._replace(reason=reason)._asdict(), time=self.time, count=self.count,
+        return Audit(**self.refusal._replace(reason=reason)._asdict(), id=new_id(), time=self.time, count=self.count,
                      request_id=self.request_id)
 
 

@@ -3,6 +3,9 @@
 Refusals are kept in memory for a while and merged (`refusals`), so that a flood of them neither slows a writer nor
 fills the disk. What service tokens note about their use goes the same way: no request, and no GET, writes for its own
 sake.
+
+Where a COMMIT is not answered, its rows may be there or not. They keep their ids, and the next flush adds those that
+are missing before it takes anything else: each is stored once.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from models import seals
-from models.audit import Audit, append
+from models.audit import Audit, append, append_missing
 from models.base import later, now
 from models.errors import RowError, TimedOut, Unavailable
 from models.service_token import ServiceToken
@@ -39,6 +42,7 @@ class Trail:
         self._database, self._keys = database, keys
         self._lock = Lock()
         self._refusals = Refusals()
+        self._doubtful: list[Audit] = []
         self._used: dict[str, str] = {}
         self._noted: dict[str, str] = {}
 
@@ -62,24 +66,32 @@ class Trail:
 
         Raises `RowError`; then it waits for the next flush.
         """
+        self._settle()
         taken = self._refusals.take(early=early)
         with self._lock:
             used, self._used = self._used, {}
         rows = taken.rows()
         if not rows and not used:
             return
+        done = False
 
         def work() -> None:
+            nonlocal done
+            done = False
             append(rows)
             for token_id, at in sorted(used.items()):
                 ServiceToken.touch(token_id, at)
+            done = True
 
         try:
             self._database.transact(work)
         except (Unavailable, TimedOut):
-            self._refusals.put_back(taken)
             with self._lock:
                 self._used = used | self._used
+            if done:
+                self._doubt(rows)
+            else:
+                self._refusals.put_back(taken)
             raise
         except RowError:
             # One row that the database will never take must not keep all others waiting.
@@ -90,16 +102,37 @@ class Trail:
         (kid, key), *_ = self._keys.every("audit seal")
         return seals.seal(self._database, lambda content: f"{kid}:{digest(key, content, 'sha256').hex()}")
 
+    def _settle(self) -> None:
+        """Add what is missing of those rows of which nobody knows whether they were stored. Raises `RowError`."""
+        with self._lock:
+            rows, self._doubtful = self._doubtful, []
+        if not rows:
+            return
+        try:
+            self._database.transact(lambda: append_missing(rows))
+        except (Unavailable, TimedOut):
+            self._doubt(rows)
+            raise
+        except RowError:
+            self._one_by_one(rows)
+
     def _one_by_one(self, rows: list[Audit]) -> None:
         lost, last = 0, ""
-        for row in rows:
+        for number, row in enumerate(rows):
             try:
-                self._database.transact(lambda row=row: append([row]))  # type: ignore[misc]
+                self._database.transact(lambda row=row: append_missing([row]))  # type: ignore[misc]
+            except (Unavailable, TimedOut):
+                self._doubt(rows[number:])
+                raise
             except RowError as error:
                 lost, last = lost + row.count, f"{type(error).__name__}: {error}"
         if lost:
             # One line for all: each names the whole statement.
             log.error("%d refusals could not be recorded, at last: %s", lost, last)
+
+    def _doubt(self, rows: list[Audit]) -> None:
+        with self._lock:
+            self._doubtful += rows
 
 
 def prover(keys: Keys) -> Callable[[bytes, str], bool]:

@@ -305,6 +305,26 @@ def test_a_database_that_cannot_be_reached_gets_the_refusals_later(services, giv
     assert row["count"] == 2
 
 
+def test_an_outage_while_rows_are_stored_one_by_one_loses_none(services, given, monkeypatch):
+    trail, transact = Trail(services.database, services.keys), services.database.transact
+    trail.refuse(refusal(given, resource="poison", tenant_id=new_id()), "r")
+    for number in range(3):
+        trail.refuse(refusal(given, resource="halfway", address=f"192.0.2.{number}"), "r")
+    left = iter([True, True, True])
+
+    def breaking(work):
+        if next(left, False):
+            return transact(work)
+        raise Unavailable("gone")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(services.database, "transact", breaking)
+        with pytest.raises(Unavailable):
+            trail.flush()
+    trail.flush()
+    assert [row["count"] for row in rows(given, Audit.resource == "halfway")] == [1, 1, 1]
+
+
 def test_one_row_that_cannot_be_stored_does_not_keep_the_others_waiting(services, given, caplog):
     trail = Trail(services.database, services.keys)
     for _ in range(3):
