@@ -83,7 +83,7 @@ def _check_password(call: Call) -> None:
         right = passwords.verify(password, None if user is None else user.password_hash)
         if user is None or not right or not user.active:
             raise _wrong(call, user)
-    call.services.limits.spend_of_principal(principal_of(user), login.COST)
+    call.services.limits.spend_of_session(principal_of(user))
     fresh = passwords.hash_password(password) if passwords.outdated(user.password_hash) else None
     call.prepared = user, fresh
 

@@ -55,11 +55,6 @@ def principal_of(user: User) -> Principal:
     return _principal(user.id, user, "user", None)
 
 
-def principal_of_session(caller: Caller) -> Principal:
-    """The user of a session as the principal of an ordinary, unscoped login."""
-    return _principal(caller.user_id, caller, "user", None)
-
-
 def service_token() -> tuple[str, str, str]:
     """A new service token: its id, the hash to keep, and the text to show once."""
     id, secret = new_id(), secrets.token_urlsafe(32)

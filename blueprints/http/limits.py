@@ -37,6 +37,7 @@ IMPORT_PIECE = 64 * 2**10  # bytes of an import that cost a unit
 LONGEST_ADDRESS = 64  # characters: an IPv6 address with a zone fits
 DAILY = 50  # contact messages, and accounts opened, of one address in a day
 MOST_KEPT = 16 * 2**20  # bytes of answers that one process keeps for a principal in a day, for repeated requests
+SESSION = 10  # units of the user's that a login and a refresh take: each leaves rows behind
 LOOSER = 10  # times as many wrong passwords for one account, from all networks together, as from one network
 _LEFT = "gatepost.left"  # units that the nearest limit of a request leaves
 
@@ -74,6 +75,13 @@ class Limits:
     def spend_of_principal(self, principal: Principal, cost: int) -> None:
         """Take units from a user, or from all service tokens of one together. Raises `Problem` (`rate_limited`)."""
         self._spend(self._quota(principal), _account(principal), cost)
+
+    def spend_of_session(self, principal: Principal) -> None:
+        """Take what a login or a refresh costs, at most half of a minute's units: something can be done then.
+
+        Raises `Problem` (`rate_limited`).
+        """
+        self.spend_of_principal(principal, min(SESSION, self._quota(principal).units // 2))
 
     def spend_by_size(self, call: Call, size: int, taken: int = 0) -> int:
         """Take a unit for each `IMPORT_PIECE` of a body of `size` bytes or more from the caller, except those that were

@@ -21,11 +21,10 @@ from . import audit
 from .access import Access
 from .call import Call
 from .errors import Problem
-from .identity import hashed, principal_of, principal_of_session
+from .identity import hashed, principal_of
 from .keys import Keys
 
 GRACE = 10.0  # seconds
-COST = 10  # units of the user's that a login and a refresh take: each leaves rows behind
 PREFIX = "gr_"
 _ID, _SECRET, _SEAL = 36, 43, 22  # characters of an id, of 256 and of 128 bits
 _DAY = timedelta(days=1).total_seconds()
@@ -50,35 +49,58 @@ def exchange(call: Call, token: str) -> dict[str, Any]:
     `rate_limited`.
     """
     services, id = call.services, token[len(PREFIX):][:_ID]
-    caller = Session.caller(services.database, id) if token.startswith(PREFIX) and is_id(id) else None
-    # A token that was made up neither makes the writers wait nor takes units that are the user's.
-    if caller is not None and _genuine(services.keys, id, token):
-        services.limits.spend_of_principal(principal_of_session(caller), COST)
-    answer = None if caller is None else services.database.transact(lambda: _exchange(call, id, token))
+    found = _live(id) if token.startswith(PREFIX) and is_id(id) else None
+    answer = None
+    if found is not None:
+        session, user = found
+        accepted = hashed(token) in _acceptable(session)
+        # No other token takes units that are the user's: whoever found an old one could use them up.
+        if accepted:
+            services.limits.spend_of_session(principal_of(user))
+        # Nor does one that was made up make the writers wait.
+        if accepted or _genuine(services.keys, id, token):
+            answer = services.database.transact(lambda: _exchange(call, id, token))
     if answer is None:
         raise Problem("invalid_token", "The refresh token is not valid, or the session has ended. Log in again.")
     return answer
 
 
-def _exchange(call: Call, id: str, token: str) -> dict[str, Any] | None:
-    keys, moment = call.services.keys, now()
-    session = Session.by_id(id, lock=True)
-    user = None if session is None else User.by_id(session.user_id)
-    if session is None or user is None or not user.active or session.revoked_at is not None \
-            or session.expires_at <= moment:
+def _live(id: str, *, lock: bool = False) -> tuple[Session, User] | None:
+    """The session and its user, while both are in force."""
+    session = Session.by_id(id, lock=lock)
+    if session is None or session.revoked_at is not None or session.expires_at <= now():
         return None
-    call.row, presented = session, hashed(token)
-    uses = [use.split(" ") for use in session.recent or () if use.split(" ")[1] > later(-GRACE, moment)]
+    user = User.by_id(session.user_id)
+    return None if user is None or not user.active else (session, user)
+
+
+def _acceptable(session: Session) -> list[str]:
+    """The hashes of the tokens that may be exchanged, each before that of its successor; the valid one comes last."""
+    return [*(used for used, _ in _uses(session)), session.token_hash]
+
+
+def _uses(session: Session) -> list[tuple[str, str]]:
+    """(hash, time) of each token that was used within `GRACE`."""
+    begin, uses = later(-GRACE), [use.partition(" ") for use in session.recent or ()]
+    return [(used, at) for used, _, at in uses if at > begin]
+
+
+def _exchange(call: Call, id: str, token: str) -> dict[str, Any] | None:
+    keys, moment, found = call.services.keys, now(), _live(id, lock=True)
+    if found is None:
+        return None
+    (session, user), presented = found, hashed(token)
+    call.row = session
     if compare_digest(presented, session.token_hash):
         refresh = _successor(keys, id, token)
-        session.recent = [" ".join(use) for use in (*uses, (presented, moment))]
+        session.recent = [" ".join(use) for use in (*_uses(session), (presented, moment))]
         session.token_hash, session.used_at = hashed(refresh), moment
         session.expires_at = min(later(call.services.settings.refresh_idle_days * _DAY), session.absolute_expires_at)
         Rows(Session, session.tenant_id).save(session)
         answer = _answer(call, user, session, refresh)
         audit.record(call)
         return answer
-    hashes = [*(use[0] for use in uses), session.token_hash]
+    hashes = _acceptable(session)
     if presented in hashes:
         again = _the_same(keys, id, token, hashes[hashes.index(presented) + 1])
         return None if again is None else _answer(call, user, session, again)

@@ -9,6 +9,8 @@ from threading import Barrier
 import pytest
 
 from blueprints.http import login
+from blueprints.http.errors import Problem
+from blueprints.http.identity import principal_of
 from blueprints.http.limits import Limits
 from models.audit import Audit, of_tenant
 from models.base import Rows, later
@@ -208,9 +210,66 @@ def test_logins_and_refreshes_take_units_of_the_account(somebody, app, given, mo
     assert answer.status_code == 200, "another account has units of its own"
 
 
-def test_refresh_tokens_that_were_made_up_take_no_units_of_the_account(somebody, app, monkeypatch):
-    services, token = app.extensions["gatepost"], somebody.first["refresh_token"]
-    monkeypatch.setattr(services, "limits", Limits(replace(services.settings, rate_limits=True, principal_units=15)))
+@pytest.fixture
+def limited(app, monkeypatch):
+    """`limited(15)`: from now on a user has so many units in a minute."""
+    services = app.extensions["gatepost"]
+    return lambda units: monkeypatch.setattr(
+        services, "limits", Limits(replace(services.settings, rate_limits=True, principal_units=units)))
+
+
+def test_refresh_tokens_that_were_made_up_take_no_units_of_the_account(somebody, limited):
+    token = somebody.first["refresh_token"]
+    limited(15)
     for _ in range(5):
         assert somebody.exchange(token[:-5] + "AAAAA")[0] == 401
     assert somebody.exchange(token)[0] == 200
+
+
+@pytest.fixture(params=["logged out", "expired", "of a disabled user", "used before"])
+def dead(request, somebody, given, as_role):
+    """A refresh token that was somebody's once, and whether its session is over before it comes back."""
+    token, (session,) = somebody.first["refresh_token"], sessions_of(given, somebody.user)
+    if request.param == "logged out":
+        change(given, session, revoked_at=later(-1))
+    elif request.param == "expired":
+        change(given, session, expires_at=later(-1))
+    elif request.param == "of a disabled user":
+        as_role("owner").post(f"/api/users/{somebody.user.id}/disable")
+    else:
+        somebody.exchange(token)
+        long_ago(given, somebody.user)
+    return token, request.param != "used before"
+
+
+def test_a_refresh_token_that_is_no_longer_good_takes_no_units_of_the_account(dead, somebody, given, limited, app):
+    token, _ = dead
+    principal = principal_of(somebody.user)
+    limited(20)
+    for _ in range(5):
+        assert somebody.exchange(token)[0] == 401
+    limits = app.extensions["gatepost"].limits
+    with app.test_request_context():
+        for _ in range(2):
+            limits.spend_of_principal(principal, 10)
+        with pytest.raises(Problem, match="rate_limited"):
+            limits.spend_of_principal(principal, 1)
+
+
+def test_a_token_of_a_session_that_is_over_or_that_was_made_up_keeps_no_writer_waiting(
+        dead, somebody, app, given, monkeypatch):
+    token, over = dead
+    other = Client(app, given.user(password=PASSWORD)).first["refresh_token"]
+    if not over:
+        assert somebody.exchange(token)[0] == 401, "this one had its turn to write: it ended its family"
+    monkeypatch.setattr(given.database, "transact", lambda *_, **__: pytest.fail("it took a turn to write"))
+    for one in (token, other[:-5] + "AAAAA"):
+        assert somebody.exchange(one)[0] == 401
+
+
+@pytest.mark.parametrize("units", [1, 10, 19])
+def test_a_login_and_a_refresh_leave_half_of_what_the_account_may_do(units, somebody, limited, app):
+    limited(units)
+    assert somebody.exchange(somebody.first["refresh_token"])[0] == 200
+    limited(units)
+    assert Client(app, somebody.user).works(somebody.first["access_token"])
