@@ -87,9 +87,10 @@ def revoke(tenant_id: str, *where: pw.Expression) -> int:
                                            Session.revoked_at.is_null(), *where)
 
 
-def keep_newest(tenant_id: str, user_id: str, most: int) -> int:
-    """End the user's live sessions but the `most` that were used last; how many."""
+def keep_newest(session: Session, most: int) -> int:
+    """End the live sessions of its user but this one and the `most` - 1 others that were used last; how many."""
     used = pw.fn.COALESCE(Session.used_at, Session.created_at)
-    over = (Rows(Session, tenant_id).select(Session.id).where(Session.user_id == user_id, Session.expires_at > now())
-            .order_by(used.desc(), Session.id.desc()).offset(most))
-    return revoke(tenant_id, Session.id.in_(over))
+    # A clock that was set back has made others newer than this one.
+    others = (Rows(Session, session.tenant_id).select(Session.id)
+              .where(Session.user_id == session.user_id, Session.expires_at > now(), Session.id != session.id))
+    return revoke(session.tenant_id, Session.id.in_(others.order_by(used.desc(), Session.id.desc()).offset(most - 1)))

@@ -38,7 +38,7 @@ def open_session(call: Call, user: User) -> dict[str, Any]:
     session = Session(id=id, user_id=user.id, family=id, token_hash=hashed(refresh),
                       expires_at=min(later(settings.refresh_idle_days * _DAY), end), absolute_expires_at=end)
     call.row = Rows(Session, user.tenant_id).insert(session)
-    keep_newest(user.tenant_id, user.id, settings.user_sessions)
+    keep_newest(session, settings.user_sessions)
     return _answer(call, user, session, refresh)
 
 

@@ -74,11 +74,18 @@ def test_sessions_go_an_hour_after_they_ended_however_they_did(user: User) -> No
 def test_of_the_live_sessions_of_a_user_those_used_last_are_kept(user: User) -> None:
     unused, old, new = session(user), session(user, used_at=later(10)), session(user, used_at=later(20))
     ended = session(user, expires_at=later(-1), used_at=later(30))
-    assert keep_newest(user.tenant_id, user.id, 3) == 0
-    assert keep_newest(user.tenant_id, user.id, 2) == 1
+    assert keep_newest(new, 3) == 0
+    assert keep_newest(new, 2) == 1
     assert Session.by_id(unused.id).revoked_at is not None
     assert [Session.by_id(one.id).revoked_at for one in (old, new, ended)] == [None, None, None]
-    assert keep_newest(user.tenant_id, new_id(), 0) == 0
+
+
+def test_the_session_for_which_others_are_ended_stays(user: User) -> None:
+    others = [session(user, used_at=later(seconds)) for seconds in (10, 20)]
+    just_made = session(user)
+    assert keep_newest(just_made, 1) == 2
+    assert Session.by_id(just_made.id).revoked_at is None
+    assert None not in [Session.by_id(one.id).revoked_at for one in others]
 
 
 def test_the_credentials_of_a_user_go_with_the_user(user: User) -> None:

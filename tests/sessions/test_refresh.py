@@ -210,6 +210,17 @@ def test_logins_and_refreshes_take_units_of_the_account(somebody, app, given, mo
     assert answer.status_code == 200, "another account has units of its own"
 
 
+def test_a_login_after_the_clock_was_set_back_is_not_ended_by_itself(somebody, given, app, monkeypatch):
+    services = app.extensions["gatepost"]
+    monkeypatch.setattr(services, "settings", replace(services.settings, user_sessions=2))
+    Client(app, somebody.user)
+    for session in sessions_of(given, somebody.user):
+        change(given, session, created_at=later(3 * 3600))
+    newest = Client(app, somebody.user)
+    assert newest.works(newest.first["access_token"])
+    assert len([one for one in sessions_of(given, somebody.user) if one.revoked_at is None]) == 2
+
+
 @pytest.fixture
 def limited(app, monkeypatch):
     """`limited(15)`: from now on a user has so many units in a minute."""
