@@ -40,7 +40,7 @@ class OwnCounters:
         self._swept = monotonic()
 
     def add(self, key: str, units: int, seconds: int) -> Count:
-        """Count `units` for so many seconds from the first one on; negative ones give back."""
+        """Count `units` for so many seconds from the first one on; negative ones give back, down to 0."""
         moment = monotonic()
         with self._lock:
             if moment - self._swept > MINUTE:
@@ -49,8 +49,13 @@ class OwnCounters:
             used, ends = self._counts.get(key, _NONE)
             if ends <= moment:
                 used, ends = 0, moment + seconds
-            self._counts[key] = used + units, ends
-        return used + units, ends - moment
+            # What is given back was taken in a window that may be over.
+            used = max(0, used + units)
+            if used:
+                self._counts[key] = used, ends
+            else:
+                self._counts.pop(key, None)
+        return used, ends - moment
 
 
 class SharedCounters:
@@ -62,9 +67,18 @@ class SharedCounters:
             socket_connect_timeout=PATIENCE, key_prefix="gatepost")
 
     def add(self, key: str, units: int, seconds: int) -> Count:
-        """Count `units` for so many seconds from the first one on; negative ones give back. Raises StorageError."""
+        """Count `units` for so many seconds from the first one on; negative ones give back, down to 0.
+
+        Raises StorageError.
+        """
+        if units < 0:
+            # What is given back was taken in a window that may be over.
+            units = -min(-units, self._storage.get(key))
+        used = self._storage.incr(key, seconds, units) if units else self._storage.get(key)
+        if used < 0:
+            self._storage.clear(key)  # it ended in between
         # The storage adds the time of this moment to what Redis says is left.
-        return self._storage.incr(key, seconds, units), self._storage.get_expiry(key) - time()
+        return max(0, used), self._storage.get_expiry(key) - time()
 
 
 class Counters:
@@ -80,7 +94,7 @@ class Counters:
         self.degraded = False
 
     def add(self, key: str, units: int, seconds: int = MINUTE) -> Count:
-        """Count `units` for so many seconds from the first one on; negative ones give back."""
+        """Count `units` for so many seconds from the first one on; negative ones give back, down to 0."""
         if self._shared is not None and monotonic() >= self._next_try:
             if self.degraded:
                 # Before it is asked: while it is silent, one request a second waits for it, and no other.

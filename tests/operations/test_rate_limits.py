@@ -314,6 +314,15 @@ def test_a_counter_lasts_as_long_as_it_is_told(monkeypatch):
     assert [own.add("a day", 1, counters.DAY), own.add("a minute", 1, counters.MINUTE)] == [(2, 86339), (1, 60)]
 
 
+def test_what_is_given_back_after_its_window_makes_the_next_one_no_larger(monkeypatch):
+    moment = 1000.0
+    monkeypatch.setattr(counters, "monotonic", lambda: moment)
+    own = counters.OwnCounters()
+    own.add("guesses", 5, counters.MINUTE)
+    moment += 61
+    assert [own.add("guesses", units, counters.MINUTE)[0] for units in (-5, 2, -3, 1)] == [0, 2, 0, 1]
+
+
 def test_a_clock_that_is_set_back_refuses_nobody_for_longer(limited, client, monkeypatch):
     limited(address_units=1)
     assert client.get("/api/health/live").status_code == 200
@@ -371,6 +380,15 @@ def test_processes_share_their_counters_in_redis_and_count_alone_while_it_is_gon
     assert left(client.get("/api/health/live"))[2] > known, "counted by this process alone"
     with redis_server(tmp_path, redis_port):
         wait_for(lambda: health()["limits"] == "ok")
+
+
+def test_what_is_given_back_in_redis_after_its_window_makes_the_next_one_no_larger(redis_port, tmp_path):
+    with redis_server(tmp_path, redis_port):
+        shared = counters.Counters(f"redis://127.0.0.1:{redis_port}")
+        wait_for(lambda: (shared.add("up", 1), not shared.degraded)[1])
+        assert [shared.add("guesses", units)[0] for units in (-5, 2, -3, 1, 3, -1)] == [0, 2, 0, 1, 4, 3]
+        assert 0 < shared.add("guesses", 1)[1] <= counters.MINUTE
+        assert not shared.degraded
 
 
 @pytest.mark.parametrize("server", SERVERS)
