@@ -5,12 +5,16 @@ One source is a principal, or for guests the network of an address as the limits
 (repetitions of what is stored, and whatever is distinct beyond) becomes one row for each tenant and result, stored when
 the minute is over or the service stops. So no source makes more than about `OWN` + 1 rows a minute.
 
+Failed logins are counted apart from what else a source was refused, so that other refusals cannot hide whose password
+is guessed; and principals apart from guests, so that no number of networks can hide what a principal tries.
+
 What a minute's row would have told is lost with a process that is killed (SIGKILL, a power cut): up to a minute of
 repetitions, never the first occurrence of anything beyond a second.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from threading import Lock
 from time import monotonic
@@ -23,7 +27,7 @@ from .counters import MINUTE
 from .limits import network_of
 
 OWN = 50  # distinct refusals of one source that have rows of their own in a minute
-SOURCES = 1000  # sources told apart in a minute; the rest share the source `*`
+SOURCES = 1000  # sources of each kind told apart in a minute; the rest share the source `*`
 MOST = 10_000  # rows that wait while the database is away; what comes then is only counted, for the source `*`
 ANY = "*"
 
@@ -46,6 +50,11 @@ class Refusal(NamedTuple):
     def source(self) -> str:
         """Who is limited: the principal, or the network of a guest."""
         return network_of(self.address or "-") if self.principal == "guest" else self.principal
+
+    @property
+    def kind(self) -> str:
+        """With which other refusals it competes for rows of their own."""
+        return "failed" if self.result == "failed" else "guest" if self.principal == "guest" else "principal"
 
     @property
     def what(self) -> tuple[str | None, ...]:
@@ -96,7 +105,8 @@ class Refusals:
         self._lock = Lock()
         self._own: dict[Key, Merged] = {}
         self._rest: dict[Key, Merged] = {}
-        self._told: dict[str, set[Key]] = {}  # by source: what has, or will have, a row of its own in this minute
+        # By kind and source: what has, or will have, a row of its own in this minute.
+        self._told: defaultdict[str, dict[str, set[Key]]] = defaultdict(dict)
         self._ends = monotonic() + MINUTE
 
     def add(self, refusal: Refusal, request_id: str) -> None:
@@ -107,11 +117,12 @@ class Refusals:
             if own is not None:
                 own.add(refusal)
                 return
-            told = self._told.get(source)
+            sources = self._told[refusal.kind]
+            told = sources.get(source)
             if told is None:
-                if len(self._told) >= SOURCES:
+                if len(sources) >= SOURCES:
                     source = ANY
-                told = self._told.setdefault(source, set())
+                told = sources.setdefault(source, set())
             if source != ANY and what not in told and len(told) < OWN and len(self._own) < MOST:
                 told.add(what)
                 self._own[source, *what] = Merged(refusal, request_id)
@@ -125,7 +136,7 @@ class Refusals:
             rest: dict[Key, Merged] = {}
             if early or monotonic() >= self._ends:
                 rest, self._rest = self._rest, {}
-                self._told = {}
+                self._told.clear()
                 self._ends = monotonic() + MINUTE
         return Taken(own, rest)
 

@@ -239,6 +239,26 @@ def test_beyond_a_thousand_sources_a_minute_the_rest_is_one(given, flooded):
     assert (found[-1]["principal"], found[-1]["address"], found[-1]["count"]) == ("*", None, SOURCES)
 
 
+def test_networks_however_many_do_not_hide_what_a_principal_was_refused(given, flooded):
+    found = flooded(*[refusal(given, address=f"192.0.{number // 250}.{number % 250}") for number in range(2 * SOURCES)],
+                    refusal(given, principal="user:1", role="user", resource_id=NOBODY))
+    row, = (row for row in found if row["principal"] == "user:1")
+    assert row["resource_id"] == NOBODY
+    people = flooded(*[refusal(given, principal=f"user:{number}", role="user") for number in range(2 * SOURCES)])
+    assert len(people) == SOURCES + 1, "they are bounded, too"
+
+
+def test_whose_password_is_guessed_is_told_whatever_else_a_network_was_refused(client, given, trail):
+    user = given.user(password=PASSWORD)
+    for _ in range(OWN):
+        assert client.delete(f"/api/articles/{new_id()}").status_code == 401
+    for _ in range(5):
+        assert client.post("/api/login", json={"email": user.email, "password": "a guess"}).status_code == 401
+    trail.flush(early=True)
+    found = rows(given, Audit.resource_id == user.id, Audit.result == "failed")
+    assert [row["count"] for row in found] == [5]
+
+
 def test_tenants_and_results_are_never_merged(given, elsewhere, flooded):
     before = len(rows(elsewhere))
     here = flooded(*[refusal(home, result=result, resource_id=new_id()) for _ in range(OWN + 5)
