@@ -54,7 +54,7 @@ class Contact(Collection):
 
     def count(self, call: Call) -> None:
         """Refuse more messages of one address than anybody has reason to leave in a day."""
-        call.services.limits.leave("contact", call.request.remote_addr or "-")
+        call.services.limits.leave("contact", call)
 
     def receive(self, call: Call) -> dict[str, Any]:
         """Leave a message."""

@@ -131,7 +131,7 @@ def _applicant(call: Call) -> User:
 
 
 def _count_account(call: Call) -> None:
-    call.services.limits.leave("register", call.request.remote_addr or "-")
+    call.services.limits.leave("register", call)
 
 
 @routes.post("/api/register", permission="user.register", body=RegisterSchema(), answer=RegisteredSchema(),

@@ -20,7 +20,7 @@ from ipaddress import IPv6Address, ip_network
 from math import ceil, inf
 from typing import TYPE_CHECKING, NamedTuple
 
-from flask import request
+from flask import Response, after_this_request, request
 
 from . import trace
 from .call import Call
@@ -105,9 +105,24 @@ class Limits:
         """Count one use of a tight endpoint by an address. Raises `Problem` (`rate_limited`)."""
         self._spend(Quota(name, self._guesses.units), network_of(address), 1)
 
-    def leave(self, name: str, address: str) -> None:
-        """Count one thing that an address leaves for the operator to keep. Raises `Problem` (`rate_limited`)."""
-        self._spend(Quota(f"{name}_day", DAILY, DAY), network_of(address), 1)
+    def leave(self, name: str, call: Call) -> None:
+        """Count one thing that the call's address leaves for the operator to keep, unless the call fails.
+
+        Raises `Problem` (`rate_limited`).
+        """
+        counted = Quota(f"{name}_day", DAILY, DAY), network_of(call.request.remote_addr or "-")
+        try:
+            self._spend(*counted, 1)
+        except Problem:
+            self._give_back([counted])
+            raise
+
+        @after_this_request
+        def look(response: Response) -> Response:
+            # An answer that is repeated for its Idempotency-Key has no result.
+            if response.status_code >= 400 or call.result is None:
+                self._give_back([counted])
+            return response
 
     def may_keep(self, principal: Principal, size: int) -> bool:
         """Whether an answer of so many bytes may be kept for its caller, besides what was kept within the last day."""

@@ -275,6 +275,35 @@ def test_an_address_leaves_so_much_a_day_and_what_is_refused_does_not_count(limi
     assert leave("192.0.2.10") == made
 
 
+def test_what_an_address_tries_to_leave_and_is_not_stored_does_not_count_for_the_day(
+        limited, client, given, monkeypatch):
+    monkeypatch.setattr(limits, "DAILY", 2)
+    limited(login_attempts=1000)
+
+    def register(email: str, **headers) -> int:
+        return client.post("/api/register", json={"name": "N", "email": email, "password": PASSWORD}, headers=headers,
+                           environ_overrides={"REMOTE_ADDR": "192.0.2.11"}).status_code
+
+    known = given.user().email
+    assert [register(known) for _ in range(3)] == [409] * 3
+    assert register(f"{new_id()}@daily.example.org") == 201
+    assert register(known) == 409
+    assert [register(f"{new_id()}@daily.example.org") for _ in range(3)] == [201, 429, 429]
+
+
+def test_a_message_that_is_sent_again_with_its_key_counts_once_for_the_day(limited, as_user, monkeypatch):
+    monkeypatch.setattr(limits, "DAILY", 2)
+    limited(login_attempts=1000)
+    sender = as_user("user")
+
+    def leave(key: str) -> int:
+        body = {"name": "N", "email": "n@example.org", "subject": "s", "body": "b"}
+        return sender.post("/api/contact", body, headers={"Idempotency-Key": key}).status_code
+
+    assert [leave("one") for _ in range(2)] == [202, 202]
+    assert [leave("two"), leave("three")] == [202, 429]
+
+
 def test_a_window_ends_and_the_units_are_back(limited, client, monkeypatch):
     made = limited(address_units=1)
     monkeypatch.setattr(made, "_address", made._address._replace(seconds=1))
