@@ -196,7 +196,7 @@ def public_keys(call: Call) -> Response | dict[str, Any]:
 
 def _guessing(call: Call, email: str) -> AbstractContextManager[None]:
     """Count a guess of the password behind this address."""
-    def known() -> list[str]:
+    def known() -> set[str]:
         with call.services.database.connected():
             user = User.by_email(email)
             # The trail is asked also where there is no account: the answer takes as long.

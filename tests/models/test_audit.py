@@ -7,7 +7,7 @@ import pytest
 
 from models import audit
 from models.audit import Audit, Retention, Seal
-from models.base import is_id, new_id, now, parse_time
+from models.base import is_id, later, new_id, now, parse_time
 from models.database import Database
 from models.tenant import Tenant
 
@@ -54,6 +54,19 @@ def test_what_is_left_out_of_a_row_is_null_but_for_id_time_and_count(tenant: str
     row, = of(tenant)
     assert is_id(row.id) and parse_time(row.time) == row.time and row.count == 1
     assert (row.resource_id, row.reason, row.rule) == (None, None, None)
+
+
+def test_the_origins_of_a_principal_are_those_of_its_latest_logins(
+        tenant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    login = {"resource": "session", "action": "create", "result": "allowed", "principal": "user:1"}
+    audit.append([entry(tenant, **{**login, **values}) for values in (
+        {"address": "192.0.2.1", "time": LONG_AGO}, {"address": "192.0.2.2"}, {"address": "192.0.2.2"},
+        {"address": "192.0.2.3", "time": later(60)}, {"address": None}, {"address": "192.0.2.4", "result": "failed"},
+        {"address": "192.0.2.5", "action": "refresh"}, {"address": "192.0.2.6", "resource": "article"},
+        {"address": "192.0.2.7", "principal": "user:2"})])
+    assert audit.origins(tenant, "user:1", later(-60)) == {"192.0.2.2", "192.0.2.3"}
+    monkeypatch.setattr(audit, "ORIGINS", 1)
+    assert audit.origins(tenant, "user:1", later(-60)) == {"192.0.2.3"}
 
 
 def test_no_row_can_be_changed(tenant: str) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from models.article import Article
-from models.audit import Audit
-from models.base import Table, new_id
+from models.audit import Audit, origins
+from models.base import Table, new_id, now
 from models.category import Category
 from models.comment import Comment
 from models.contact import ContactMessage
@@ -115,3 +115,15 @@ def test_what_a_deletion_must_look_for_is_found_by_an_index(
                  [new_id(), new_id()])
     assert "SCAN" not in found and "Seq Scan" not in found, found
     assert found.count(f"{column}=") + found.count(f"{column} = ") == 1, found
+
+
+def test_from_where_somebody_logged_in_is_found_among_logins_alone(
+        database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, list[object]]] = []
+    execute = database.execute_sql
+    with monkeypatch.context() as patched:
+        patched.setattr(database, "execute_sql", lambda sql, params=(): (
+            asked.append((sql, params)), execute(sql, params))[1])
+        assert origins(new_id(), "user:somebody", now()) == set()
+    found = plan(database, *asked[-1])
+    assert "audit_logins" in found and "Sort" not in found and "TEMP B-TREE" not in found, found

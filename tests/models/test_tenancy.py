@@ -28,7 +28,7 @@ STARTERS = {
 # hand.
 CROSSING = {
     "audit.add", "audit.of_tenant", "audit.of_all",
-    "audit.origins",  # of rows that `of_tenant` has found
+    "audit.append_missing",  # each row names its tenant
     "seals.seal", "seals.verify", "seals.heads", "seals.retire", "seals._last", "seals._rows", "seals._settled.newest",
     "category.hold_tree",  # locks the tenant's own row
     "deprecated_use.note_use",  # each row names its tenant
