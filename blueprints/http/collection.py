@@ -187,6 +187,7 @@ class Collection(Readable):
 
     def _delete(self, call: Call) -> None:
         self.delete(call, call.row)
+        call.services.ownership.forget(self, call.row.__data__.get("owner_id"))
 
     def _performing(self, found: Action) -> Callable[[Call], dict[str, Any]]:
         def perform(call: Call) -> dict[str, Any]:

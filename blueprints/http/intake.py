@@ -54,6 +54,7 @@ class Intake:
 
     key   a unique field by which a line may name the row that it means
     skip  leave out the lines that fail; without it, one failing line undoes all, as do a thousand faults in any case
+    full  owners who may own no more rows of the collection
     """
 
     def __init__(self, collection: Collection, call: Call, *, key: str | None = None, skip: bool = False) -> None:
@@ -71,6 +72,7 @@ class Intake:
         self._waiting: list[tuple[int, Any]] = []
         self._found: dict[Address, Any] = {}
         self._touched: set[Address] = set()
+        self.full: set[str] = set()
 
     @property
     def outcome(self) -> dict[str, Any]:
@@ -106,7 +108,8 @@ class Intake:
                     self._take(entry)
                 except _REFUSED as error:
                     self._faults.add(entry.number, errors.translate(error))
-            self._store_waiting()
+                    self._faults.stop_if_full()
+            self.settle()
             self._faults.stop_if_full()
             yield len(batch)
         if self._faults.lines and not self._skip:
@@ -143,7 +146,7 @@ class Intake:
         addresses = self._addresses(entry.line or {})
         if not self._touched.isdisjoint(addresses):
             # An earlier line of the batch was about the same row: look again.
-            self._store_waiting()
+            self.settle()
             for address in addresses:
                 self._found.pop(address, None)
             self._found |= self._look_up([entry.line or {}], lock=True)
@@ -164,9 +167,9 @@ class Intake:
             if not self._waiting:
                 raise
             # What the line refers to may be among the rows that wait.
-            self._store_waiting()
+            self.settle()
             row = self._lines.draft(body, read_only)
-        self._call.services.ownership.take(self._call, self._collection, row, self._store_waiting)
+        self._call.services.ownership.take(self._call, self._collection, row, self)
         if self._collection.stores_plainly:
             self._waiting.append((number, row))
         else:
@@ -184,7 +187,8 @@ class Intake:
             raise
         self._updated += 1
 
-    def _store_waiting(self) -> None:
+    def settle(self) -> None:
+        """Store the new rows that wait."""
         waiting, self._waiting = self._waiting, []
         if not waiting:
             return

@@ -107,3 +107,43 @@ def test_a_user_has_a_hundred_service_tokens(as_user, given, most):
     made = [user.post("/api/tokens", body) for _ in range(2)]
     assert [answer.status_code for answer in made] == [201, 409]
     assert refused(made[1]) == {"max": 100}
+
+
+def test_lines_beyond_what_their_owner_may_have_are_refused_without_counting_again(under, as_user, monkeypatch):
+    app = under(lines={"articles.csv": "p, user, article.import, always, allow"})
+    monkeypatch.setattr(app.extensions["gatepost"], "ownership", Ownership(3))
+    asked, count = [], ownership.owned
+    monkeypatch.setattr(ownership, "owned", lambda *about: asked.append(1) or count(*about))
+    somebody = as_user("user")
+    author = Caller(app.test_client(), somebody.user, somebody.token)
+    lines = "".join(f'{{"title":"T","slug":"owned-{next(_numbers)}","body":"b"}}\n' for _ in range(900))
+    answer = author.post("/api/articles/import?on_error=skip", data=lines, headers=NDJSON).get_json()
+    assert (answer["imported"], answer["failed"]) == (3, 897)
+    assert len(asked) == 2, "before the first row, and before the first refusal"
+
+
+def test_after_a_thousand_refused_lines_of_an_import_no_other_is_looked_at(under, as_user, monkeypatch):
+    app = under(lines={"articles.csv": "p, user, article.import, always, allow"})
+    services = app.extensions["gatepost"]
+    monkeypatch.setattr(services, "ownership", Ownership(1))
+    taken, take = [], services.ownership.take
+    monkeypatch.setattr(services.ownership, "take", lambda *about: taken.append(1) or take(*about))
+    somebody = as_user("user")
+    author = Caller(app.test_client(), somebody.user, somebody.token)
+    lines = "".join(f'{{"title":"T","slug":"owned-{next(_numbers)}","body":"b"}}\n' for _ in range(1400))
+    assert author.post("/api/articles/import?on_error=skip", data=lines, headers=NDJSON).status_code == 400
+    assert len(taken) == 1001
+
+
+def test_who_was_refused_is_refused_again_for_a_second_without_counting(most, as_user, given, monkeypatch):
+    most(1)
+    moment, asked, count = 1000.0, [], ownership.owned
+    monkeypatch.setattr(ownership, "monotonic", lambda: moment)
+    monkeypatch.setattr(ownership, "owned", lambda *about: asked.append(1) or count(*about))
+    author = as_user("user")
+    made = author.post("/api/articles", article())
+    assert [author.post("/api/articles", article()).status_code for _ in range(5)] == [409] * 5
+    assert len(asked) == 2
+    given.database.transact(lambda: Rows(Article, given.tenant_id).remove(id=made.get_json()["id"]))
+    moment += ownership.FULL + 0.01
+    assert author.post("/api/articles", article()).status_code == 201
