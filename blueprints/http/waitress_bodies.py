@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Mapping
 from copy import copy
 from functools import cached_property
-from io import BytesIO
+from io import RawIOBase
 from threading import Lock
 from types import MappingProxyType
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 from waitress.adjustments import Adjustments
 from werkzeug.http import parse_list_header
@@ -82,6 +82,19 @@ class Bodies:
                     del counted[address]
 
 
+class Missing(RawIOBase):
+    """The `wsgi.input` of a request whose body was not read: reading it raises `Problem` (`body_too_large`).
+
+    The pipeline refuses such a request sooner. A handler that reads all the same must not take the body for empty.
+    """
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        raise Problem("body_too_large")
+
+
 class Request(Parser):
     """A request whose body is read only as far as the application can use it.
 
@@ -114,7 +127,7 @@ class Request(Parser):
 
     def get_body_stream(self) -> BinaryIO:
         if self.asks or self.unread:
-            return BytesIO()
+            return cast(BinaryIO, Missing())
         stream: BinaryIO = super().get_body_stream()
         return stream
 

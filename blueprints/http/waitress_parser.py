@@ -44,6 +44,8 @@ class Parser(HTTPRequestParser):
             super().parse_header(header_plus)
         except ValueError as error:  # of a number too long for `int`, or a host that is none
             raise ParsingError("The target or the length of the message is not valid") from error
+        if self.path.startswith("//"):  # as the environment has it, and all who look at the path sooner
+            self.path = "/" + self.path.lstrip("/")
         # Waitress takes this header away where it understands it: what is left came with HTTP/1.0.
         ambiguous = "TRANSFER_ENCODING" in self.headers
         if self.chunked:

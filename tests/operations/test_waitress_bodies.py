@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 from contextlib import ExitStack
 
@@ -146,7 +147,7 @@ def test_a_request_that_says_nothing_of_its_body_needs_no_continue(address):
 
 
 @pytest.mark.parametrize("chunked", [False, True], ids=["length", "chunked"])
-@pytest.mark.parametrize("prefix", ["/api", "/api/v1"])
+@pytest.mark.parametrize("prefix", ["/api", "/api/v1", "//api", "///api/v1", "http://x/api", "http://x//api"])
 def test_an_import_may_be_large(address, allowed, chunked, prefix):
     path, body = IMPORT.replace("/api", prefix), lines(3 * LIMIT)
     sent = chunk(body) + chunk(b"") if chunked else body
@@ -200,6 +201,12 @@ def test_requests_that_follow_an_import_are_answered(address, allowed):
     body = lines(2 * LIMIT)
     answer = ask(address, post(IMPORT, NDJSON, allowed, length=len(body), body=body) + get("/api/health/live"))
     assert answer.count(b"HTTP/1.1 200 OK") == 2
+
+
+def test_a_body_that_was_not_read_is_never_taken_for_an_empty_one(address, allowed, monkeypatch):
+    """Where the server does not know a request for the import that it is for the application."""
+    monkeypatch.setattr(waitress_bodies, "_IMPORT", re.compile("/never"))
+    refused(ask(address, post(IMPORT, NDJSON, allowed, length=2 * LIMIT)), 413, "body_too_large")
 
 
 # How much at a time
