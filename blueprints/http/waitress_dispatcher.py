@@ -36,17 +36,25 @@ class Dispatcher(ThreadedTaskDispatcher):
         return done
 
     def _spare(self) -> None:
+        look = monotonic() + LOOK
         while True:
             try:
-                task = self._urgent.get(timeout=LOOK)
+                task = self._urgent.get(timeout=max(0.0, look - monotonic()))
+            except Empty:
+                pass
+            else:
                 if task is None:
                     return
                 self._serve(task)
-            except Empty:
-                for task in self._overdue():
-                    if task.requests:
-                        task.requests[0].turn_away(overloaded())
-                    self._serve(task)
+            if monotonic() >= look:
+                self._refuse_overdue()
+                look = monotonic() + LOOK
+
+    def _refuse_overdue(self) -> None:
+        for task in self._overdue():
+            if task.requests:
+                task.requests[0].turn_away(overloaded())
+            self._serve(task)
 
     def _overdue(self) -> list[Any]:
         """Take out of the queue what has waited too long: its first tasks have waited longest."""

@@ -33,6 +33,8 @@ parser.first_line_re = REQUEST_LINE
 class Parser(HTTPRequestParser):
     """Refuses what two servers in a row could cut in two places (RFC 9112, sections 5.2 and 6.3)."""
 
+    path = ""  # of a head that cannot be read
+
     def parse_header(self, header_plus: bytes) -> None:
         # Unfolding would take quadratic time, too.
         if b"\r\n " in header_plus or b"\r\n\t" in header_plus:

@@ -8,12 +8,13 @@ import resource
 import socket
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from itertools import pairwise
 
 import pytest
 
-from blueprints.http import waitress_channel, waitress_listener
+from blueprints.http import waitress_channel, waitress_dispatcher, waitress_listener
 from tests.operations.connections import (
     PATIENCE,
     address_of,
@@ -109,6 +110,46 @@ def test_a_client_that_reads_at_last_gets_everything(service):
     with listening(service, threads=1) as listener, connect(address_of(listener), sent, receive_buffer=65_536) as late:
         wait_until(lambda: service.asked == ["/large"])
         assert len(read_all(late)) > 3 * LARGE
+
+
+# More requests than threads
+
+
+def answered_live(address, enough: threading.Event) -> list[bytes]:
+    """What /api/health/live answers, asked again and again until there are `enough`."""
+    answers = []
+    while not enough.is_set():
+        answers.append(ask(address, get("/api/health/live")))
+    return answers
+
+
+def test_what_waits_too_long_is_refused_however_often_the_process_is_asked_whether_it_lives(service, monkeypatch):
+    monkeypatch.setattr(waitress_dispatcher, "PATIENCE", 0.2)
+    enough = threading.Event()
+    with listening(service, threads=1) as listener, ThreadPoolExecutor(3) as pool:
+        address = address_of(listener)
+        with connect(address, get("/wait")) as busy:
+            wait_until(lambda: service.asked)
+            probes = [pool.submit(answered_live, address, enough) for _ in range(3)]
+            with connect(address, get("/late")) as late:
+                try:
+                    wait_until(lambda: "/late" in service.asked)  # `Service` knows no refusals
+                    assert read_all(late)
+                finally:
+                    enough.set()
+                    service.released.set()
+            assert read_all(busy).endswith(b"read 0")
+        assert all(answer.endswith(b"read 0") for probe in probes for answer in probe.result())
+
+
+def test_a_head_that_cannot_be_read_is_400_also_while_every_thread_is_busy(service, monkeypatch):
+    monkeypatch.setattr(waitress_dispatcher, "PATIENCE", 0.2)
+    with listening(service, threads=1) as listener, connect(address_of(listener), get("/wait")) as busy:
+        wait_until(lambda: service.asked)
+        for head in (b"GET / HTTP/1.1\r\nBad Header: x\r\n\r\n", b"nonsense\r\n\r\n"):
+            assert ask(address_of(listener), head).split()[1] == b"400"
+        service.released.set()
+        assert read_all(busy).endswith(b"read 0")
 
 
 # Slow clients
