@@ -68,6 +68,7 @@ Limits and operations
     waitress_listener  accepts connections; `waitress_channel` is one, `waitress_bodies` how much it reads,
                     `waitress_parser` what a message may look like, `waitress_dispatcher` its threads
     granian_calls   what granian calls; `granian_bodies` is what clients send, `granian_transfers` what they read
+    forwarded       by whose network either server counts
     signals         handled in a thread, so that none is lost and none interrupts
 
 Documentation

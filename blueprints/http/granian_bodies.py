@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from threading import BoundedSemaphore
+from collections.abc import Callable, Collection, Iterator
+from queue import SimpleQueue
+from threading import Condition
 from time import monotonic
 from typing import Any
 from wsgiref.types import InputStream, WSGIEnvironment
 
 from . import granian_transfers
 from .errors import Problem
+from .forwarded import client_network
+from .slots import RETRY
 
-PATIENCE = 0.1  # seconds that a body waits to be read
+EACH = 2  # bodies of one network that hold a place
+PATIENCE = 0.2  # seconds that a body holds its place, though no more of it comes, while another one wants it
 AT_ONCE = 8_192  # bytes that are asked for at a time: granian returns none of them before all have come
 
 
@@ -20,35 +24,75 @@ def too_slow() -> Problem:
     return Problem("timeout", "The body came too slowly.")
 
 
-class Bodies:
-    """Lets at most so many threads read what clients send (`places`).
+def overtaken() -> Problem:
+    """What a client is told that sends slowly while others wait."""
+    return Problem("overloaded", "Too many clients are sending slowly. Try again.", headers={"Retry-After": RETRY})
 
-    A request that finds no place within `PATIENCE` is refused (`unavailable`), or at once where all have been held for
-    as long. What has arrived already is read in no time, so these are clients that send slowly, or the few who come
-    while those hold every place.
+
+class Bodies:
+    """Lets at most so many threads read what clients send (`places`), and `EACH` of them for one network.
+
+    What has arrived already is read in no time. So where no place is free, the body that a thread has waited for
+    longest, for `PATIENCE` at least, is given up: those come first of whose network there are `EACH`.
+
+    places           threads that read at a time
+    trusted_proxies  how many proxies deep the client's address is looked for
+    overtaken        bodies that are given up for another one, for the thread that tells their clients
     """
 
-    def __init__(self, places: int) -> None:
-        self._places = BoundedSemaphore(places)
-        self._moved = 0.0  # when a place was last taken or given back
+    def __init__(self, places: int, trusted_proxies: int = 0) -> None:
+        self._places, self._trusted = places, trusted_proxies
+        self._left = Condition()  # and what is noted of those that read
         self._reading: set[Body] = set()
+        self.overtaken: SimpleQueue[Body] = SimpleQueue()
 
-    def enter(self, body: Body, now: float) -> None:
-        """Take a place. Raises `Problem` (`unavailable`)."""
-        if not self._places.acquire(timeout=PATIENCE if now - self._moved < PATIENCE else 0):
-            raise Problem("unavailable", "Too many clients are sending slowly. Try again.")
-        self._moved = now
-        self._reading.add(body)
+    def enter(self, body: Body) -> None:
+        """Take a place. Raises `Problem` (`overloaded`) when none becomes free, though one was given up."""
+        with self._left:
+            began = None
+            while rivals := self._rivals(body):
+                now = monotonic()
+                began = began or now
+                if now - began >= 2 * PATIENCE:
+                    raise overtaken()
+                self._left.wait(self._overtake(rivals, now))
+            body.began = monotonic()
+            self._reading.add(body)
 
-    def leave(self, body: Body, now: float) -> None:
+    def leave(self, body: Body) -> None:
         """Give the place back."""
-        self._moved = now
-        self._reading.discard(body)
-        self._places.release()
+        with self._left:
+            self._reading.discard(body)
+            self._left.notify_all()
 
     def slow(self, now: float) -> list[Body]:
-        """Those for which a thread waits whose client sends less than `granian_transfers` says."""
-        return [body for body in list(self._reading) if body.slow(now)]
+        """Those for which a thread waits whose client sends less than `granian_transfers` says: they are given up."""
+        with self._left:
+            found = [body for body in self._reading if body.refusal is None and body.slow(now)]
+            for body in found:
+                body.refusal = too_slow()
+            return found
+
+    def _rivals(self, body: Body) -> Collection[Body]:
+        """Those one of which has to leave before this one can enter; none where there is a place."""
+        if len(self._reading) < min(EACH, self._places):
+            return ()
+        own = [each for each in self._reading if each.network == body.network]
+        if len(own) >= EACH:
+            return own
+        return self._reading if len(self._reading) >= self._places else ()
+
+    def _overtake(self, rivals: Collection[Body], now: float) -> float:
+        """Give up the one that is waited for longest, when it is time; seconds to wait for one of them to leave."""
+        staying = [body for body in rivals if body.refusal is None]
+        if not staying:
+            return PATIENCE
+        first = min(staying, key=lambda each: each.began)
+        if (left := first.began + PATIENCE - now) > 0:
+            return left
+        first.refusal = overtaken()
+        self.overtaken.put(first)
+        return PATIENCE
 
     def of(self, environ: WSGIEnvironment, asked: Any) -> Body:
         """The body of a request that has one; from now on its `wsgi.input`.
@@ -60,29 +104,39 @@ class Bodies:
         known = int(length) if length.isascii() and length.isdigit() else None
         if known is None:
             environ["wsgi.input_terminated"] = True
-        body = environ["wsgi.input"] = Body(environ["wsgi.input"], known, asked, self)
+        forwarded_for = environ.get("HTTP_X_FORWARDED_FOR", "")
+        network = client_network(environ.get("REMOTE_ADDR", "-"), forwarded_for, self._trusted)
+        body = environ["wsgi.input"] = Body(environ["wsgi.input"], known, asked, self, network)
         return body
 
 
 class Body:
-    """A request's body, `wsgi.input`; `length` in bytes, None when it comes in chunks; `asked` is the request."""
+    """A request's body, `wsgi.input`.
 
-    def __init__(self, sent: InputStream, length: int | None, asked: Any, bodies: Bodies) -> None:
-        self.asked = asked
+    asked    the request
+    network  its client's
+    began    when the last read began (monotonic)
+    refusal  what its client is told, once no more of it is read; set while `Bodies` counts it as read
+    """
+
+    refusal: Problem | None = None
+
+    def __init__(self, sent: InputStream, length: int | None, asked: Any, bodies: Bodies, network: str) -> None:
+        """`length` is in bytes, None when the body comes in chunks."""
+        self.asked, self.network = asked, network
         self._sent, self._length, self._bodies = sent, length, bodies
-        self._read_so_far, self._ended, self._given_up = 0, False, False
-        self._began = self._waited = 0.0  # seconds: when the last read began, and what those before took
+        self._read_so_far, self._ended = 0, False
+        self.began = self._waited = 0.0  # seconds; the second one is what the reads before took
         self._mark = 0, 0.0  # what had been read after so many seconds
 
     def slow(self, now: float) -> bool:
-        """Whether less came than should have, in the time for which it was waited for: then no more of it is read."""
-        waited = self._waited + now - self._began
+        """Whether less came than should have, in the time for which it was waited for."""
+        waited = self._waited + now - self.began
         before, since = self._mark
         if waited - since < granian_transfers.WINDOW:
             return False
         self._mark = self._read_so_far, waited
-        self._given_up = self._read_so_far - before < granian_transfers.RATE * granian_transfers.WINDOW
-        return self._given_up
+        return self._read_so_far - before < granian_transfers.RATE * granian_transfers.WINDOW
 
     @property
     def whole(self) -> bool:
@@ -103,16 +157,14 @@ class Body:
     def _read(self, read: Callable[[int], bytes], size: int) -> bytes:
         if self._length is not None and self._read_so_far >= self._length:
             return b""
-        self._began = monotonic()
-        self._bodies.enter(self, self._began)
+        self._bodies.enter(self)
         try:
             found = read(size)
         finally:
-            now = monotonic()
-            self._bodies.leave(self, now)
-            self._waited += now - self._began
-        if self._given_up:  # what has come may look whole where it came in chunks
-            raise too_slow()
+            self._bodies.leave(self)
+            self._waited += monotonic() - self.began
+        if self.refusal is not None:  # what has come may look whole where it came in chunks
+            raise self.refusal
         self._read_so_far += len(found)
         self._ended = not found and size != 0
         return found

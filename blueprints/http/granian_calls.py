@@ -14,7 +14,9 @@ import logging
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from io import BytesIO
+from queue import Empty
 from threading import Lock, Thread
 from time import monotonic, sleep
 from typing import Any, NamedTuple, Protocol
@@ -23,7 +25,7 @@ from wsgiref.types import WSGIApplication
 from . import granian_transfers
 from .admission import LIVE, LOOK, PATIENCE, overloaded
 from .errors import REFUSAL, Problem
-from .granian_bodies import Bodies, too_slow
+from .granian_bodies import Bodies, Body
 from .granian_transfers import Transfers
 
 log = logging.getLogger("gatepost.serving")
@@ -178,18 +180,25 @@ class Calls:
             answering.response_bytes(500, [], b"")
 
     def _watch(self) -> None:
+        look = monotonic() + LOOK
         while True:
-            sleep(LOOK)
-            now = monotonic()
             try:
-                self._refuse_overdue(now - PATIENCE)
-                for body in self._bodies.slow(now):
-                    self._give_up(*body.asked)
-                if now >= self._look:
-                    self._look = now + granian_transfers.WINDOW / 10
-                    self._transfers.look(now)
+                with suppress(Empty):
+                    self._give_up(self._bodies.overtaken.get(timeout=max(0.0, look - monotonic())))
+                now = monotonic()
+                if now >= look:
+                    look = now + LOOK
+                    self._look_for_slow(now)
             except Exception:
                 log.exception("unhandled error")
+
+    def _look_for_slow(self, now: float) -> None:
+        self._refuse_overdue(now - PATIENCE)
+        for body in self._bodies.slow(now):
+            self._give_up(body)
+        if now >= self._look:
+            self._look = now + granian_transfers.WINDOW / 10
+            self._transfers.look(now)
 
     def _refuse_overdue(self, late: float) -> None:
         while self._waiting:
@@ -202,14 +211,14 @@ class Calls:
                 return
             self._answer(asked.answering, asked.scope, overloaded())
 
-    def _give_up(self, answering: Answering, scope: Mapping[str, Any]) -> None:
+    def _give_up(self, body: Body) -> None:
         """Tell a client that it sends too slowly, and close the connection: that wakes the thread that waits for it.
 
         granian closes at once only an answer that ends too early. So this one is said to be longer by a byte.
         """
-        start = Start()
+        (answering, scope), start = body.asked, Start()
         environ = self._environ | scope
-        environ |= {"wsgi.input": BytesIO(), REFUSAL: too_slow()}
+        environ |= {"wsgi.input": BytesIO(), REFUSAL: body.refusal}
         document = b"".join(self._application(environ, start))
         headers = [each for each in start.headers if each[0].lower() != "content-length"]
         headers += [("Content-Length", str(len(document) + 1)), ("Connection", "close")]

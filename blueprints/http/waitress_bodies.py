@@ -15,11 +15,10 @@ from types import MappingProxyType
 from typing import Any, BinaryIO, cast
 
 from waitress.adjustments import Adjustments
-from werkzeug.http import parse_list_header
 
 from .errors import REFUSAL, Problem
 from .expectation import ASK
-from .limits import network_of
+from .forwarded import client_network
 from .slots import RETRY
 from .waitress_parser import Parser
 
@@ -49,8 +48,7 @@ class Bodies:
 
     def address(self, headers: dict[str, str], peer: str) -> str:
         """The network of the client who speaks to us as `peer`, or through proxies, as `ProxyFix` reads it."""
-        through = parse_list_header(headers.get("X_FORWARDED_FOR", "")) if self._trusted else []
-        return network_of(through[-self._trusted] if len(through) >= self._trusted > 0 else peer)
+        return client_network(peer, headers.get("X_FORWARDED_FOR", ""), self._trusted)
 
     def take(self, address: str, size: int) -> bool:
         """Count so many bytes more; False when there is no room for them."""

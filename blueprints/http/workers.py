@@ -104,7 +104,8 @@ def serve(app: Flask, *, host: str, port: int, workers: int, threads: int, drain
         def work(number: int, *arguments: Any) -> None:
             if services.settings.one_core:
                 app.wsgi_app = OneCore(app.wsgi_app, first + number)  # type: ignore[method-assign]
-            calls = Calls(app, threads, Bodies(max(1, threads // 2)), Transfers(free))
+            bodies = Bodies(max(1, threads // 2), services.settings.trusted_proxies)
+            calls = Calls(app, threads, bodies, Transfers(free))
             calls.watch()
             # What granian makes of an application is not an option. This process is a worker's own.
             mp._wsgi_call_wrap = lambda *_: calls

@@ -9,9 +9,11 @@ import socket
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager, suppress
 from http.client import HTTPResponse, IncompleteRead
 from pathlib import Path
+from threading import Event
 from urllib.parse import urlsplit
 
 import pytest
@@ -153,3 +155,30 @@ def test_bodies_that_drip_leave_room_for_others_once_they_are_given_up(service):
         while service.call("POST", "/api/login", {})[0] != 400:
             assert time.monotonic() < deadline
             time.sleep(0.1)
+
+
+@contextmanager
+def dripping(service: Served, connections: int) -> Iterator[None]:
+    """So many bodies that come at 2 kB a second, just fast enough; one that is given up begins anew."""
+    ended = Event()
+
+    def drip() -> None:
+        while not ended.is_set():
+            with suppress(OSError), closing(connect(service, HEAD + b"Content-Length: 900000\r\n\r\n")) as connection:
+                while not ended.wait(0.2):
+                    connection.sendall(b" " * 400)
+
+    with ThreadPoolExecutor(connections) as pool:
+        drips = [pool.submit(drip) for _ in range(connections)]
+        try:
+            yield
+        finally:
+            ended.set()
+    for each in drips:
+        each.result()
+
+
+def test_bodies_that_come_just_fast_enough_do_not_keep_others_from_sending(service):
+    with dripping(service, 4):
+        time.sleep(1)  # all of them have begun
+        assert [service.call("POST", "/api/login", {})[0] for _ in range(20)] == [400] * 20
