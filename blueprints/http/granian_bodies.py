@@ -9,10 +9,11 @@ from time import monotonic
 from typing import Any
 from wsgiref.types import InputStream, WSGIEnvironment
 
-from . import granian_transfers
+from . import transfers
 from .errors import Problem
 from .forwarded import client_network
 from .slots import RETRY
+from .transfers import Pace
 
 EACH = 2  # bodies of one network that hold a place
 PATIENCE = 0.2  # seconds that a body holds its place, though no more of it comes, while another one wants it
@@ -66,7 +67,7 @@ class Bodies:
             self._left.notify_all()
 
     def slow(self, now: float) -> list[Body]:
-        """Those for which a thread waits whose client sends less than `granian_transfers` says: they are given up."""
+        """Those for which a thread waits whose client sends less than `transfers` says: they are given up."""
         with self._left:
             found = [body for body in self._reading if body.refusal is None and body.slow(now)]
             for body in found:
@@ -127,16 +128,11 @@ class Body:
         self._sent, self._length, self._bodies = sent, length, bodies
         self._read_so_far, self._ended = 0, False
         self.began = self._waited = 0.0  # seconds; the second one is what the reads before took
-        self._mark = 0, 0.0  # what had been read after so many seconds
+        self._pace = Pace(0.0, transfers.WINDOW)
 
     def slow(self, now: float) -> bool:
         """Whether less came than should have, in the time for which it was waited for."""
-        waited = self._waited + now - self.began
-        before, since = self._mark
-        if waited - since < granian_transfers.WINDOW:
-            return False
-        self._mark = self._read_so_far, waited
-        return self._read_so_far - before < granian_transfers.RATE * granian_transfers.WINDOW
+        return self._pace.too_slow(self._waited + now - self.began, self._read_so_far)
 
     @property
     def whole(self) -> bool:

@@ -22,7 +22,7 @@ from time import monotonic, sleep
 from typing import Any, NamedTuple, Protocol
 from wsgiref.types import WSGIApplication
 
-from . import granian_transfers
+from . import transfers
 from .admission import LIVE, LOOK, PATIENCE, overloaded
 from .errors import REFUSAL, Problem
 from .granian_bodies import Bodies, Body
@@ -62,8 +62,8 @@ def threads(places: int) -> int:
 class Calls:
     """Handles so many requests at a time (`places`); the others wait in the order in which they came."""
 
-    def __init__(self, application: WSGIApplication, places: int, bodies: Bodies, transfers: Transfers) -> None:
-        self._application, self._bodies, self._transfers = application, bodies, transfers
+    def __init__(self, application: WSGIApplication, places: int, bodies: Bodies, connections: Transfers) -> None:
+        self._application, self._bodies, self._connections = application, bodies, connections
         self._most = places
         self._places = [None] * places
         self._waiting: deque[Asked] = deque()
@@ -197,8 +197,8 @@ class Calls:
         for body in self._bodies.slow(now):
             self._give_up(body)
         if now >= self._look:
-            self._look = now + granian_transfers.WINDOW / 10
-            self._transfers.look(now)
+            self._look = now + transfers.WINDOW / 10
+            self._connections.look(now)
 
     def _refuse_overdue(self, late: float) -> None:
         while self._waiting:

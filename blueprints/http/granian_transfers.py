@@ -11,7 +11,7 @@ import socket
 import struct
 from contextlib import suppress
 
-from .transfers import RATE, WINDOW, unacknowledged
+from .transfers import CREDIT, Pace, unacknowledged
 
 # Of Linux's `struct tcp_info`: `tcpi_bytes_acked`, the 64 bits from byte 120 on.
 _ACKED = struct.Struct("=120xQ")
@@ -25,11 +25,11 @@ class Transfers:
 
     def __init__(self, port: int) -> None:
         self._port = port
-        self._known: dict[Peer, tuple[int, float]] = {}  # bytes that had arrived, and when
+        self._known: dict[Peer, Pace] = {}
 
     def look(self, now: float) -> None:
-        """Close those whose client has read less than `RATE` in the last `WINDOW`; none where there is no /proc."""
-        found: dict[Peer, tuple[int, float]] = {}
+        """Close those whose client reads too slowly (`Pace`); none where there is no /proc."""
+        found: dict[Peer, Pace] = {}
         with suppress(FileNotFoundError):
             for descriptor in map(int, os.listdir("/proc/self/fd")):
                 # Any of them may be gone by now, or be no connection.
@@ -38,17 +38,25 @@ class Transfers:
                         self._weigh(descriptor, now, found)
         self._known = found
 
-    def _weigh(self, descriptor: int, now: float, found: dict[Peer, tuple[int, float]]) -> None:
-        with socket.socket(fileno=os.dup(descriptor)) as connection:
+    def _weigh(self, descriptor: int, now: float, found: dict[Peer, Pace]) -> None:
+        with _connection(descriptor) as connection:
             if connection.type != socket.SOCK_STREAM or connection.getsockname()[1:2] != (self._port,):
                 return
             peer: Peer = connection.getpeername()[:2]
             arrived: int = _ACKED.unpack(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _ACKED.size))[0]
-            before, since = self._known.get(peer, (arrived, now))
-            if now - since < WINDOW:
-                found[peer] = before, since
-            elif arrived - before >= RATE * WINDOW:
-                found[peer] = arrived, now
-            else:
+            pace = self._known.get(peer) or Pace(now, CREDIT)
+            if pace.too_slow(now, arrived):
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _DROP)
                 connection.shutdown(socket.SHUT_RDWR)
+            else:
+                found[peer] = pace
+
+
+def _connection(descriptor: int) -> socket.socket:
+    """The same connection by a descriptor of its own. Raises OSError where there is none."""
+    own = os.dup(descriptor)
+    try:
+        return socket.socket(fileno=own)
+    except OSError:
+        os.close(own)
+        raise

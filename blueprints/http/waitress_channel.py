@@ -18,8 +18,8 @@ from wsgiref.types import WSGIEnvironment
 from waitress.channel import HTTPChannel
 from waitress.task import WSGITask
 
-from . import expectation
-from .transfers import RATE, WINDOW, unacknowledged
+from . import expectation, transfers
+from .transfers import Pace, unacknowledged
 from .waitress_bodies import Request
 
 if TYPE_CHECKING:
@@ -79,7 +79,8 @@ class Channel(HTTPChannel):
         self._unread = False  # whether the request under way is answered before it has ended
         self._swallow = 0  # bytes that a connection may still send that lingers
         self._does: tuple[Doing, object] = Doing.IDLING, 0
-        self._since, self._moved = monotonic(), 0
+        self._since = monotonic()
+        self._pace: Pace | None = None  # of what has no whole deadline
         super().__init__(*arguments, **options)
 
     @property
@@ -91,7 +92,9 @@ class Channel(HTTPChannel):
     def precedence(self) -> tuple[Doing, float]:
         """How soon this connection has to make room for others: the least first."""
         doing = self._doing()
-        return doing[0], self._since if doing == self._does else inf
+        if doing != self._does:
+            return doing[0], inf
+        return doing[0], self._since if self._pace is None else self._pace.left
 
     def readable(self) -> bool:
         return self._swallow > 0 or not (self.requests or self.total_outbufs_len or self._unparsed
@@ -158,15 +161,16 @@ class Channel(HTTPChannel):
         """Close the connection when its client has had time enough for what it does; `now` is monotonic."""
         doing = self._doing()
         if doing != self._does:
-            self._does, self._since, self._moved = doing, now, self._progress(doing[0])
-            return
-        if now - self._since < _patience(doing[0]):
-            return
-        moved = self._progress(doing[0])
-        if moved - self._moved < RATE * WINDOW:
+            self._does, self._since, self._pace = doing, now, self._pace_of(doing[0], now)
+        elif now - self._since >= _patience(doing[0]) or (
+                self._pace is not None and self._pace.too_slow(now, self._progress(doing[0]))):
             self.handle_close()
-        else:
-            self._since, self._moved = now, moved
+
+    def _pace_of(self, doing: Doing, now: float) -> Pace | None:
+        if doing is Doing.SENDING_BODY:
+            return Pace(now, transfers.WINDOW, self._arrived)
+        # An answer is sent in parts, between which the client waits for the handler: it keeps what it has earned.
+        return Pace(now, transfers.CREDIT) if doing is Doing.READING else None
 
     def _doing(self) -> tuple[Doing, object]:
         """What the connection does; the second value is another one when it begins to do it anew."""
@@ -182,10 +186,8 @@ class Channel(HTTPChannel):
         return Doing.SENDING_BODY if request.headers_finished else Doing.SENDING_HEAD, request
 
     def _progress(self, doing: Doing) -> int:
-        """Bytes that a transfer has moved since the connection began; what has a whole deadline moves none."""
-        if doing is Doing.SENDING_BODY:
-            return self._arrived
-        return self._sent - unacknowledged(self.socket) if doing is Doing.READING else 0
+        """Bytes that a transfer has moved since the connection began."""
+        return self._arrived if doing is Doing.SENDING_BODY else self._sent - unacknowledged(self.socket)
 
     def _advance(self) -> None:
         with self.requests_lock:
@@ -216,11 +218,10 @@ class Channel(HTTPChannel):
         self._unparsed, self._swallow = b"", SWALLOWED
 
 
+
 def _patience(doing: Doing) -> float:
     if doing is Doing.IDLING:
         return IDLE
     if doing is Doing.SENDING_HEAD:
         return HEAD
-    if doing is Doing.LINGERING:
-        return LINGER
-    return inf if doing is Doing.WAITING else WINDOW
+    return LINGER if doing is Doing.LINGERING else inf

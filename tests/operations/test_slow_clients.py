@@ -21,10 +21,11 @@ import pytest
 from tests import running
 from tests.running import Instance, Served
 
-WINDOW = 1.5
+WINDOW, CREDIT = 1.5, 6.0
 IMPATIENT = f"""
-from blueprints.http import granian_transfers
-granian_transfers.WINDOW = {WINDOW}
+from blueprints.http import transfers
+transfers.WINDOW = {WINDOW}
+transfers.CREDIT = {CREDIT}
 from app import cli
 cli()
 """
@@ -84,6 +85,17 @@ def test_an_answer_that_nobody_reads_ends_and_its_thread_is_free(service):
             assert cut(unread.enter_context(closing(connect(service, export(token)))))
         with closing(connect(service, export(token))) as connection, answered(connection) as answer:
             assert answer.status == 200
+
+
+def test_a_client_that_has_read_fast_may_pause_for_longer_and_is_closed_all_the_same(service):
+    with closing(connect(service, export(service.log_in()))) as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2**16)
+        received = 0
+        while received < 2**20:
+            received += len(connection.recv(2**16))
+        time.sleep(2 * WINDOW)
+        assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] == 1  # ESTABLISHED
+        assert cut(connection)
 
 
 def test_whole_answers_that_nobody_reads_end_too(service):

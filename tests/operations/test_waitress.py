@@ -14,7 +14,7 @@ from itertools import pairwise
 
 import pytest
 
-from blueprints.http import waitress_channel, waitress_dispatcher, waitress_listener
+from blueprints.http import transfers, waitress_channel, waitress_dispatcher, waitress_listener
 from tests.operations.connections import (
     PATIENCE,
     address_of,
@@ -64,8 +64,9 @@ def service():
 @pytest.fixture
 def impatient(monkeypatch):
     """Seconds become tenths."""
-    for name in ("IDLE", "HEAD", "WINDOW"):
-        monkeypatch.setattr(waitress_channel, name, 1.0)
+    for module, name in ((waitress_channel, "IDLE"), (waitress_channel, "HEAD"), (transfers, "WINDOW")):
+        monkeypatch.setattr(module, name, 1.0)
+    monkeypatch.setattr(transfers, "CREDIT", 10.0)
     monkeypatch.setattr(waitress_channel, "LINGER", 0.2)
     monkeypatch.setattr(waitress_listener, "SWEEP", 0.02)
 
@@ -168,7 +169,7 @@ def test_an_answer_that_is_whole_is_not_kept_for_a_client_that_reads_nothing(ser
 
 def test_a_client_that_reads_a_little_faster_than_the_least_rate_is_served_to_the_end(service, impatient, monkeypatch):
     """What the kernel has taken is not what the client has read: the last megabyte goes to it at once."""
-    monkeypatch.setattr(waitress_channel, "RATE", 50_000)
+    monkeypatch.setattr(transfers, "RATE", 50_000)
     with listening(service) as listener, connect(address_of(listener), get("/large"), receive_buffer=65_536) as slow:
         received, start = 0, time.monotonic()
         while (data := slow.recv(16_384)):
@@ -176,6 +177,18 @@ def test_a_client_that_reads_a_little_faster_than_the_least_rate_is_served_to_th
             if time.monotonic() - start < 3:  # several windows long
                 time.sleep(0.05)
         assert received > LARGE
+
+
+def test_a_client_that_has_read_fast_may_pause_for_longer_and_is_closed_all_the_same(service, impatient, monkeypatch):
+    """A receive window that has grown opens late: the kernel of an honest client is silent for minutes."""
+    monkeypatch.setattr(transfers, "CREDIT", 4.0)
+    with listening(service, threads=1) as listener, connect(address_of(listener), get("/stream")) as eager:
+        received = 0
+        while received < 2**25:
+            received += len(eager.recv(2**18))
+        time.sleep(2.5)
+        assert service.ended == []
+        wait_until(lambda: service.ended)
 
 
 @pytest.mark.parametrize("sent", [b"GET / HTTP/1.1\r\nHost: x\r\n", b"GET"], ids=["headers", "line"])
