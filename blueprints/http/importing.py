@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from marshmallow import fields
 
-from . import formats, limits
+from . import expectation, formats, limits
 from .call import Call, Endpoint
 from .errors import Problem
 from .fields import StrictSchema, one_of
@@ -77,9 +77,13 @@ def _check(collection: Collection, call: Call) -> None:
 
 @contextmanager
 def _room(call: Call) -> Iterator[None]:
-    """For a body above the limit of others, or of unknown length: 503 where enough of them are being read."""
+    """For a body above the limit of others, or of unknown length: 503 where enough of them are being read.
+
+    A server that asked about the head has counted the body, and read it: it is not refused once it was sent.
+    """
     length, slots = call.request.content_length, call.services.large_bodies
-    if length is not None and length <= call.services.settings.body_limit:
+    small = length is not None and length <= call.services.settings.body_limit
+    if small or expectation.HEAD in call.request.environ:
         yield
         return
     key = limits.network_of(call.request.remote_addr or "-")

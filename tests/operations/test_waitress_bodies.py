@@ -11,6 +11,7 @@ import pytest
 
 from blueprints.http import waitress_bodies, waitress_channel
 from blueprints.http.limits import IMPORT_PIECE
+from blueprints.http.slots import Slots
 from tests.apps import close, make_app
 from tests.databases import new_database
 from tests.operations.connections import (
@@ -228,6 +229,14 @@ def test_an_address_sends_two_large_bodies_at_a_time(address, allowed):
         assert first.recv(65536)
         with begun(address, allowed):
             pass
+
+
+def test_a_large_body_that_was_read_is_not_refused_by_the_application(app, address, allowed, monkeypatch):
+    """It has been counted by the server, for its address."""
+    monkeypatch.setattr(app.extensions["gatepost"], "large_bodies", Slots(0))
+    body = lines(2 * LIMIT)
+    sent = post(IMPORT, NDJSON, allowed, "Connection: close", length=len(body), body=body)
+    assert answered(ask(address, sent))[0] == 200
 
 
 def test_a_connection_that_breaks_off_counts_no_more(address, allowed, listener):
