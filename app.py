@@ -22,7 +22,8 @@ from blueprints.http.messages import Translations
 from blueprints.http.ownership import Ownership
 from blueprints.http.registry import discover
 from blueprints.http.routes import answer_options, refuse_strays
-from blueprints.http.services import NotReady, Services
+from blueprints.http.services import NotReady, Services, threads_of
+from blueprints.http.slots import half
 from blueprints.http.tokens import Tokens
 from blueprints.http.trail import Trail
 from models.database import open_database
@@ -50,7 +51,7 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[ty
     # One connection more, for what runs beside the requests; half of the threads for requests that need not wait.
     database = open_database(settings.database_url, pool_size=settings.pool_size + 1,
                              synchronous=settings.synchronous, statement_timeout=settings.statement_timeout,
-                             waiting=max(1, settings.threads // 2))
+                             waiting=half(threads_of(settings)))
     with database.connected():
         if waiting := pending(database, registry.migrations):
             raise NotReady(f"{len(waiting)} migrations are missing. Run: gatepost migrate")

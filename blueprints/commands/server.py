@@ -144,7 +144,7 @@ def _one_process(make_app: Callable[[], Flask], settings: Settings) -> None:
         if settings.one_core:
             affinity.keep(os.getpid())
         services.ensure_running()
-        serve_waitress(app, host=settings.host, port=settings.port, threads=settings.threads,
+        serve_waitress(app, host=settings.host, port=settings.port, threads=services.threads,
                        body_limit=settings.body_limit, import_limit=settings.import_limit,
                        trusted_proxies=settings.trusted_proxies, drain_timeout=settings.drain_timeout, ready=_announce)
     finally:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from flask import current_app
 
-from .slots import Slots
+from .slots import Slots, half
 
 if TYPE_CHECKING:
     from models.database import Database
@@ -33,6 +33,15 @@ if TYPE_CHECKING:
 
 class NotReady(Exception):
     """The instance cannot be served yet; the sentence says which command mends that."""
+
+
+def threads_of(settings: Settings) -> int:
+    """Requests that one process handles at a time.
+
+    On Postgres more threads would only wait for a connection; SQLite opens as many as are used at once.
+    """
+    on_sqlite = settings.database_url.startswith("sqlite:")
+    return settings.threads if on_sqlite else min(settings.threads, settings.pool_size)
 
 
 @dataclass
@@ -62,17 +71,13 @@ class Services:
     _process: int = 0
 
     def __post_init__(self) -> None:
-        half = max(1, self.threads // 2)
-        self.long_answers, self.large_bodies = Slots(half), Slots(half)
+        few = half(self.threads)
+        self.long_answers, self.large_bodies = Slots(few), Slots(few)
 
     @property
     def threads(self) -> int:
-        """Requests that one process handles at a time.
-
-        On Postgres more threads would only wait for a connection; SQLite opens as many as are used at once.
-        """
-        settings = self.settings
-        return settings.threads if self.database.dialect == "sqlite" else min(settings.threads, settings.pool_size)
+        """Requests that one process handles at a time."""
+        return threads_of(self.settings)
 
     @property
     def collections(self) -> Mapping[str, Collection]:

@@ -9,18 +9,23 @@ EACH = 2  # at a time, for one key
 RETRY = "5"  # seconds after which a client that found no slot may try again
 
 
+def half(threads: int) -> int:
+    """How many of these threads may last long, or wait: the others are for requests that do neither."""
+    return max(1, threads // 2)
+
+
 class Slots:
     """So many at a time for each key, and for all keys together (`most`); counted for one process."""
 
     def __init__(self, most: int, each: int = EACH) -> None:
-        self._most, self._each = most, each
+        self.most, self._each = most, each
         self._taken: Counter[str] = Counter()
         self._counting = Lock()
 
     def take(self, key: str) -> bool:
         """Count one more; False when there are enough."""
         with self._counting:
-            if self._taken[key] >= self._each or self._taken.total() >= self._most:
+            if self._taken[key] >= self._each or self._taken.total() >= self.most:
                 return False
             self._taken[key] += 1
             return True

@@ -150,6 +150,10 @@ class Request(Parser):
     def close(self) -> None:
         """Let the body go, and what was counted of it; for the second time nothing."""
         super().close()
+        self.count_no_more()
+
+    def count_no_more(self) -> None:
+        """Make room for other bodies."""
         if self._bodies is not None and (self.held or self.large):
             self._bodies.give_back(self)
 

@@ -57,6 +57,13 @@ class Task(WSGITask):
             self.set_close_on_finish()
         return environ
 
+    def build_response_header(self) -> bytes:
+        # Who has read the answer may send the next body at once.
+        if self.request.large:
+            self.request.count_no_more()
+        header: bytes = super().build_response_header()
+        return header
+
     def finish(self) -> None:
         if not (self.request.asks and self.status.startswith("100")):
             super().finish()

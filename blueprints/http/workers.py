@@ -30,6 +30,7 @@ from .granian_bodies import Bodies
 from .granian_calls import Calls
 from .granian_transfers import Transfers
 from .services import Services
+from .slots import half
 
 log = logging.getLogger("gatepost.serving")
 
@@ -104,7 +105,7 @@ def serve(app: Flask, *, host: str, port: int, workers: int, threads: int, drain
         def work(number: int, *arguments: Any) -> None:
             if services.settings.one_core:
                 app.wsgi_app = OneCore(app.wsgi_app, first + number)  # type: ignore[method-assign]
-            bodies = Bodies(max(1, threads // 2), services.settings.trusted_proxies)
+            bodies = Bodies(half(threads), services.settings.trusted_proxies)
             calls = Calls(app, threads, bodies, Transfers(free))
             calls.watch()
             # What granian makes of an application is not an option. This process is a worker's own.

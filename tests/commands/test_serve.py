@@ -11,7 +11,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from app import create_app
 from blueprints.commands import server
+from models.database import open_database
 from tests.databases import new_database
 from tests.operations.load import Load, kept
 from tests.running import Instance, Served
@@ -128,6 +130,27 @@ def test_a_worker_has_as_many_threads_as_can_have_a_connection(dialect, threads,
     monkeypatch.setattr("blueprints.http.workers.serve", lambda app, **options: asked.update(options))
     assert made.run("serve", "--workers", "2", "--threads", "20").returncode == 0
     assert (asked["workers"], asked["threads"]) == (2, threads)
+    monkeypatch.setattr("blueprints.commands.server.serve_waitress", lambda app, **options: asked.update(options))
+    assert made.run("serve", "--threads", "20").returncode == 0
+    assert asked["threads"] == threads
+
+
+@pytest.mark.parametrize(("dialect", "few"), [("sqlite", 10), ("postgres", 4)])
+def test_half_of_the_threads_is_one_number(dialect, few, tmp_path, request, monkeypatch):
+    """How many may wait for the database, answer at length or read large bodies."""
+    url = new_database(dialect, request, migrated=False)
+    made = Instance(tmp_path / "instance", {"GATEPOST_DATABASE_URL": url, "GATEPOST_POOL_SIZE": "8"}).made()
+    opened: dict[str, Any] = {}
+
+    def open_and_note(*arguments: Any, **options: Any) -> Any:
+        opened.update(options)
+        return open_database(*arguments, **options)
+
+    monkeypatch.setattr("app.open_database", open_and_note)
+    app = create_app({"instance": made.folder, "database_url": url, "pool_size": 8, "threads": 20})
+    services = app.extensions["gatepost"]
+    services.stop()
+    assert (opened["waiting"], services.long_answers.most, services.large_bodies.most) == (few, few, few)
 
 
 def test_the_collector_leaves_alone_what_the_app_is_made_of(instance, monkeypatch):

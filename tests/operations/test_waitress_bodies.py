@@ -59,9 +59,9 @@ def address(listener):
 
 
 @pytest.fixture
-def allowed(as_role):
-    """The header of a client who may import."""
-    return f"Authorization: {as_role('admin').headers['Authorization']}"
+def allowed(as_user):
+    """The header of a client who may import, and has all of a minute's units."""
+    return f"Authorization: {as_user('admin').headers['Authorization']}"
 
 
 def answered(received: bytes) -> tuple[int, dict[str, str], dict]:
@@ -148,7 +148,7 @@ def test_a_request_that_says_nothing_of_its_body_needs_no_continue(address):
 
 
 @pytest.mark.parametrize("chunked", [False, True], ids=["length", "chunked"])
-@pytest.mark.parametrize("prefix", ["/api", "/api/v1", "//api", "///api/v1", "http://x/api", "http://x//api"])
+@pytest.mark.parametrize("prefix", ["/api", "/api/v1"])
 def test_an_import_may_be_large(address, allowed, chunked, prefix):
     path, body = IMPORT.replace("/api", prefix), lines(3 * LIMIT)
     sent = chunk(body) + chunk(b"") if chunked else body
@@ -157,6 +157,14 @@ def test_an_import_may_be_large(address, allowed, chunked, prefix):
                                                          body=sent)))
     assert (status, answer["imported"] + answer["failed"]) == (200, 1)
     assert "ratelimit" in headers
+
+
+@pytest.mark.parametrize("prefix", ["//api", "http://x//api"])
+def test_the_path_is_read_as_the_application_reads_it(address, allowed, prefix):
+    size = LIMIT + 1
+    status, _, answer = answered(ask(address, post(IMPORT.replace("/api", prefix), NDJSON, allowed, "Connection: close",
+                                                   length=size, body=lines(size))))
+    assert (status, answer["imported"] + answer["failed"]) == (200, 1)
 
 
 def test_an_import_over_its_limit_is_refused(address, allowed):
