@@ -115,7 +115,8 @@ def asset(call: Call) -> Response:
     return _asset(call, call.path["name"])
 
 
-@routes.get("/metrics", public=_METRICS, produces=("text/plain",), answers_404=True, own_credentials=True)
+@routes.get("/metrics", public=_METRICS, produces=("text/plain",), answers_401=True, answers_404=True,
+            own_credentials=True)
 def metrics(call: Call) -> Response:
     """Numbers for Prometheus, for whoever has the token that the setting `metrics_token` names."""
     found, wanted = call.services.metrics, call.services.settings.metrics_token

@@ -37,6 +37,7 @@ class Endpoint:
     fixed       fields of the body schema that this endpoint cannot change; sent, they must equal the stored ones
     answer      schema of the answer, for the documentation; the contract tests hold answers against it
     produces    media types of an answer that no schema describes
+    answers_401 though it has `own_credentials`; the documentation names it
     answers_404 for reasons that its path does not show; the documentation names it
     prepare     does what takes long and changes no row, before any writer has to wait; may fill `prepared`
     load        finds or drafts the row that the permission is judged on, before the handler runs
@@ -71,6 +72,7 @@ class Endpoint:
     fixed: tuple[str, ...] = ()
     answer: Schema | None = None
     produces: tuple[str, ...] = ()
+    answers_401: bool = False
     answers_404: bool = False
     status: int = 200
     prepare: Callable[[Call], None] | None = None

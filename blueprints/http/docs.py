@@ -102,6 +102,8 @@ def _errors(endpoint: Endpoint) -> dict[int, str]:
     titles = {400: "The request is not valid", 401: "Credentials are needed, or are not valid",
               414: "The URL is too long", 429: "Too many requests",
               500: "Something went wrong on our side", 503: "Not available right now"}
+    if endpoint.own_credentials and not endpoint.answers_401:
+        del titles[401]
     if endpoint.permission is not None:
         titles[403] = "The policy does not allow this"
     if endpoint.load is not None or "<" in endpoint.path or endpoint.answers_404:

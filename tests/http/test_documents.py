@@ -45,6 +45,7 @@ def test_every_operation_says_what_it_needs(client):
                 # The liveness probe takes no credentials, the numbers for Prometheus take a token of their own.
                 own = path in ("/api/health/live", "/metrics")
                 assert operation["security"] == ([] if own else [{}, {"bearer": []}])
+                assert ("401" in operation["responses"]) == (path != "/api/health/live"), (method, path)
 
 
 def test_the_page_refers_to_nothing_but_its_own_assets(client):
