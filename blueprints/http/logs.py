@@ -127,11 +127,11 @@ def configure(level: str) -> None:
 
 
 def install(app: Flask) -> None:
-    """Log one line for every request."""
+    """Log one line for every request, also where the server has asked about its head before (`expectation`)."""
 
     @app.after_request
     def log_answer(response: Response) -> Response:
-        if requests.isEnabledFor(logging.INFO):
+        if response.status_code != 100 and requests.isEnabledFor(logging.INFO):
             call = g.get("call")
             principal = None if call is None else getattr(call, "principal", None)
             requests.info("%s %s", request.method, request.path, extra={"fields": {

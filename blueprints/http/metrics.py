@@ -64,7 +64,9 @@ class Metrics:
         return next(self._numbers) % SAMPLE == 0
 
     def count(self, response: Response) -> None:
-        """Take one answer into account."""
+        """Take one answer into account; one that asks for the body counts with the answer to all of the request."""
+        if response.status_code == 100:
+            return
         asked = request._get_current_object()  # type: ignore[attr-defined]
         route = "none" if asked.url_rule is None else asked.url_rule.rule
         method = asked.method if asked.method in METHODS else "other"

@@ -92,8 +92,9 @@ class Channel(HTTPChannel):
 
     @property
     def idle(self) -> bool:
-        """Whether no handler runs or waits for this connection, and its last answer has left."""
-        return not (self.requests or self.total_outbufs_len or self._unparsed or self._swallow)
+        """Whether no handler runs or waits for this connection, or has asked for a body; its last answer has left."""
+        asked_for = self.request is not None and self.request.large
+        return not (asked_for or self.requests or self.total_outbufs_len or self._unparsed or self._swallow)
 
     @property
     def precedence(self) -> tuple[Doing, float]:
@@ -126,9 +127,8 @@ class Channel(HTTPChannel):
             self.handle_close()
 
     def handle_write(self) -> None:
-        if not self.requests:
-            self._flush_exception(self._flush_some)
-        elif self.total_outbufs_len:
+        if self.total_outbufs_len:
+            # A thread may be flushing, also the one that has just answered: it asks for the body of an import.
             self._flush_exception(self._flush_some_if_lockable)
         if self.will_close:
             self.handle_close()

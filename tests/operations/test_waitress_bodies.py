@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
+import signal
 import socket
+import time
 from contextlib import ExitStack
+from urllib.parse import urlsplit
 
 import pytest
 
 from blueprints.http import waitress_bodies, waitress_channel
 from blueprints.http.limits import IMPORT_PIECE
 from blueprints.http.slots import Slots
+from blueprints.testing import log_in
 from tests.apps import close, make_app
 from tests.databases import new_database
 from tests.operations.connections import (
     IMPORT_LIMIT,
     LIMIT,
+    PATIENCE,
     address_of,
     ask,
     chunk,
@@ -27,6 +33,7 @@ from tests.operations.connections import (
     read_all,
     wait_until,
 )
+from tests.running import Instance
 
 NDJSON, JSON = "Content-Type: application/x-ndjson", "Content-Type: application/json"
 IMPORT = "/api/categories/import?on_error=skip"
@@ -284,3 +291,41 @@ def test_an_address_holds_no_more_than_its_share(monkeypatch):
     assert not bodies.take("192.0.2.1", 1)
     assert bodies.take("192.0.2.2", 1)
     assert bodies.address({}, "2001:db8::1") == bodies.address({}, "2001:db8::2") == "2001:db8::/64"
+
+
+# As an operator sees it
+
+
+def test_an_import_is_counted_and_logged_once_also_where_its_head_is_refused(instance_folder, database_url, caplog):
+    app = make_app(instance_folder, database_url, import_limit=IMPORT_LIMIT, log_requests="on", metrics_token="m" * 20)
+    try:
+        allowed = f"Authorization: {log_in(app, 'admin').headers['Authorization']}"
+        with listening(app) as listener, caplog.at_level(logging.INFO, "gatepost.request"):
+            for header, status in ((allowed, 200), ("Authorization: Bearer x", 401)):
+                sent = post(IMPORT, NDJSON, header, "Connection: close", length=2 * LIMIT, body=lines(2 * LIMIT))
+                assert answered(ask(address_of(listener), sent))[0] == status
+        assert [record.fields["status"] for record in caplog.records if record.name == "gatepost.request"] == [200, 401]
+        text = app.extensions["gatepost"].metrics.text()[0].decode()
+        assert [line.rpartition(" ")[2] for line in text.splitlines()
+                if line.startswith("gatepost_requests_total{") and "import" in line] == ["1.0", "1.0"]
+    finally:
+        close(app)
+
+
+def listens(host: str, port: int) -> bool:
+    with socket.socket() as another:
+        return another.connect_ex((host, port)) == 0
+
+
+def test_a_stop_waits_for_an_import_whose_head_was_found_good(tmp_path):
+    instance = Instance(tmp_path / "instance").made()
+    with instance.served() as service:
+        where = urlsplit(service.url)
+        with begun((where.hostname, where.port), f"Authorization: Bearer {service.log_in()}") as connection:
+            connection.sendall(lines(LIMIT))
+            service.process.send_signal(signal.SIGTERM)
+            wait_until(lambda: not listens(where.hostname, where.port))
+            time.sleep(1)  # idle connections are closed meanwhile
+            connection.sendall(b"\n" * LIMIT)
+            assert answered(read_all(connection))[0] == 200
+        assert service.process.wait(PATIENCE) == 0
