@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from time import monotonic, sleep
 from typing import Any
 
 import psycopg
@@ -40,6 +41,13 @@ def database(server: Server) -> Iterator[PostgresDatabase]:
     assert isinstance(opened, PostgresDatabase)
     yield opened
     opened.close_all()
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    deadline = monotonic() + AT_LAST
+    while not true():
+        assert monotonic() < deadline
+        sleep(0.005)
 
 
 def works_again(database: PostgresDatabase) -> None:
@@ -236,8 +244,7 @@ def test_then_one_thread_tries_while_the_others_are_refused(asked: Asked, monkey
     asked.error = None
     with ThreadPoolExecutor(1) as thread:
         trying = thread.submit(asked.pool.take)
-        while len(asked.made) < 2:
-            threading.Event().wait(0.005)
+        wait_until(lambda: len(asked.made) >= 2)
         for _ in range(3):
             with pytest.raises(Unavailable):
                 asked.pool.take()
@@ -262,8 +269,7 @@ def test_while_one_connects_another_takes_what_is_given_back(asked: Asked) -> No
     asked.go_on.clear()
     with ThreadPoolExecutor(1) as thread:
         connecting = thread.submit(asked.pool.take)
-        while len(asked.made) < 2:
-            threading.Event().wait(0.005)
+        wait_until(lambda: len(asked.made) >= 2)
         asked.pool.give_back(first)
         assert asked.pool.take() is first
         asked.go_on.set()
@@ -275,8 +281,7 @@ def test_half_of_the_threads_connect_or_wait_for_a_connection_and_the_others_are
     asked = Asked(database, size=3, waiting=2)
     with ThreadPoolExecutor(2) as threads:
         connecting = [threads.submit(asked.pool.take) for _ in range(2)]
-        while len(asked.made) < 2:
-            threading.Event().wait(0.005)
+        wait_until(lambda: len(asked.made) >= 2)
         with pytest.raises(Overloaded):
             asked.pool.take()
         assert len(asked.made) == 2
@@ -285,8 +290,7 @@ def test_half_of_the_threads_connect_or_wait_for_a_connection_and_the_others_are
     taken.append(asked.pool.take())
     with ThreadPoolExecutor(2) as threads:
         waiting = [threads.submit(asked.pool.take) for _ in range(2)]
-        while len(asked.places._taken) < 2:
-            threading.Event().wait(0.005)
+        wait_until(lambda: len(asked.places._taken) >= 2)
         with pytest.raises(Overloaded) as refused:
             asked.pool.take()
         assert 1 <= refused.value.retry_after <= AT_LAST
