@@ -9,6 +9,8 @@ from typing import NamedTuple
 from models.audit import Audit, of_all
 from models.database import Database
 
+COUNTED = 100_000  # rows of a table of SQLite's without row ids that are counted; it has so many or more
+
 
 class Table(NamedTuple):
     """A table with about so many rows; `bytes` with its indexes, None where that cannot be told quickly."""
@@ -42,13 +44,21 @@ def measure(database: Database) -> Sizes:
 
 
 def _sqlite_tables(database: Database) -> list[Table]:
-    names = [row[0] for row in database.query(
-        "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'")]
-    # A count would read every page of an index, and so would both ends in one SELECT. Rows deleted between are counted.
-    spans = [(name, database.query(
-        f'SELECT (SELECT max(rowid) FROM "{name}"), (SELECT min(rowid) FROM "{name}")')[0]) for name in names]
-    found = [Table(name, newest - oldest + 1 if newest is not None else 0, None) for name, (newest, oldest) in spans]
+    tables = database.query("SELECT name, wr FROM pragma_table_list "
+                            "WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'")
+    found = [Table(name, _counted(database, name) if without_rowid else _span(database, name), None)
+             for name, without_rowid in tables]
     return sorted(found, key=lambda table: -table.rows)
+
+
+def _span(database: Database, name: str) -> int:
+    # A count would read every page of an index, and so would both ends in one SELECT. Rows deleted between are counted.
+    newest, oldest = database.query(f'SELECT (SELECT max(rowid) FROM "{name}"), (SELECT min(rowid) FROM "{name}")')[0]
+    return 0 if newest is None else int(newest - oldest + 1)
+
+
+def _counted(database: Database, name: str) -> int:
+    return int(database.query(f'SELECT count(*) FROM (SELECT 1 FROM "{name}" LIMIT {COUNTED})')[0][0])
 
 
 def _postgres_tables(database: Database) -> list[Table]:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from models import bulk
+from models import bulk, sizes
 from models.audit import Audit, append
 from models.base import new_id, now
 from models.category import Category
@@ -42,3 +42,16 @@ def test_no_table_is_read_through(database, monkeypatch):
     plans = [str(query(f"EXPLAIN QUERY PLAN {sql}")) for sql in asked if '"' in sql]
     assert len(plans) > 10
     assert all("SEARCH" in plan and not re.search(r"SCAN (?!CONSTANT)", plan) for plan in plans), plans
+
+
+def test_a_table_without_row_ids_is_counted_up_to_a_bound(database, monkeypatch):
+    if database.dialect != "sqlite":
+        pytest.skip("there are none")
+    database.execute_sql("CREATE TABLE pairs (one INTEGER, other INTEGER, PRIMARY KEY (one, other)) WITHOUT ROWID")
+    try:
+        database.execute_sql("INSERT INTO pairs VALUES (1, 2), (1, 3), (2, 3)")
+        for counted, rows in ((100, 3), (2, 2)):
+            monkeypatch.setattr(sizes, "COUNTED", counted)
+            assert [table.rows for table in measure(database).tables if table.name == "pairs"] == [rows]
+    finally:
+        database.execute_sql("DROP TABLE pairs")
