@@ -27,6 +27,7 @@ requests = logging.getLogger("gatepost.request")
 
 LONGEST = 8192  # characters of one text in a line
 OFTEN, MINUTE = 20, 60.0  # lines of one message in so many seconds
+BEGINNING = 200  # characters of a message that tell which lines were left out
 MESSAGES = 1000  # told apart in a minute; what is beyond is counted by logger and level
 
 
@@ -59,7 +60,10 @@ def _cut(value: Any) -> Any:
 
 @dataclass
 class _Seen:
-    record: logging.LogRecord
+    # Not the record: it holds the frames of its exception, and so what a request had in memory.
+    logger: str
+    level: int
+    begins: str
     ends: float
     written: int = 0
     left_out: int = 0
@@ -83,7 +87,8 @@ class Repetitions(logging.Filter):
             seen = self._seen.get(key)
             if seen is None or seen.ends <= moment:
                 record.left_out = 0 if seen is None else seen.left_out
-                seen = self._seen[key] = _Seen(record, moment + MINUTE)
+                seen = self._seen[key] = _Seen(
+                    record.name, record.levelno, _beginning(record), moment + MINUTE)
             if seen.written < OFTEN:
                 seen.written += 1
                 return True
@@ -99,9 +104,8 @@ class Repetitions(logging.Filter):
                 del self._seen[key]
         for seen in over.values():
             if seen.left_out:
-                logging.getLogger(seen.record.name).log(
-                    seen.record.levelno, "%d lines were left out that begin: %s", seen.left_out,
-                    seen.record.getMessage()[:200])
+                logging.getLogger(seen.logger).log(
+                    seen.level, "%d lines were left out that begin: %s", seen.left_out, seen.begins)
 
 
 def _alike(record: logging.LogRecord) -> Hashable:
@@ -110,6 +114,14 @@ def _alike(record: logging.LogRecord) -> Hashable:
         trace = trace.tb_next
     where = None if trace is None else (trace.tb_frame.f_code.co_filename, trace.tb_lineno)
     return record.name, record.levelno, str(record.msg), kind, where
+
+
+def _beginning(record: logging.LogRecord) -> str:
+    try:
+        return record.getMessage()[:BEGINNING]
+    except (TypeError, ValueError, LookupError):
+        # Arguments that do not fit: the handler says so, and whoever logs must not fail.
+        return str(record.msg)[:BEGINNING]
 
 
 repetitions = Repetitions()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import signal
+import sys
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -140,6 +143,30 @@ def test_a_message_that_comes_again_and_again_is_written_some_times_a_minute_and
     logger.error("cannot do %s", "more")
     (entry,) = minutes()
     assert (entry["message"], entry["left_out"]) == ("cannot do more", 1000 - OFTEN)
+
+
+def test_an_exception_that_was_logged_keeps_nothing_of_its_request_in_memory():
+    class Body:
+        pass
+
+    def fail() -> weakref.ref[Body]:
+        body = Body()
+        try:
+            raise ValueError("broken")
+        except ValueError:
+            record = logging.LogRecord("gatepost", logging.ERROR, __file__, 1, "unhandled", (), sys.exc_info())
+            assert repetitions.filter(record)
+        return weakref.ref(body)
+
+    repetitions = Repetitions()
+    kept = fail()
+    gc.collect()
+    assert kept() is None
+
+
+def test_a_message_whose_arguments_do_not_fit_it_is_no_error_for_its_logger():
+    record = logging.LogRecord("gatepost", logging.ERROR, __file__, 1, "%d of %d", ("one",), None)
+    assert Repetitions().filter(record)
 
 
 def test_what_was_left_out_is_told_also_when_the_message_does_not_come_again(app, minutes):
