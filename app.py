@@ -52,12 +52,16 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[ty
     database = open_database(settings.database_url, pool_size=settings.pool_size + 1,
                              synchronous=settings.synchronous, statement_timeout=settings.statement_timeout,
                              waiting=half(threads_of(settings)))
-    with database.connected():
-        if waiting := pending(database, registry.migrations):
-            raise NotReady(f"{len(waiting)} migrations are missing. Run: gatepost migrate")
-        tenant = Tenant.by_name(settings.default_tenant)
-        if tenant is None:
-            raise NotReady(f"There is no tenant {settings.default_tenant}. Run: gatepost init")
+    try:
+        with database.connected():
+            if waiting := pending(database, registry.migrations):
+                raise NotReady(f"{len(waiting)} migrations are missing. Run: gatepost migrate")
+            tenant = Tenant.by_name(settings.default_tenant)
+            if tenant is None:
+                raise NotReady(f"There is no tenant {settings.default_tenant}. Run: gatepost init")
+    except BaseException:
+        database.close_all()
+        raise
     cursors = Cursors(keys.secrets("cursor"), refresh=keys.refresh)
     keys.followers.append(lambda: cursors.renew(keys.secrets("cursor")))
     trail, uses = Trail(database, keys), DeprecatedUses(database)

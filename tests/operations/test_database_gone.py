@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from time import monotonic, sleep
 from urllib.parse import urlsplit
 
+import psycopg
 import pytest
 from flask import Flask
 
 from blueprints.http import deprecation
-from tests.apps import close, make_app
-from tests.databases import Server
+from blueprints.http.services import NotReady
+from tests.apps import close, make_app, new_instance
+from tests.databases import Server, new_database
 
 FOREVER = {"sqlite": "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n",
            "postgres": "SELECT pg_sleep(60)"}
@@ -90,3 +93,16 @@ def test_a_pool_without_a_free_connection_is_unavailable_for_a_moment(app, clien
 
     monkeypatch.setattr(app.extensions["gatepost"].database, "connected", none_free)
     check_503(client.get("/api/articles"), "unavailable")
+
+
+def test_an_app_that_cannot_start_leaves_no_connection_open(
+        request: pytest.FixtureRequest, postgres_server: Server, tmp_path: Path) -> None:
+    url = new_database("postgres", request, migrated=False)
+    folder, name = new_instance(tmp_path / "instance", url), urlsplit(url).path.removeprefix("/")
+    with pytest.raises(NotReady):
+        make_app(folder, url)
+    deadline = monotonic() + 10
+    with psycopg.connect(postgres_server.url("postgres"), autocommit=True) as connection:
+        while connection.execute("SELECT 1 FROM pg_stat_activity WHERE datname = %s", (name,)).fetchone():
+            assert monotonic() < deadline, "it is still there"
+            sleep(0.05)
