@@ -21,7 +21,7 @@ from models.errors import Unavailable
 from models.waiting import Places, Wait
 
 LATER = 1.0  # seconds between two tries to reach a server that does not answer
-MOMENT = 0.25  # seconds that any number of threads may wait for a connection, or for news of a silent server
+MOMENT = 1.0  # seconds that any number of threads may wait for a connection, or for news of a silent server
 
 
 class Connection(psycopg.Connection[Any]):
