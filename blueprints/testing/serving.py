@@ -48,9 +48,10 @@ class Caller:
 
     def call(self, method: str, path: str, body: Any = ABSENT, headers: Mapping[str, str] | None = None,
              **more: Any) -> TestResponse:
-        """One request; `body` goes as JSON, `more` to werkzeug's test client."""
+        """One request, answered to its end; `body` goes as JSON, `more` to werkzeug's test client."""
         if body is not ABSENT:
             more["json"] = body
+        more.setdefault("buffered", True)  # an export that is not closed counts as one that is being sent
         return self.client.open(path, method=method, headers={**self.headers, **(headers or {})}, **more)
 
     def get(self, path: str, **more: Any) -> TestResponse:

@@ -30,8 +30,10 @@ def served(request: pytest.FixtureRequest, checkout: Checkout) -> Iterator[Serve
 
 def check(served: Served, attack: Attack) -> None:
     page, live = Honest(served.port, "/api/articles?limit=1"), Honest(served.port, "/api/health/live")
-    with attack.running(served, 2 * SECONDS), asking(page, live):
+    with attack.running(served, 3 * SECONDS):
         sleep(SECONDS)
+        with asking(page, live):
+            sleep(SECONDS)
     after = Honest(served.port, "/api/articles?limit=1")
     with asking(after):
         sleep(0.2)
