@@ -11,26 +11,28 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from blueprints import Collection
 from blueprints.commands import commands
-from blueprints.http import browsers, compression, errors, logs, metrics, trace, uri, versions
-from blueprints.http.application import Application
-from blueprints.http.cursors import Cursors
-from blueprints.http.deprecation import DeprecatedUses
-from blueprints.http.housekeeping import beside_the_requests
-from blueprints.http.keys import Keys
-from blueprints.http.limits import Limits
-from blueprints.http.messages import Translations
-from blueprints.http.ownership import Ownership
-from blueprints.http.registry import discover
-from blueprints.http.routes import answer_options, refuse_strays
-from blueprints.http.services import NotReady, Services, threads_of
-from blueprints.http.slots import half
-from blueprints.http.tokens import Tokens
-from blueprints.http.trail import Trail
-from models.database import open_database
+from blueprints.http.operations import logs, metrics
+from blueprints.http.operations.deprecation import DeprecatedUses
+from blueprints.http.operations.housekeeping import beside_the_requests
+from blueprints.http.operations.limits import Limits
+from blueprints.http.operations.ownership import Ownership
+from blueprints.http.operations.slots import half
+from blueprints.http.pipeline import browsers, compression, errors, uri
+from blueprints.http.pipeline.application import Application
+from blueprints.http.protocol import trace, versions
+from blueprints.http.protocol.messages import Translations
+from blueprints.http.request.services import NotReady, Services, threads_of
+from blueprints.http.request.trail import Trail
+from blueprints.http.resources.registry import discover
+from blueprints.http.resources.routes import answer_options, refuse_strays
+from blueprints.http.security.access_tokens import Tokens
+from blueprints.http.security.cursors import Cursors
+from blueprints.http.security.keys import Keys
+from models.engine.database import open_database
 from models.migrate import pending
-from models.tenant import Tenant
-from policies.casefile import failures
-from policies.watch import Watcher
+from models.tables.tenant import Tenant
+from policies.loading.watch import Watcher
+from policies.tools.case_file import failures
 from settings import Settings
 
 

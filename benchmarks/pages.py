@@ -30,15 +30,15 @@ from app import create_app
 from benchmarks.contenders import EMAIL, PASSWORD, gatepost
 from benchmarks.plot import Line, Panel, draw
 from benchmarks.profile import request
-from blueprints.http.cursors import Cursor, fingerprint
-from models import bulk
-from models.article import Article
+from blueprints.http.security.cursors import Cursor, fingerprint
 from models.base import later, new_id
-from models.database import Database
-from models.paging import Key, Order, Position, order
-from models.prepared import Bind, prepare
-from models.tenant import Tenant
-from models.user import User
+from models.engine.database import Database
+from models.engine.prepared import Bind, prepare
+from models.lists.paging import Key, Order, Position, order
+from models.records import bulk
+from models.tables.article import Article
+from models.tables.tenant import Tenant
+from models.tables.user import User
 
 SIZE = 20
 BATCH = 20_000  # rows stored in one transaction

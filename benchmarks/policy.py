@@ -16,8 +16,8 @@ from collections.abc import Callable
 from types import SimpleNamespace
 
 from policies import SHIPPED, Column, Policy, Principal, Resource, Vocabulary
-from policies.loading import from_files
-from policies.oracle import Oracle
+from policies.loading.loader import from_files
+from policies.loading.oracle import Oracle
 
 SIZES = (50, 500, 5000)
 CONDITIONS = ("own", "own_draft", "published", "same_department", "office_hours", "shared", "shared_draft")

@@ -7,11 +7,12 @@ from blueprints import Collection, Line, OwnedSchema, action
 
 from __future__ import annotations
 
-from .http.action import Conflict, action, transition
-from .http.call import Call, Endpoint
-from .http.collection import Collection
-from .http.errors import Fault, Problem
-from .http.fields import (
+from .http.pipeline.errors import Fault, Problem
+from .http.protocol.messages import Message, plural
+from .http.request.call import Call, Endpoint
+from .http.resources.collection import Collection
+from .http.resources.routes import Routes
+from .http.schemas.fields import (
     Bool,
     Currency,
     Email,
@@ -27,9 +28,8 @@ from .http.fields import (
     Text,
     Time,
 )
-from .http.messages import Message, plural
-from .http.routes import Routes
-from .http.schema import OwnedSchema, RecordSchema
+from .http.schemas.records import OwnedSchema, RecordSchema
+from .http.writing.actions import Conflict, action, transition
 
 __all__ = [
     "Bool", "Call", "Collection", "Conflict", "Currency", "Email", "Endpoint", "Fault", "Id", "Int", "Language",

@@ -6,8 +6,8 @@ import peewee as pw
 from marshmallow import fields
 
 from blueprints import Call, Routes, StrictSchema, Time
-from models import deprecated_use, statistics
 from models.base import later
+from models.tables import deprecated_use, reports
 
 routes = Routes("admin", "What happens in a tenant, in numbers.")
 
@@ -57,12 +57,12 @@ def stats(call: Call) -> dict[str, Any]:
     return {
         "collections": {name: _counts(collection.model, tenant)
                         for name, collection in sorted(call.services.collections.items())},
-        "orders_per_day": _per_day(statistics.orders_per_day(tenant, since)),
+        "orders_per_day": _per_day(reports.orders_per_day(tenant, since)),
         "revenue_per_day": [{"date": day, "currency": currency,
-                             "total": min(int(billions) * statistics.BILLION + int(rest), _LARGEST)}
-                            for day, currency, billions, rest in statistics.revenue_per_day(tenant, since).tuples()],
-        "logins_per_day": _per_day(statistics.logins_per_day(tenant, since)),
-        "refusals_per_day": _per_day(statistics.refusals_per_day(tenant, since)),
+                             "total": min(int(billions) * reports.BILLION + int(rest), _LARGEST)}
+                            for day, currency, billions, rest in reports.revenue_per_day(tenant, since).tuples()],
+        "logins_per_day": _per_day(reports.logins_per_day(tenant, since)),
+        "refusals_per_day": _per_day(reports.refusals_per_day(tenant, since)),
         "deprecated_use": [{"endpoint": use.endpoint, "client": use.client, "count": use.count,
                             "last": use.last_used_at} for use in deprecated_use.uses(tenant)],
     }
@@ -70,8 +70,8 @@ def stats(call: Call) -> dict[str, Any]:
 
 def _counts(model: Any, tenant_id: str) -> dict[str, Any]:
     if "status" not in model._meta.fields:
-        return {"total": statistics.total(model, tenant_id).scalar(), "by_status": {}}
-    states = dict(statistics.by_status(model, tenant_id).tuples())
+        return {"total": reports.total(model, tenant_id).scalar(), "by_status": {}}
+    states = dict(reports.by_status(model, tenant_id).tuples())
     return {"total": sum(states.values()), "by_status": states}
 
 

@@ -3,8 +3,8 @@
 from marshmallow import fields
 
 from blueprints import Collection, Language, Line, OwnedSchema, Reference, Slug, Text, Time, action, transition
-from models.article import Article
 from models.base import now
+from models.tables.article import Article
 
 
 class ArticleSchema(OwnedSchema):

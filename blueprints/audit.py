@@ -6,7 +6,7 @@ from dataclasses import replace
 from marshmallow import fields
 
 from blueprints import Collection, Endpoint, Id, StrictSchema, Time
-from models.audit import Audit
+from models.tables.audit import Audit
 
 
 class AuditSchema(StrictSchema):

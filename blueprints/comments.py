@@ -3,7 +3,7 @@
 from marshmallow import fields
 
 from blueprints import Collection, OwnedSchema, Reference, Text, transition
-from models.comment import Comment
+from models.tables.comment import Comment
 
 
 class CommentSchema(OwnedSchema):

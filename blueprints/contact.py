@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from blueprints import Call, Collection, Email, Endpoint, Id, Line, RecordSchema, StrictSchema, Text
-from models.contact import ContactMessage
+from models.tables.contact import ContactMessage
 
 
 class ContactSchema(RecordSchema):

@@ -6,7 +6,7 @@ from typing import Any
 from marshmallow import fields
 
 from blueprints import Call, Collection, Int, Many, OwnedSchema, Reference, StrictSchema, Text, action, transition
-from models.order import Order, give_back, items_of, place, require_pending
+from models.tables.order import Order, give_back, items_of, place, require_pending
 
 
 class OrderItemSchema(StrictSchema):

@@ -8,9 +8,9 @@ from marshmallow import ValidationError, fields
 
 from blueprints import Call, Collection, Endpoint, Language, Line, OwnedSchema, Slug, Text, Time, action, transition
 from models.base import is_id, now
-from models.page import Page
+from models.tables.page import Page
 
-from .http.language import best, wishes
+from .http.protocol.language import best, wishes
 
 
 class PageSlug(Slug):

@@ -6,14 +6,14 @@ from marshmallow import fields
 
 from blueprints import Call, Collection, Fault, Id, Line, Message, Problem, Routes, StrictSchema
 from models.base import Rows, is_id
-from models.user import User
+from models.tables.user import User
 from policies import Principal
-from policies.explain import READS, explain
+from policies.questions.explain import READS, explain
 
-from .http.access import Access
-from .http.environment import Environment
-from .http.errors import not_found
-from .http.identity import guest, principal_of
+from .http.pipeline.errors import not_found
+from .http.request.access import Access
+from .http.request.environment import Environment
+from .http.request.identity import guest, principal_of
 
 routes = Routes("policy", "The access rules in force, and what they answer.")
 

@@ -3,7 +3,7 @@
 from marshmallow import fields
 
 from blueprints import Collection, Currency, Int, Line, OwnedSchema, Reference, Text, transition
-from models.product import Product
+from models.tables.product import Product
 
 
 class ProductSchema(OwnedSchema):

@@ -9,11 +9,13 @@ from flask import Response
 from marshmallow import fields
 
 from blueprints import Call, Problem, Routes, StrictSchema
-from models.errors import RowError
+from models.engine.errors import RowError
 from models.migrate import pending
 
-from .http import docs, front, negotiation
-from .http.deprecation import Deprecation
+from .http.operations.deprecation import Deprecation
+from .http.pipeline import negotiation
+from .http.resources import front
+from .http.resources import openapi as docs
 
 routes = Routes("public", "The service itself: health and documentation.")
 

@@ -7,16 +7,17 @@ from flask import Response
 from marshmallow import fields
 
 from blueprints import Call, Email, Fault, Line, NewPassword, Problem, Routes, StrictSchema, Text
-from models.audit import origins
 from models.base import Rows, later, new_id, whole
-from models.columns import mailbox
-from models.session import Session, revoke
-from models.user import User
+from models.records.columns import mailbox
+from models.tables.audit import origins
+from models.tables.session import Session, revoke
+from models.tables.user import User
 
-from .http import audit, login, passwords
-from .http.body import MERGE_PATCH
-from .http.conditional import entity_tag
-from .http.identity import principal_of
+from .http.pipeline.conditional import entity_tag
+from .http.protocol.json_body import MERGE_PATCH
+from .http.request import audit, sessions
+from .http.request.identity import principal_of
+from .http.security import passwords
 from .users import UserSchema
 
 routes = Routes("session", "Log in and out, open an account, and look after one's own.")
@@ -99,14 +100,14 @@ def log_in(call: Call) -> dict[str, Any]:
     if fresh is not None:
         user.password_hash = fresh
         Rows(User, user.tenant_id).save(user)
-    return login.open_session(call, user)
+    return sessions.open_session(call, user)
 
 
 @routes.post("/api/token/refresh", public=_REFRESH, body=RefreshSchema(), answer=TokenSchema(), secret=True,
              writes=False, recorded="session.refresh")
 def refresh(call: Call) -> dict[str, Any]:
     """Exchange a refresh token for new tokens; within ten seconds of its use, for the same once more."""
-    return login.exchange(call, call.body["refresh_token"])
+    return sessions.exchange(call, call.body["refresh_token"])
 
 
 def _own_account(call: Call) -> User | None:

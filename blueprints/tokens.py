@@ -7,9 +7,9 @@ from marshmallow import fields
 
 from blueprints import Call, Collection, Endpoint, Fault, Id, Int, Line, Many, Message, Problem, StrictSchema, Time
 from models.base import later
-from models.service_token import ServiceToken
+from models.tables.service_token import ServiceToken
 
-from .http.identity import service_token
+from .http.request.identity import service_token
 
 _TEN_YEARS = 10 * 365 * 24 * 60 * 60
 

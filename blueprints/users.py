@@ -7,13 +7,13 @@ from marshmallow import fields
 
 from blueprints import Call, Collection, Email, Line, Many, Message, NewPassword, Problem, RecordSchema, action
 from models.base import new_id
-from models.session import Session, revoke
-from models.share import forget
-from models.user import User
+from models.tables.session import Session, revoke
+from models.tables.share import forget
+from models.tables.user import User
 
-from .http.access import MOST_GROUPS
-from .http.fields import one_of
-from .http.registry import ROLES
+from .http.request.access import MOST_GROUPS
+from .http.resources.registry import ROLES
+from .http.schemas.fields import one_of
 
 
 class UserSchema(RecordSchema):

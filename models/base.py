@@ -12,11 +12,11 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import peewee as pw
 
-from models.columns import IdField, TimeField
-from models.database import current
-from models.errors import Outdated
-from models.prepared import Bind, Prepared, placeholders, prepare
-from models.search import index_new
+from models.engine.database import current
+from models.engine.errors import Outdated
+from models.engine.prepared import Bind, Prepared, placeholders, prepare
+from models.records.columns import IdField, TimeField
+from models.records.search import index_new
 
 _RFC3339 = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d{1,6})\d*)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
@@ -77,7 +77,7 @@ def _second(seconds: int) -> str:
 class Table(pw.Model):
     """Every table: bound to whichever database is current.
 
-    searched  columns whose words are indexed for `q` when a row is stored (`models.search`)
+    searched  columns whose words are indexed for `q` when a row is stored (`models.records.search`)
     """
 
     searched: ClassVar[tuple[str, ...]] = ()

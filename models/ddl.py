@@ -6,7 +6,7 @@ a table of the application, which moves on.
 
 from __future__ import annotations
 
-from models.database import Database
+from models.engine.database import Database
 
 SQLITE = {
     "id": "TEXT",

@@ -11,7 +11,7 @@ from pathlib import Path
 from playhouse.migrations import MigrationError, Runner
 
 from models.base import now
-from models.database import Database
+from models.engine.database import Database
 
 SHIPPED: Mapping[str, Path] = {"gatepost": Path(__file__).parent / "migrations"}
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,40}")

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .finding import Finding, PolicyError
-from .loading import load
-from .plan import ALWAYS, IF, NEVER, Outcome, Plan
-from .policy import Policy
-from .principal import Principal
-from .vocabulary import Column, Resource, Vocabulary
+from .evaluation.plan import ALWAYS, IF, NEVER, Outcome, Plan
+from .evaluation.policy import Policy
+from .evaluation.principal import Principal
+from .loading.loader import load
+from .syntax.finding import Finding, PolicyError
+from .syntax.vocabulary import Column, Resource, Vocabulary
 
 # The shipped files: what `gatepost init` copies into an instance.
 SHIPPED = Path(__file__).parent

@@ -23,25 +23,26 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from app import create_app
-from blueprints.http import deprecation, passwords
-from blueprints.http.keys import create_key_file
-from blueprints.http.services import Services
+from blueprints.http.operations import deprecation
+from blueprints.http.request.services import Services
+from blueprints.http.security import passwords
+from blueprints.http.security.keys import create_key_file
 from blueprints.testing import Caller, log_in
 from blueprints.testing.serving import ABSENT
-from models.article import Article
 from models.base import Record, Rows, later, new_id, now
-from models.category import Category
-from models.comment import Comment
-from models.contact import ContactMessage
-from models.database import open_database
-from models.order import Order, OrderItem
-from models.page import Page
-from models.product import Product
-from models.service_token import ServiceToken
-from models.session import Session
-from models.share import Share
-from models.tenant import Tenant
-from models.user import User
+from models.engine.database import open_database
+from models.tables.article import Article
+from models.tables.category import Category
+from models.tables.comment import Comment
+from models.tables.contact import ContactMessage
+from models.tables.order import Order, OrderItem
+from models.tables.page import Page
+from models.tables.product import Product
+from models.tables.service_token import ServiceToken
+from models.tables.session import Session
+from models.tables.share import Share
+from models.tables.tenant import Tenant
+from models.tables.user import User
 from policies import SHIPPED
 
 ROLES = ("guest", "user", "support", "editor", "moderator", "manager", "developer", "owner", "admin")

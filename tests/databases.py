@@ -26,7 +26,7 @@ import psycopg
 import pytest
 
 from models import migrate
-from models.database import Database, open_database
+from models.engine.database import Database, open_database
 
 _numbers = itertools.count(1)
 

@@ -58,10 +58,10 @@ def test_the_wheel_carries_what_is_read_at_run_time(wheel):
         "policies/README.md",
         "policies/tests.yaml",
         "models/migrations/0001_accounts.py",
-        "blueprints/http/common_passwords.txt",
+        "blueprints/http/security/common_passwords.txt",
         "blueprints/translations/de.po",
-        "blueprints/http/static/docs/index.html",
-        "blueprints/http/static/docs/rapidoc-min.js",
+        "blueprints/http/resources/static/docs/index.html",
+        "blueprints/http/resources/static/docs/rapidoc-min.js",
     } <= names
     assert any(name.endswith("/LICENSE") for name in names)
 

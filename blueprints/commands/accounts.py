@@ -10,13 +10,13 @@ from typing import TextIO
 import click
 
 from blueprints.commands.context import Instance, open_instance, read_password, record
-from blueprints.http.passwords import hash_password
-from blueprints.http.registry import ROLES
+from blueprints.http.resources.registry import ROLES
+from blueprints.http.security.passwords import hash_password
 from models.base import Rows
-from models.errors import AlreadyExists
-from models.session import Session, revoke
-from models.tenant import Tenant
-from models.user import User
+from models.engine.errors import AlreadyExists
+from models.tables.session import Session, revoke
+from models.tables.tenant import Tenant
+from models.tables.user import User
 
 PASSWORD_FILE = click.option(
     "--password-file",

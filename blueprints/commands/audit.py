@@ -13,12 +13,12 @@ import click
 import orjson
 
 from blueprints.commands.context import Instance, open_instance
-from blueprints.http.keys import KeyFileError, Keys
-from blueprints.http.trail import Trail, prover
-from models import seals
-from models.audit import Audit, of_all, of_tenant
+from blueprints.http.request.trail import Trail, prover
+from blueprints.http.security.keys import KeyFileError, Keys
 from models.base import parse_time
-from models.errors import Damaged
+from models.engine.errors import Damaged
+from models.tables import seals
+from models.tables.audit import Audit, of_all, of_tenant
 
 _TENANT = click.option("--tenant", metavar="NAME", help="Only this tenant; all of them unless given.")
 

@@ -10,13 +10,13 @@ from typing import Any, TextIO
 
 import click
 
-from blueprints.http import passwords
-from blueprints.http.registry import PluginError, discover
-from models.audit import add
-from models.database import Database, open_database
-from models.errors import Damaged, RowError
+from blueprints.http.resources.registry import PluginError, discover
+from blueprints.http.security import passwords
+from models.engine.database import Database, open_database
+from models.engine.errors import Damaged, RowError
 from models.migrate import pending
-from models.tenant import Tenant
+from models.tables.audit import add
+from models.tables.tenant import Tenant
 from settings import SettingError, Settings
 
 

@@ -8,8 +8,8 @@ import click
 
 from blueprints.commands import samples
 from blueprints.commands.context import open_instance
-from models.article import Article
-from models.bulk import settle
+from models.records.bulk import settle
+from models.tables.article import Article
 
 
 @click.command()

@@ -17,9 +17,9 @@ import click
 
 from blueprints.commands.context import database_of, load_settings, migrations
 from blueprints.commands.server import AppFactory, app_for
-from blueprints.http.keys import Keys
+from blueprints.http.security.keys import Keys
 from models.migrate import pending
-from models.sizes import measure
+from models.tables.sizes import measure
 from settings import Settings
 
 LEAST_DISK = 200 * 2**20  # bytes below which a busy SQLite may soon be unable to write

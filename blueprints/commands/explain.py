@@ -17,19 +17,19 @@ import click
 from blueprints.commands import policy_files
 from blueprints.commands.context import load_settings
 from blueprints.commands.server import AppFactory, app_for
-from blueprints.http.access import Access
-from blueprints.http.identity import guest, principal_of
+from blueprints.http.request.access import Access
+from blueprints.http.request.identity import guest, principal_of
 from models.base import Rows, is_id
-from models.user import User
+from models.tables.user import User
 from policies import Policy, Principal
-from policies.cases import Environment
-from policies.explain import READS
-from policies.explain import explain as reasons
-from policies.explanation import REFUSED, Explanation
-from policies.policy import nobody
+from policies.evaluation.policy import nobody
+from policies.questions.explain import READS
+from policies.questions.explain import explain as reasons
+from policies.questions.explanation import REFUSED, Explanation
+from policies.tools.cases import Environment
 
 if TYPE_CHECKING:
-    from blueprints.http.services import Services
+    from blueprints.http.request.services import Services
 
 
 @dataclass(frozen=True)

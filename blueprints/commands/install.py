@@ -17,14 +17,14 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 from blueprints.commands import showcase
-from blueprints.http import passwords
-from blueprints.http.keys import create_key_file
+from blueprints.http.security import passwords
+from blueprints.http.security.keys import create_key_file
 from models.base import Rows
-from models.database import Database
-from models.errors import AlreadyExists
+from models.engine.database import Database
+from models.engine.errors import AlreadyExists
 from models.migrate import upgrade
-from models.tenant import Tenant
-from models.user import User
+from models.tables.tenant import Tenant
+from models.tables.user import User
 from settings import Settings
 
 NOT_COPIED = {"tests.yaml"}  # cases of the shipped files; an administrator writes their own

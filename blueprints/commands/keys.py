@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from blueprints.commands.context import load_settings, require_instance
-from blueprints.http.keys import KeyFileError, Keys, rotate
+from blueprints.http.security.keys import KeyFileError, Keys, rotate
 from models.base import now
 from settings import Settings
 

@@ -19,14 +19,14 @@ from blueprints.commands import policy_files
 from blueprints.commands.context import show_path
 from blueprints.commands.explain import explain
 from policies import SHIPPED, Finding, Policy, PolicyError, load
-from policies.casefile import failures, read
-from policies.cases import Suite, run, uncovered
-from policies.diff import diff as changes
-from policies.export import export as exported
-from policies.matrix import as_text, matrix
-from policies.page import as_html
-from policies.reading import Unreadable, text
-from policies.reading import read as bytes_of
+from policies.questions.diff import diff as changes
+from policies.syntax.files import Unreadable, text
+from policies.syntax.files import read as bytes_of
+from policies.tools.case_file import failures, read
+from policies.tools.cases import Suite, run, uncovered
+from policies.tools.export import export as exported
+from policies.tools.matrix import as_text, matrix
+from policies.tools.matrix_page import as_html
 
 CASES = "tests.yaml"
 DIRECTORY = click.argument("directory", type=click.Path(path_type=Path), required=False, metavar="[DIR]")

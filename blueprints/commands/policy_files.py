@@ -12,7 +12,7 @@ from blueprints.commands.context import load_settings, show_path
 from policies import SHIPPED, Policy, PolicyError, load
 
 if TYPE_CHECKING:
-    from blueprints.http.registry import Registry
+    from blueprints.http.resources.registry import Registry
 
 SHIPPED_WORD = "shipped"
 
@@ -36,7 +36,7 @@ def registry() -> Registry:
     """The installed collections: the words that rules may use, and the rules that plugins ship."""
     # Imported late: a plugin that cannot be imported must not stop the commands that do without.
     try:
-        from blueprints.http.registry import PluginError, discover
+        from blueprints.http.resources.registry import PluginError, discover
     except ImportError as error:
         raise click.ClickException(f"The collections cannot be imported: {error}") from error
     try:

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 
-from blueprints.http.passwords import UNUSABLE
-from models.article import Article
+from blueprints.http.security.passwords import UNUSABLE
 from models.base import Rows, later, new_id, now
-from models.bulk import ample_cache, load
-from models.category import Category
-from models.database import Database
-from models.user import User
+from models.engine.database import Database
+from models.records.bulk import ample_cache, load
+from models.tables.article import Article
+from models.tables.category import Category
+from models.tables.user import User
 
 BATCH = 10_000  # rows a transaction: short enough for other writers to get their turn
 WRITERS = {"sqlite": 1, "postgres": 2}  # batches stored at once, while the next is being invented

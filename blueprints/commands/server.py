@@ -22,12 +22,13 @@ from blueprints.commands.context import (
     show_path,
 )
 from blueprints.commands.install import Outcome, install
-from blueprints.http import affinity, logs, metrics
-from blueprints.http.keys import KeyFileError
-from blueprints.http.registry import PluginError
-from blueprints.http.services import NotReady, Services
-from blueprints.http.serving import serve as serve_waitress
-from models.errors import RowError
+from blueprints.http.operations import logs, metrics
+from blueprints.http.request.services import NotReady, Services
+from blueprints.http.resources.registry import PluginError
+from blueprints.http.security.keys import KeyFileError
+from blueprints.http.servers import affinity
+from blueprints.http.servers.waitress.server import serve as serve_waitress
+from models.engine.errors import RowError
 from models.migrate import pending, upgrade
 from policies import PolicyError
 from settings import SettingError, Settings
@@ -154,7 +155,7 @@ def _one_process(make_app: Callable[[], Flask], settings: Settings) -> None:
 
 def _several_processes(make_app: Callable[[], Flask], settings: Settings) -> None:
     try:
-        from blueprints.http.workers import serve as serve_granian
+        from blueprints.http.servers.granian.server import serve as serve_granian
     except ImportError:
         raise click.ClickException("--workers needs granian. Run: pip install granian") from None
     if not settings.trusted_proxies and settings.host not in _LOOPBACK:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 from blueprints.commands import samples
-from blueprints.http.passwords import UNUSABLE
-from blueprints.http.registry import discover
+from blueprints.http.resources.registry import discover
+from blueprints.http.security.passwords import UNUSABLE
 from models.base import Record, Rows, later
-from models.database import Database
-from models.order import Order, give_back, place
-from models.tenant import Tenant
-from models.user import User
+from models.engine.database import Database
+from models.tables.order import Order, give_back, place
+from models.tables.tenant import Tenant
+from models.tables.user import User
 
 SECOND_TENANT = "harbour"
 DAY = 24 * 60 * 60

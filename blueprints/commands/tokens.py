@@ -6,10 +6,10 @@ import click
 
 from blueprints.commands.context import open_instance, record
 from blueprints.commands.server import AppFactory, app_for
-from blueprints.http.identity import service_token
+from blueprints.http.request.identity import service_token
 from models.base import Rows, is_id, later
-from models.service_token import ServiceToken
-from models.user import User
+from models.tables.service_token import ServiceToken
+from models.tables.user import User
 
 _DAY = 24 * 60 * 60
 

@@ -13,19 +13,20 @@ from flask import request
 
 from blueprints.commands.context import sentences
 from blueprints.commands.server import AppFactory, app_for
-from blueprints.http import audit, formats
-from blueprints.http.access import Access
-from blueprints.http.call import Call
-from blueprints.http.collection import Collection
-from blueprints.http.environment import Environment
-from blueprints.http.errors import Problem
-from blueprints.http.exporting import content
-from blueprints.http.identity import principal_of
-from blueprints.http.intake import Intake
-from blueprints.http.services import Services
-from models.bulk import ample_cache, settle
-from models.tenant import Tenant
-from models.user import User
+from blueprints.http.pipeline.errors import Problem
+from blueprints.http.reading.exporting import content
+from blueprints.http.request import audit
+from blueprints.http.request.access import Access
+from blueprints.http.request.call import Call
+from blueprints.http.request.environment import Environment
+from blueprints.http.request.identity import principal_of
+from blueprints.http.request.services import Services
+from blueprints.http.resources.collection import Collection
+from blueprints.http.schemas import formats
+from blueprints.http.writing.intake import Intake
+from models.records.bulk import ample_cache, settle
+from models.tables.tenant import Tenant
+from models.tables.user import User
 from policies import Principal
 
 FORMATS = {"ndjson": formats.NDJSON, "csv": formats.CSV}

@@ -13,11 +13,11 @@ import pytest
 from flask import Flask, request
 from werkzeug.test import TestResponse
 
-from blueprints.http.access import Access
-from blueprints.http.collection import Collection
-from blueprints.http.environment import Environment
-from blueprints.http.identity import guest
-from blueprints.http.services import Services
+from blueprints.http.request.access import Access
+from blueprints.http.request.environment import Environment
+from blueprints.http.request.identity import guest
+from blueprints.http.request.services import Services
+from blueprints.http.resources.collection import Collection
 from models.base import Rows
 
 from .serving import Caller, log_in

@@ -13,15 +13,15 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from blueprints.commands.install import install
-from blueprints.http import passwords
-from blueprints.http.collection import Collection
-from blueprints.http.registry import discover
-from blueprints.http.services import Services
+from blueprints.http.request.services import Services
+from blueprints.http.resources.collection import Collection
+from blueprints.http.resources.registry import discover
+from blueprints.http.security import passwords
 from models.base import Rows, later, new_id
-from models.database import open_database
-from models.session import Session
-from models.tenant import Tenant
-from models.user import User
+from models.engine.database import open_database
+from models.tables.session import Session
+from models.tables.tenant import Tenant
+from models.tables.user import User
 from settings import Settings
 
 ABSENT: Any = object()

@@ -6,7 +6,7 @@ from models import ddl
 def up(migrator, db):
     ddl.run(
         db,
-        # As `models.audit.origins` asks, with these very constants.
+        # As `models.tables.audit.origins` asks, with these very constants.
         """
         CREATE INDEX audit_logins ON audit (tenant_id, principal, time, address)
         WHERE resource = 'session' AND action = 'create' AND result = 'allowed'

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from blueprints.http.call import Endpoint
+from blueprints.http.request.call import Endpoint
 from models.base import Record
-from models.database import Database
+from models.engine.database import Database
 from tests.apps import NOBODY, PASSWORD, Caller, Given
 
 COLLECTIONS = ("articles", "products", "orders", "comments", "categories", "pages", "users")

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from models.article import Article
 from models.base import Rows, new_id
-from models.category import Category
-from models.comment import Comment
-from models.contact import ContactMessage
-from models.order import Order
-from models.page import Page
-from models.product import Product
-from models.service_token import ServiceToken
-from models.user import User
+from models.tables.article import Article
+from models.tables.category import Category
+from models.tables.comment import Comment
+from models.tables.contact import ContactMessage
+from models.tables.order import Order
+from models.tables.page import Page
+from models.tables.product import Product
+from models.tables.service_token import ServiceToken
+from models.tables.user import User
 from tests.apps import ROLES
 
 AT = "2020-01-01T00:00:00.000000Z"

@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from models.base import Rows
-from models.order import Order, OrderItem
-from models.product import Product
+from models.tables.order import Order, OrderItem
+from models.tables.product import Product
 from tests.apps import NOBODY
 
 

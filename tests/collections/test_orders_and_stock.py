@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule, run_state_machine_as_test
 
-from models.order import Order
-from models.product import Product
+from models.tables.order import Order
+from models.tables.product import Product
 
 # The contract's table (API, section 3), not the collection's.
 STEPS = {

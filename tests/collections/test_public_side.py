@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from blueprints.http import deprecation
-from models import deprecated_use
-from models.contact import ContactMessage
-from models.errors import Unavailable
+from blueprints.http.operations import deprecation
+from models.engine.errors import Unavailable
+from models.tables import deprecated_use
+from models.tables.contact import ContactMessage
 
 MESSAGE = {"name": "Ruth", "email": "Ruth@Example.org", "subject": "A question", "body": "Do you ship\nabroad?"}
 

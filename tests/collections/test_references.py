@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from models.base import Rows
-from models.category import Category
+from models.tables.category import Category
 from tests.apps import NOBODY
 
 
@@ -72,7 +72,7 @@ def test_shares_go_with_their_object(as_role, given):
     given.share("article", article, f"user:{as_role('user').id}", "manage")
     assert as_role("user").delete(f"/api/articles/{article.id}").status_code == 204
     with given.database.connected():
-        from models.share import of_object
+        from models.tables.share import of_object
 
         assert of_object(given.tenant_id, "article", article.id) == []
 

@@ -37,8 +37,8 @@ SMOKE = """
     from pathlib import Path
     from app import create_app
     from models.base import Rows, later, new_id
-    from models.session import Session
-    from models.user import User
+    from models.tables.session import Session
+    from models.tables.user import User
 
     app = create_app({"rate_limits": "off"})
     services = app.extensions["gatepost"]
@@ -86,7 +86,7 @@ def without_comments(tmp_path_factory) -> Path:
             shutil.copytree(source, copy / part, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy(source, copy / part)
-    for file in ("blueprints/comments.py", "models/comment.py", "policies/comments.csv"):
+    for file in ("blueprints/comments.py", "models/tables/comment.py", "policies/comments.csv"):
         (copy / file).unlink()
     # As anybody would who does without a table: the history stays, and goes on.
     (copy / "models" / "migrations" / "9999_no_comments.py").write_text(textwrap.dedent("""

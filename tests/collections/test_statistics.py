@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from models import deprecated_use, statistics
-from models.article import Article
-from models.audit import Audit, append
 from models.base import later, now
-from models.user import User
+from models.tables import deprecated_use, reports
+from models.tables.article import Article
+from models.tables.audit import Audit, append
+from models.tables.user import User
 from tests.apps import PASSWORD
 
 DAY = 24 * 60 * 60
@@ -77,12 +77,12 @@ def test_revenue_beyond_64_bits_is_no_error(as_role, given):
 
 
 QUERIES = {
-    "states": lambda tenant: statistics.by_status(Article, tenant),
-    "rows": lambda tenant: statistics.total(User, tenant),
-    "orders": lambda tenant: statistics.orders_per_day(tenant, later(-30 * DAY)),
-    "revenue": lambda tenant: statistics.revenue_per_day(tenant, later(-30 * DAY)),
-    "logins": lambda tenant: statistics.logins_per_day(tenant, later(-30 * DAY)),
-    "refusals": lambda tenant: statistics.refusals_per_day(tenant, later(-30 * DAY)),
+    "states": lambda tenant: reports.by_status(Article, tenant),
+    "rows": lambda tenant: reports.total(User, tenant),
+    "orders": lambda tenant: reports.orders_per_day(tenant, later(-30 * DAY)),
+    "revenue": lambda tenant: reports.revenue_per_day(tenant, later(-30 * DAY)),
+    "logins": lambda tenant: reports.logins_per_day(tenant, later(-30 * DAY)),
+    "refusals": lambda tenant: reports.refusals_per_day(tenant, later(-30 * DAY)),
     "deprecated": deprecated_use.uses,
 }
 

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from models.user import User
+from models.tables.user import User
 from tests.apps import NOBODY
 
 PASSWORD = "a long walk along the shore"

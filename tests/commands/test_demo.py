@@ -9,10 +9,10 @@ from contextlib import closing
 import pytest
 
 from blueprints.commands import samples
-from models.article import Article
 from models.base import Rows
-from models.database import open_database
-from models.tenant import Tenant
+from models.engine.database import open_database
+from models.tables.article import Article
+from models.tables.tenant import Tenant
 
 
 @pytest.fixture(scope="module")

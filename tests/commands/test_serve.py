@@ -13,7 +13,7 @@ import pytest
 
 from app import create_app
 from blueprints.commands import server
-from models.database import open_database
+from models.engine.database import open_database
 from tests.databases import new_database
 from tests.operations.load import Load, kept
 from tests.running import Instance, Served
@@ -127,7 +127,7 @@ def test_a_worker_has_as_many_threads_as_can_have_a_connection(dialect, threads,
     url = new_database(dialect, request, migrated=False)
     made = Instance(tmp_path / "instance", {"GATEPOST_DATABASE_URL": url, "GATEPOST_POOL_SIZE": "8"}).made()
     asked: dict[str, Any] = {}
-    monkeypatch.setattr("blueprints.http.workers.serve", lambda app, **options: asked.update(options))
+    monkeypatch.setattr("blueprints.http.servers.granian.server.serve", lambda app, **options: asked.update(options))
     assert made.run("serve", "--workers", "2", "--threads", "20").returncode == 0
     assert (asked["workers"], asked["threads"]) == (2, threads)
     monkeypatch.setattr("blueprints.commands.server.serve_waitress", lambda app, **options: asked.update(options))

@@ -6,17 +6,17 @@ from collections import Counter
 
 import pytest
 
-from models.article import Article
 from models.base import Rows
-from models.category import Category
-from models.comment import Comment
-from models.contact import ContactMessage
-from models.database import open_database
-from models.order import Order, items_of
-from models.page import Page
-from models.product import Product
-from models.tenant import Tenant
-from models.user import User
+from models.engine.database import open_database
+from models.tables.article import Article
+from models.tables.category import Category
+from models.tables.comment import Comment
+from models.tables.contact import ContactMessage
+from models.tables.order import Order, items_of
+from models.tables.page import Page
+from models.tables.product import Product
+from models.tables.tenant import Tenant
+from models.tables.user import User
 from tests.commands.conftest import _environment
 from tests.running import PASSWORD, Instance
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from models.errors import Busy, TimedOut, Unavailable
+from models.engine.errors import Busy, TimedOut, Unavailable
 
 SLUGS = ("one", "two", "three")
 
@@ -141,6 +141,6 @@ def test_what_is_stored_is_imported_whatever_becomes_of_the_index(instance, impo
     def fail(*_index):
         raise error
 
-    monkeypatch.setattr("models.search.merge", fail)
+    monkeypatch.setattr("models.records.search.merge", fail)
     done = instance.run("import", "articles", "-", input=line(type(error).__name__.lower()))
     assert (done.returncode, done.stdout) == (0, "1 imported, 0 updated, 0 failed.\n"), done.stderr

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from models.article import Article
-from models.audit import Audit, origins
 from models.base import Table, new_id, now
-from models.category import Category
-from models.comment import Comment
-from models.contact import ContactMessage
-from models.database import Database
-from models.order import Order
-from models.page import Page
-from models.product import Product
-from models.service_token import ServiceToken
-from models.session import Session
-from models.share import Share
-from models.user import User
+from models.engine.database import Database
+from models.tables.article import Article
+from models.tables.audit import Audit, origins
+from models.tables.category import Category
+from models.tables.comment import Comment
+from models.tables.contact import ContactMessage
+from models.tables.order import Order
+from models.tables.page import Page
+from models.tables.product import Product
+from models.tables.service_token import ServiceToken
+from models.tables.session import Session
+from models.tables.share import Share
+from models.tables.user import User
 
 # table, columns that are compared with one value, sort ("-" descending; the id follows in the last direction)
 OWNED = (Article, Category, Comment, Order, Page, Product, User)

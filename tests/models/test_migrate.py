@@ -13,17 +13,17 @@ from playhouse.migrations import MigrationError
 
 from models import migrate
 from models.base import Rows, later, new_id
-from models.database import Database, open_database
-from models.session import Session
-from models.tenant import Tenant
-from models.user import User
+from models.engine.database import Database, open_database
+from models.tables.session import Session
+from models.tables.tenant import Tenant
+from models.tables.user import User
 from tests.databases import new_database
 
 ROOT = Path(__file__).parents[2]
 UPGRADE = """
 import sys
 from models import migrate
-from models.database import open_database
+from models.engine.database import open_database
 database = open_database(sys.argv[1], pool_size=1, synchronous="normal", statement_timeout=30)
 print(len(migrate.upgrade(database).applied))
 database.close_all()

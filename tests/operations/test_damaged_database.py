@@ -17,13 +17,13 @@ import pytest
 from flask import Flask
 
 from app import create_app
-from blueprints.http import respond
+from blueprints.http.pipeline import responses
 from blueprints.testing import log_in
-from models.article import Article
 from models.base import Rows
-from models.database import open_database
-from models.errors import Damaged
-from models.user import User
+from models.engine.database import open_database
+from models.engine.errors import Damaged
+from models.tables.article import Article
+from models.tables.user import User
 from tests.running import Instance
 
 FRAME, HEADER, PAGE = 24, 32, 4096  # bytes: of a frame's head, of the log's, of a page (https://sqlite.org/walformat.html)
@@ -133,7 +133,7 @@ def test_a_value_of_a_kind_that_its_column_cannot_hold_is_damage(instance, colum
 
 def test_an_error_of_our_own_stays_one_while_the_database_is_whole(instance, monkeypatch):
     with serving(instance) as (app, administrator):
-        monkeypatch.setattr(respond, "respond", None)
+        monkeypatch.setattr(responses, "respond", None)
         assert outcome(log_in(app, administrator).get("/api/articles")) == (500, "internal_error")
 
 
@@ -151,7 +151,7 @@ def test_damage_is_forgotten_when_nobody_finds_it_any_more(instance, monkeypatch
         database = app.extensions["gatepost"].database
         database.note(Damaged("a page"))
         assert database.damage is not None
-        monkeypatch.setattr("models.database.REMEMBERED", 0.0)
+        monkeypatch.setattr("models.engine.database.REMEMBERED", 0.0)
         assert database.damage is None
 
 

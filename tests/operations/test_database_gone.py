@@ -11,8 +11,8 @@ import psycopg
 import pytest
 from flask import Flask
 
-from blueprints.http import deprecation
-from blueprints.http.services import NotReady
+from blueprints.http.operations import deprecation
+from blueprints.http.request.services import NotReady
 from tests.apps import close, make_app, new_instance
 from tests.databases import Server, new_database
 
@@ -86,7 +86,7 @@ def test_a_database_that_is_gone_is_said_and_found_again(app, client, as_role, l
 
 
 def test_a_pool_without_a_free_connection_is_unavailable_for_a_moment(app, client, monkeypatch):
-    from models.errors import Unavailable
+    from models.engine.errors import Unavailable
 
     def none_free() -> None:
         raise Unavailable("no free database connection")

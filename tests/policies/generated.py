@@ -7,8 +7,8 @@ from pathlib import Path
 
 import policies
 from policies import Policy
-from policies.loading import from_files
-from policies.oracle import PEOPLE
+from policies.loading.loader import from_files
+from policies.loading.oracle import PEOPLE
 from tests.policies.shipped_vocabulary import VOCABULARY
 
 MODEL = (Path(policies.SHIPPED) / "model.conf").read_text()

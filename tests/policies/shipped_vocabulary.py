@@ -6,7 +6,7 @@ against the contract and needs neither the application nor a database.
 
 from __future__ import annotations
 
-from policies.vocabulary import Column, Resource, Vocabulary
+from policies.syntax.vocabulary import Column, Resource, Vocabulary
 
 ROLES = frozenset(
     ("admin", "moderator", "user", "guest", "editor", "manager", "owner", "support", "developer")

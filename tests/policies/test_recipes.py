@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from policies import SHIPPED, PolicyError, load
-from policies.casefile import read
-from policies.cases import run, uncovered
-from policies.finding import Finding
+from policies.syntax.finding import Finding
+from policies.tools.case_file import read
+from policies.tools.cases import run, uncovered
 from tests.policies.editing import add_line, remove_line, replace, shipped_copy
 from tests.policies.shipped_vocabulary import VOCABULARY
 

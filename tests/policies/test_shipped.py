@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from blueprints.http.registry import discover
+from blueprints.http.resources.registry import discover
 from policies import SHIPPED, Policy, load
-from policies.casefile import read
-from policies.cases import Question, run, uncovered
-from policies.grants import Grants
+from policies.evaluation.grants import Grants
+from policies.tools.case_file import read
+from policies.tools.cases import Question, run, uncovered
 from tests.policies.editing import shipped_copy
 from tests.policies.shipped_vocabulary import PERMISSIONS, ROLES, VOCABULARY
 

@@ -1,0 +1,119 @@
+"""What clients should leave: announced (RFC 9745), dated (RFC 8594), counted, and one day gone.
+
+One declaration is enough: `Endpoint(deprecated=Deprecation(…))` for an endpoint, and for a query parameter or a field
+of a body `metadata=Deprecation(…).metadata()` in its schema.
+
+Uses are counted in memory and stored beside the requests, so that a read stays a read.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
+from functools import lru_cache
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from marshmallow import Schema
+from werkzeug.http import http_date
+
+from models.tables.deprecated_use import note_use
+
+from ..pipeline.errors import Problem
+from ..protocol.messages import Message
+
+if TYPE_CHECKING:
+    from models.engine.database import Database
+
+    from ..request.call import Call
+
+
+@dataclass(frozen=True)
+class Deprecation:
+    """Clients should have used `successor` (a path) since the day `since`, and must from the day `sunset` on."""
+
+    since: date
+    sunset: date
+    successor: str
+
+    def metadata(self) -> dict[str, Any]:
+        """What a marshmallow field keeps of it: `deprecated` goes to the OpenAPI description."""
+        return {"deprecated": True, "deprecation": self}
+
+    def headers(self) -> dict[str, str]:
+        """`Deprecation` (RFC 9745 section 2), `Sunset` (RFC 8594 section 3), `Link` (RFC 5829 section 3.3)."""
+        return {"Deprecation": f"@{int(_start(self.since).timestamp())}", "Sunset": http_date(_start(self.sunset)),
+                "Link": f'<{self.successor}>; rel="successor-version"'}
+
+
+class DeprecatedUses:
+    """Who used what, not stored yet: of one process."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._lock = Lock()
+        self._waiting: Counter[tuple[str, str, str]] = Counter()
+
+    def add(self, tenant_id: str, endpoint: str, client: str) -> None:
+        """Count one use."""
+        with self._lock:
+            self._waiting[tenant_id, endpoint, client] += 1
+
+    def store(self) -> None:
+        """Add what was counted to the table. What a database cannot take now, it gets the next time.
+
+        Each use is counted at most once: what a COMMIT that is not answered may have stored is not added again.
+        """
+        with self._lock:
+            taken, self._waiting = self._waiting, Counter()
+        if not taken:
+            return
+        done = False
+
+        def work() -> None:
+            nonlocal done
+            done = False
+            # In one order everywhere, so that two processes cannot wait for each other in a circle.
+            for use, times in sorted(taken.items()):
+                note_use(*use, times)
+            done = True
+
+        try:
+            self._database.transact(work)
+        except BaseException:
+            if not done:
+                with self._lock:
+                    self._waiting.update(taken)
+            raise
+
+
+def note(call: Call, deprecation: Deprecation, part: str = "") -> None:
+    """Announce the end on the answer and count the use of the endpoint, or of a part of it.
+
+    Raises `Problem` (`gone`) once the end has come.
+    """
+    if datetime.now(UTC) >= _start(deprecation.sunset):
+        raise Problem("gone", Message("Use {path}.", path=deprecation.successor), headers=deprecation.headers())
+    call.headers.update(deprecation.headers())
+    endpoint = f"{call.endpoint.method} {call.endpoint.path}{part}"
+    call.services.deprecated_uses.add(call.tenant_id, endpoint, call.principal.key)
+
+
+def note_parts(call: Call) -> None:
+    """The same for every deprecated parameter (`?name`) and field (`#/name`) that was sent."""
+    for mark, schema, sent in (("?", call.endpoint.query, call.query), ("#/", call.endpoint.body, call.body)):
+        if schema is not None:
+            for name, deprecation in _announced(schema):
+                if name in sent:
+                    note(call, deprecation, mark + name)
+
+
+@lru_cache(maxsize=1024)
+def _announced(schema: Schema) -> tuple[tuple[str, Deprecation], ...]:
+    return tuple((field.attribute or name, field.metadata["deprecation"]) for name, field in schema.load_fields.items()
+                 if "deprecation" in field.metadata)
+
+
+def _start(day: date) -> datetime:
+    return datetime.combine(day, time(), UTC)

@@ -1,0 +1,237 @@
+"""Rate limits: cost units a minute, by address before anybody is identified, then by principal.
+
+Guessing is counted more tightly, before anything is hashed: wrong passwords by network, whatever account they aim at,
+and loosely by account, so that no network can lock an account for the others, nor many networks for those from which
+its owner logged in lately. Requests of endpoints marked `tight` are counted by network. A window lasts a minute.
+
+What one may leave for others to keep is counted, too: bytes of a body by units, some things by the day.
+
+Every answer names the limit that its caller will reach first, in `RateLimit-Policy` and `RateLimit`
+(draft-ietf-httpapi-ratelimit-headers-10); a refusal adds `Retry-After`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from hashlib import blake2b
+from ipaddress import IPv6Address, ip_network
+from math import ceil, inf
+from typing import TYPE_CHECKING, NamedTuple
+
+from flask import Response, after_this_request, request
+
+from ..pipeline.errors import Problem
+from ..protocol import trace
+from ..protocol.messages import Message
+from ..request.call import Call
+from .counters import DAY, MINUTE, Counters, OwnCounters
+
+if TYPE_CHECKING:
+    from policies import Principal
+    from settings import Settings
+
+JSON_PIECE = 16 * 2**10  # bytes of a body of JSON that cost a unit, beyond the first so many
+IMPORT_PIECE = 64 * 2**10  # bytes of an import that cost a unit
+LONGEST_ADDRESS = 64  # characters: an IPv6 address with a zone fits
+DAILY = 50  # contact messages, and accounts opened, of one address in a day
+MOST_KEPT = 16 * 2**20  # bytes of answers that one process keeps for a principal in a day, for repeated requests
+SESSION = 10  # units of the user's that a login and a refresh take: each leaves rows behind
+LOOSER = 10  # times as many wrong passwords for one account, from all networks together, as from one network
+_LEFT = "gatepost.left"  # units that the nearest limit of a request leaves
+
+
+class Quota(NamedTuple):
+    """So many units in so many seconds; `name` is what the headers call it."""
+
+    name: str
+    units: int
+    seconds: int = MINUTE
+
+
+class Limits:
+    """The quotas and counters of one app."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.enabled = settings.rate_limits
+        self._address = Quota("address", settings.address_units)
+        self._principal = Quota("principal", settings.principal_units)
+        self._roles = {role: Quota("principal", units) for role, units in settings.role_units.items()}
+        self._guesses = Quota("guesses", settings.login_attempts)
+        self._guesses_of_account = Quota("account", LOOSER * settings.login_attempts)
+        self._counters = Counters(settings.redis_url)
+        self._kept = OwnCounters()
+
+    @property
+    def state(self) -> str:
+        """`ok`, or `degraded` while processes that should share their counters count each for itself."""
+        return "degraded" if self._counters.degraded else "ok"
+
+    def spend_of_address(self, address: str, cost: int) -> None:
+        """Take units from an address. Raises `Problem` (`rate_limited`)."""
+        self._spend(self._address, network_of(address), cost)
+
+    def spend_of_principal(self, principal: Principal, cost: int) -> None:
+        """Take units from a user, or from all service tokens of one together. Raises `Problem` (`rate_limited`)."""
+        self._spend(self._quota(principal), _account(principal), cost)
+
+    def spend_of_session(self, principal: Principal) -> None:
+        """Take what a login or a refresh costs, at most half of a minute's units: something can be done then.
+
+        Raises `Problem` (`rate_limited`).
+        """
+        self.spend_of_principal(principal, min(SESSION, self._quota(principal).units // 2))
+
+    def spend_by_size(self, call: Call, size: int, taken: int = 0) -> int:
+        """Take a unit for each `IMPORT_PIECE` of a body of `size` bytes or more from the caller, except those that were
+        `taken` before; how many that makes.
+
+        Never more than a fresh quota leaves after the call's own cost: every body that the settings allow can be sent
+        once a minute. Raises `Problem` (`rate_limited`) and takes none: the caller may still do what costs less.
+        """
+        quota, key = self._address if call.principal.kind == "guest" else self._quota(call.principal), payer(call)
+        due = min(ceil(size / IMPORT_PIECE), quota.units - call.endpoint.cost) - taken
+        if due <= 0:
+            return taken
+        try:
+            self._spend(quota, key, due)
+        except Problem:
+            self._counters.add(f"{quota.name}/{key}", -due, quota.seconds)
+            raise
+        return taken + due
+
+    def attempt(self, name: str, address: str) -> None:
+        """Count one use of a tight endpoint by an address. Raises `Problem` (`rate_limited`)."""
+        self._spend(Quota(name, self._guesses.units), network_of(address), 1)
+
+    def leave(self, name: str, call: Call) -> None:
+        """Count one thing that the call's address leaves for the operator to keep, unless the call fails.
+
+        Raises `Problem` (`rate_limited`).
+        """
+        counted = Quota(f"{name}_day", DAILY, DAY), network_of(call.request.remote_addr or "-")
+        try:
+            self._spend(*counted, 1)
+        except Problem:
+            self._give_back([counted])
+            raise
+
+        @after_this_request
+        def look(response: Response) -> Response:
+            # An answer that is repeated for its Idempotency-Key has no result.
+            if response.status_code >= 400 or call.result is None:
+                self._give_back([counted])
+            return response
+
+    def may_keep(self, principal: Principal, size: int) -> bool:
+        """Whether an answer of so many bytes may be kept for its caller, besides what was kept within the last day."""
+        # In the memory of this process: it is asked within a transaction, which must not wait for another server.
+        return not self.enabled or self._kept.add(principal.key, size, DAY)[0] <= MOST_KEPT
+
+    @contextmanager
+    def guessing(self, account: str, address: str, origins: Callable[[], Iterable[str]]) -> Iterator[None]:
+        """Count one guess of an account's secret; given back unless it turns out wrong (a `Problem`).
+
+        `origins` tells the addresses of recent right logins; it is asked only when there were too many guesses of this
+        account, and from the networks of those addresses one may try all the same.
+        Raises `Problem` (`rate_limited`) without running the body when there were too many.
+        """
+        network = network_of(address)
+        # By network first: a client that guesses many accounts makes no counter for each of them.
+        hashed = blake2b(account.encode(), digest_size=16).hexdigest()
+        counted = (self._guesses, network), (self._guesses_of_account, hashed)
+        self._spend(*counted[0], 1)
+        self._spend(*counted[1], 1, excused=lambda: network in map(network_of, origins()))
+        try:
+            yield
+        except Problem:
+            raise
+        except BaseException:
+            self._give_back(counted)
+            raise
+        self._give_back(counted)
+
+    def _quota(self, principal: Principal) -> Quota:
+        return self._roles.get("service" if principal.kind == "service" else principal.role, self._principal)
+
+    def _give_back(self, counted: Iterable[tuple[Quota, str]]) -> None:
+        if self.enabled:
+            for quota, key in counted:
+                self._counters.add(f"{quota.name}/{key}", -1, quota.seconds)
+
+    def _spend(self, quota: Quota, key: str, cost: int, excused: Callable[[], bool] | None = None) -> None:
+        if not self.enabled:
+            return
+        # What costs more than there ever is takes all of it: large bodies are rare then, not impossible.
+        used, ends = self._counters.add(f"{quota.name}/{key}", min(cost, quota.units), quota.seconds)
+        left, wait = quota.units - used, max(1, ceil(ends))
+        if left < 0 and excused is not None and excused():
+            return
+        environ = request.environ
+        # Another limit may be nearer; one that refuses comes last.
+        if left < environ.get(_LEFT, inf):
+            environ[_LEFT] = left
+            trace.carry(environ, {"RateLimit-Policy": f'"{quota.name}";q={quota.units};w={quota.seconds}',
+                                  "RateLimit": f'"{quota.name}";r={max(0, left)};t={wait}'})
+        if left < 0:
+            raise Problem("rate_limited", Message("Try again in {seconds} s.", seconds=wait),
+                          headers={"Retry-After": str(wait)})
+
+
+def spend_by_address(call: Call) -> None:
+    """Take the call's cost from its address, and one attempt where those are counted."""
+    limits, address = call.services.limits, call.request.remote_addr or "-"
+    limits.spend_of_address(address, _cost(call))
+    if call.endpoint.tight:
+        limits.attempt(call.endpoint.name, address)
+
+
+def spend_by_principal(call: Call) -> None:
+    """Take the call's cost from who asks; a guest is counted by address alone."""
+    if call.principal.kind != "guest":
+        call.services.limits.spend_of_principal(call.principal, _cost(call))
+
+
+def spend_by_length(call: Call) -> None:
+    """Take what a body costs whose length was not announced, and is known now that it is read."""
+    if call.request.content_length is None and (cost := len(call.request.get_data()) // JSON_PIECE):
+        call.services.limits.spend_of_address(call.request.remote_addr or "-", cost)
+        if call.principal.kind != "guest":
+            call.services.limits.spend_of_principal(call.principal, cost)
+
+
+def _cost(call: Call) -> int:
+    """That of the endpoint, and of the announced length of a body that is kept in memory."""
+    if call.endpoint.body is None:
+        return call.endpoint.cost
+    # More than the limit is refused unread.
+    length = min(call.request.content_length or 0, call.services.settings.body_limit)
+    return call.endpoint.cost + length // JSON_PIECE
+
+
+def payer(call: Call) -> str:
+    """By what a caller is counted: a principal, or of a guest the network."""
+    return network_of(call.request.remote_addr or "-") if call.principal.kind == "guest" else _account(call.principal)
+
+
+def network_of(address: str) -> str:
+    """What is counted of an address: one IPv6 customer has at least 2⁶⁴ of them (RFC 6177), so their network."""
+    # What a proxy says need not be an address, and a counter must not hold more than one takes.
+    return _network(address[:LONGEST_ADDRESS])
+
+
+def _account(principal: Principal) -> str:
+    return f"{principal.kind}:{principal.id}"
+
+
+@lru_cache(maxsize=4096)
+def _network(address: str) -> str:
+    try:
+        if ":" not in address:
+            return address
+        # What a socket of both protocols says of an IPv4 client: all of them are in one such network.
+        mapped = IPv6Address(address).ipv4_mapped
+        return str(ip_network(f"{address}/64", strict=False)) if mapped is None else str(mapped)
+    except ValueError:
+        return address

@@ -1,0 +1,153 @@
+"""Logs as JSON, one object a line: `time`, `level`, `logger`, `message`, and of a request `request_id`, `trace_id`.
+
+A request's own line, when the setting `log_requests` asks for it, has its path without the query string, and neither
+bodies nor headers: no secret gets there.
+
+The log is bounded. A long text is cut in its middle, which says how much is missing. A message that comes again and
+again is written `OFTEN` times a minute; how many were left out is told in `left_out` of the next one, or in a line of
+its own. Lines of requests are not counted: the setting asks for all of them.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Hashable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from threading import RLock
+from time import monotonic
+from typing import Any
+
+from flask import Flask, Response, g, has_request_context, request
+
+from ..protocol import trace
+
+requests = logging.getLogger("gatepost.request")
+
+LONGEST = 8192  # characters of one text in a line
+OFTEN, MINUTE = 20, 60.0  # lines of one message in so many seconds
+BEGINNING = 200  # characters of a message that tell which lines were left out
+MESSAGES = 1000  # told apart in a minute; what is beyond is counted by logger and level
+
+
+class JsonFormatter(logging.Formatter):
+    """A record as one line of JSON; whatever a client sent is escaped, so that it cannot begin a line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        moment = datetime.fromtimestamp(record.created, UTC)
+        entry: dict[str, Any] = {"time": moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ"), "level": record.levelname.lower(),
+                                 "logger": record.name, "message": record.getMessage()}
+        if has_request_context():
+            entry["request_id"] = trace.request_id()
+            if (joined := trace.trace_id()) is not None:
+                entry["trace_id"] = joined
+        entry.update(getattr(record, "fields", ()))
+        if record.exc_info:
+            entry["exception"] = self.formatException(record.exc_info)
+        if left_out := getattr(record, "left_out", 0):
+            entry["left_out"] = left_out
+        return json.dumps({name: _cut(value) for name, value in entry.items()}, default=str)
+
+
+def _cut(value: Any) -> Any:
+    """A text in at most `LONGEST` characters and a mark; its end says as much as its beginning."""
+    if not isinstance(value, str) or len(value) <= LONGEST:
+        return value
+    half = LONGEST // 2
+    return f"{value[:half]} [… {len(value) - 2 * half} characters left out …] {value[-half:]}"
+
+
+@dataclass
+class _Seen:
+    # Not the record: it holds the frames of its exception, and so what a request had in memory.
+    logger: str
+    level: int
+    begins: str
+    ends: float
+    written: int = 0
+    left_out: int = 0
+
+
+class Repetitions(logging.Filter):
+    """Lets a message through `OFTEN` times a minute: the same logger, level, template, and place of an exception."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = RLock()  # what is done with the lock held might log, too
+        self._seen: dict[Hashable, _Seen] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.name == requests.name:
+            return True
+        moment, key = monotonic(), _alike(record)
+        with self._lock:
+            if key not in self._seen and len(self._seen) >= MESSAGES:
+                key = record.name, record.levelno
+            seen = self._seen.get(key)
+            if seen is None or seen.ends <= moment:
+                record.left_out = 0 if seen is None else seen.left_out
+                seen = self._seen[key] = _Seen(
+                    record.name, record.levelno, _beginning(record), moment + MINUTE)
+            if seen.written < OFTEN:
+                seen.written += 1
+                return True
+            seen.left_out += 1
+            return False
+
+    def tell(self) -> None:
+        """Log how many lines were left out of messages that have not come again since their minute ended."""
+        moment = monotonic()
+        with self._lock:
+            over = {key: seen for key, seen in self._seen.items() if seen.ends <= moment}
+            for key in over:
+                del self._seen[key]
+        for seen in over.values():
+            if seen.left_out:
+                logging.getLogger(seen.logger).log(
+                    seen.level, "%d lines were left out that begin: %s", seen.left_out, seen.begins)
+
+
+def _alike(record: logging.LogRecord) -> Hashable:
+    kind, _, trace = record.exc_info or (None, None, None)
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = None if trace is None else (trace.tb_frame.f_code.co_filename, trace.tb_lineno)
+    return record.name, record.levelno, str(record.msg), kind, where
+
+
+def _beginning(record: logging.LogRecord) -> str:
+    try:
+        return record.getMessage()[:BEGINNING]
+    except (TypeError, ValueError, LookupError):
+        # Arguments that do not fit: the handler says so, and whoever logs must not fail.
+        return str(record.msg)[:BEGINNING]
+
+
+repetitions = Repetitions()
+
+
+def configure(level: str) -> None:
+    """Send the logs of this process to standard error; `level` is the least severity."""
+    # What logging writes with where nobody has added a handler: whoever embeds the app and adds one is obeyed.
+    handler = logging.lastResort
+    assert handler is not None
+    handler.setFormatter(JsonFormatter())
+    handler.addFilter(repetitions)
+    handler.setLevel(logging.NOTSET)
+    logging.root.setLevel(level.upper())
+
+
+def install(app: Flask) -> None:
+    """Log one line for every request, also where the server has asked about its head before (`expectation`)."""
+
+    @app.after_request
+    def log_answer(response: Response) -> Response:
+        if response.status_code != 100 and requests.isEnabledFor(logging.INFO):
+            call = g.get("call")
+            principal = None if call is None else getattr(call, "principal", None)
+            requests.info("%s %s", request.method, request.path, extra={"fields": {
+                "status": response.status_code, "code": g.get("problem"),
+                "milliseconds": round(trace.elapsed(request.environ) * 1000, 3),
+                "principal": None if principal is None else principal.key, "address": request.remote_addr}})
+        return response

@@ -1,0 +1,136 @@
+"""What Prometheus may ask: requests, the time of stages, decisions, and the state of policy and limits.
+
+Labels come from declarations (route templates, methods, stages, results), never from what a client sends, so their
+number is bounded. Several processes write to files in one folder, and whichever is asked adds them up.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flask import Flask, Response, g, request
+
+from ..protocol import trace
+
+if TYPE_CHECKING:
+    from prometheus_client.metrics_core import Metric
+
+    from ..request.services import Services
+
+METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
+REFUSALS = frozenset(("forbidden", "insufficient_scope", "unauthenticated"))
+SAMPLE = 64  # one request in so many tells how long its stages took
+BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+STAGES = (0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10.0)
+
+
+def share(folder: Path) -> None:
+    """Let the processes forked from this one add up their numbers in `folder`, which is emptied. Call it first."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    for file in folder.glob("*.db"):
+        file.unlink()
+    # prometheus-client takes the folder from there and from nowhere else.
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)
+
+
+class Metrics:
+    """The numbers of one app."""
+
+    def __init__(self, services: Services) -> None:
+        # Imported where it is needed: a start without metrics is quicker, and several processes share first.
+        from prometheus_client import CollectorRegistry, Counter, Histogram
+
+        self._services = services
+        self._registry = CollectorRegistry()
+        self._requests = Counter("gatepost_requests", "Requests answered.", ("method", "route", "status"),
+                                 registry=self._registry)
+        self._seconds = Histogram("gatepost_request_seconds", "Time until an answer was ready.", ("method", "route"),
+                                  buckets=BUCKETS, registry=self._registry)
+        self._stages = Histogram("gatepost_stage_seconds",
+                                 f"Time of each stage, of one request in {SAMPLE}, or of all with Server-Timing.",
+                                 ("stage",), buckets=STAGES, registry=self._registry)
+        decisions = Counter("gatepost_decisions", "Requests by what the policy said to them.", ("result",),
+                            registry=self._registry)
+        self._allowed, self._refused = decisions.labels("allowed"), decisions.labels("refused")
+        self._known: dict[tuple[str, str, int], tuple[Any, Any]] = {}
+        self._numbers = count()
+
+    def samples(self) -> bool:
+        """Whether the stages of the next request are to be measured."""
+        return next(self._numbers) % SAMPLE == 0
+
+    def count(self, response: Response) -> None:
+        """Take one answer into account; one that asks for the body counts with the answer to all of the request."""
+        if response.status_code == 100:
+            return
+        asked = request._get_current_object()  # type: ignore[attr-defined]
+        route = "none" if asked.url_rule is None else asked.url_rule.rule
+        method = asked.method if asked.method in METHODS else "other"
+        requests, seconds = self._children(method, route, response.status_code)
+        requests.inc()
+        seconds.observe(trace.elapsed(asked.environ))
+        call = g.get("call")
+        if call is None:
+            return
+        if call.endpoint.permission is not None:
+            if response.status_code < 400:
+                self._allowed.inc()
+            elif g.get("problem") in REFUSALS:
+                self._refused.inc()
+        for stage, taken in (call.timings or {}).items():
+            self._stages.labels(stage).observe(taken)
+
+    def _children(self, method: str, route: str, status: int) -> tuple[Any, Any]:
+        key = method, route, status
+        found = self._known.get(key)
+        if found is None:
+            found = self._requests.labels(method, route, str(status)), self._seconds.labels(method, route)
+            self._known[key] = found
+        return found
+
+    def text(self) -> tuple[bytes, str]:
+        """Everything in Prometheus' text format, and its media type."""
+        from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+        from prometheus_client.multiprocess import MultiProcessCollector
+
+        registry = self._registry
+        if folder := os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
+            registry = CollectorRegistry()
+            MultiProcessCollector(registry, folder)
+        return generate_latest(registry) + generate_latest(_State(self._services)), CONTENT_TYPE_LATEST
+
+
+class _State:
+    """What is true of this process at this moment, asked when Prometheus asks."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    def collect(self) -> Iterator[Metric]:
+        from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily
+
+        policy, limits = self._services.policy, self._services.limits
+        version = GaugeMetricFamily("gatepost_policy_info", "The version of the policy in force.", labels=("version",))
+        version.add_metric((policy.current.version,), 1)
+        yield version
+        yield GaugeMetricFamily("gatepost_policy_broken", "1 while the policy files are broken and not in force.",
+                                value=int(policy.status.error is not None))
+        yield CounterMetricFamily("gatepost_policy_reload_failures", "Changes of the policy that were not taken over.",
+                                  value=policy.failures)
+        yield GaugeMetricFamily("gatepost_policy_look_age_seconds", "Time since the last completed look at the files.",
+                                value=policy.age)
+        yield GaugeMetricFamily("gatepost_limits_degraded", "1 while processes count limits each for itself.",
+                                value=int(limits.state != "ok"))
+
+
+def install(app: Flask, metrics: Metrics) -> None:
+    """Count every answer."""
+
+    @app.after_request
+    def count_answer(response: Response) -> Response:
+        metrics.count(response)
+        return response

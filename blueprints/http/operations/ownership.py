@@ -1,0 +1,94 @@
+"""How many rows of one collection a user may own: a person's share of the disk.
+
+Counted in memory, so that a create asks the database nothing: how many rows an owner has is looked up at most once a
+minute, and once more before anything is refused. That an owner has too many is remembered for `FULL` seconds, and for
+the rest of an import: to count a hundred thousand entries of an index keeps other writers waiting. Several processes
+together may go beyond by what they make within a minute. Callers with `<resource>.manage` are not counted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Protocol
+
+from models.tables.reports import owned
+
+from ..pipeline.errors import Fault, Problem
+from ..protocol.messages import Message
+from .counters import MINUTE
+
+if TYPE_CHECKING:
+    from ..request.call import Call
+    from ..resources.collection import Collection
+
+KNOWN = 10_000  # counts that are remembered
+FULL = 1.0  # seconds for which is remembered that an owner has too many rows
+
+
+@dataclass
+class _Count:
+    rows: int
+    until: float
+    full_until: float = 0.0
+
+
+class Importing(Protocol):
+    """What is needed of an import: `full` are the owners who have too many rows, and `settle` stores rows that were
+    counted and still wait."""
+
+    full: set[str]
+
+    def settle(self) -> None: ...
+
+
+class Ownership:
+    """The counts of one app. `most`: rows that a user may own where a collection says nothing else; 0: any number."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._counts: dict[tuple[str, str], _Count] = {}
+
+    def take(self, call: Call, collection: Collection, row: Any, intake: Importing | None = None) -> None:
+        """Count a row for its owner before it is stored; in its transaction. `intake`: the import that it is part of.
+
+        Raises `Problem` (`conflict`) when the row is one too many.
+        """
+        owner = row.__data__.get("owner_id")
+        most = self._most if collection.most_owned is None else collection.most_owned
+        if owner is None or not most:
+            return
+        key, moment = (collection.name, owner), monotonic()
+        count = self._counts.get(key)
+        if count is not None and count.until > moment and count.rows < most:
+            count.rows += 1
+            return
+        if call.access.allows(collection.manage, row.__data__):
+            return
+        known = owner in intake.full if intake is not None else count is not None and count.full_until > moment
+        if not known:
+            if intake is not None:
+                intake.settle()
+            rows = owned(collection.model, call.tenant_id, owner, most)
+            if len(self._counts) >= KNOWN:
+                self._counts.clear()
+            count = self._counts[key] = _Count(rows + 1, moment + MINUTE)
+            if rows < most:
+                return
+            if intake is not None:
+                # Nobody else is told: what the import has stored so far may be undone.
+                intake.full.add(owner)
+            else:
+                # From now on: counting may have taken longer than that.
+                count.full_until = monotonic() + FULL
+        raise _too_many(most)
+
+    def forget(self, collection: Collection, owner: str | None) -> None:
+        """Look again how many rows the owner has: one of them goes."""
+        if owner is not None:
+            self._counts.pop((collection.name, owner), None)
+
+
+def _too_many(most: int) -> Problem:
+    detail = Message("You own {number} of these, and may own no more.", number=most)
+    return Problem.of([Fault("conflict", detail, pointer="/owner_id", meta={"max": most})], "conflict")

@@ -1,0 +1,181 @@
+"""Refusals on their way to the audit trail: few rows for a flood of them, and no bytes of the client's choosing.
+
+One source is a principal, or for guests the network of an address as the limits count it. In each minute its first
+`OWN` distinct refusals are rows of their own, stored within about a second with the count so far. Everything else
+(repetitions of what is stored, and whatever is distinct beyond) becomes one row for each tenant and result, stored when
+the minute is over or the service stops. So no source makes more than about `OWN` + 1 rows a minute.
+
+Failed logins are counted apart from what else a source was refused, so that other refusals cannot hide whose password
+is guessed; and principals apart from guests, so that no number of networks can hide what a principal tries.
+
+What a minute's row would have told is lost with a process that is killed (SIGKILL, a power cut): up to a minute of
+repetitions, never the first occurrence of anything beyond a second.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from threading import Lock
+from time import monotonic
+from typing import NamedTuple
+
+from models.base import new_id, now
+from models.tables.audit import Audit
+
+from .counters import MINUTE
+from .limits import network_of
+
+OWN = 50  # distinct refusals of one source that have rows of their own in a minute
+SOURCES = 1000  # sources of each kind told apart in a minute; the rest share the source `*`
+MOST = 10_000  # rows that wait while the database is away; what comes then is only counted, for the source `*`
+ANY = "*"
+
+
+class Refusal(NamedTuple):
+    """What one refusal says."""
+
+    tenant_id: str
+    principal: str
+    role: str
+    action: str
+    resource: str
+    resource_id: str | None
+    address: str | None
+    result: str
+    reason: str
+    policy_version: str | None
+
+    @property
+    def source(self) -> str:
+        """Who is limited: the principal, or the network of a guest."""
+        return network_of(self.address or "-") if self.principal == "guest" else self.principal
+
+    @property
+    def kind(self) -> str:
+        """With which other refusals it competes for rows of their own."""
+        return "failed" if self.result == "failed" else "guest" if self.principal == "guest" else "principal"
+
+    @property
+    def what(self) -> tuple[str | None, ...]:
+        """What tells one refusal of a source from another."""
+        return self.tenant_id, self.action, self.resource, self.reason, self.resource_id, self.result
+
+
+Key = tuple[str | None, ...]
+"""A source, and what it was refused; in a minute's row tenant and result alone."""
+
+
+@dataclass
+class Merged:
+    """One row to come: what its refusals have in common, and how many they are."""
+
+    refusal: Refusal
+    request_id: str
+    time: str = field(default_factory=now)
+    count: int = 1
+
+    def add(self, refusal: Refusal, count: int = 1) -> None:
+        self.count += count
+        if refusal != self.refusal:
+            self.refusal = Refusal._make(
+                one if one == other else blank for one, other, blank in zip(self.refusal, refusal, _BLANK, strict=True))
+
+    def row(self) -> Audit:
+        """The audit row, with an id of its own; its reason says how many it stands for."""
+        reason = self.refusal.reason if self.count == 1 else f"{self.refusal.reason} ({self.count} times)"
+        return Audit(**self.refusal._replace(reason=reason)._asdict(), id=new_id(), time=self.time, count=self.count,
+                     request_id=self.request_id)
+
+
+class Taken(NamedTuple):
+    """Rows to come that a flush is about to store, by their keys."""
+
+    own: dict[Key, Merged]
+    rest: dict[Key, Merged]
+
+    def rows(self) -> list[Audit]:
+        return [merged.row() for merged in (*self.own.values(), *self.rest.values())]
+
+
+class Refusals:
+    """What waits to be stored: of one process. Every method may be called by any thread."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._own: dict[Key, Merged] = {}
+        self._rest: dict[Key, Merged] = {}
+        # By kind and source: what has, or will have, a row of its own in this minute.
+        self._told: defaultdict[str, dict[str, set[Key]]] = defaultdict(dict)
+        self._ends = monotonic() + MINUTE
+
+    def add(self, refusal: Refusal, request_id: str) -> None:
+        """Keep one refusal for the next time that rows are taken."""
+        source, what = refusal.source, refusal.what
+        with self._lock:
+            own = self._own.get((source, *what))
+            if own is not None:
+                own.add(refusal)
+                return
+            sources = self._told[refusal.kind]
+            told = sources.get(source)
+            if told is None:
+                if len(sources) >= SOURCES:
+                    source = ANY
+                told = sources.setdefault(source, set())
+            if source != ANY and what not in told and len(told) < OWN and len(self._own) < MOST:
+                told.add(what)
+                self._own[source, *what] = Merged(refusal, request_id)
+            else:
+                self._count(source, Merged(refusal, request_id))
+
+    def take(self, *, early: bool = False) -> Taken:
+        """What is to be stored now; `early`: also of the minute that is not over yet."""
+        with self._lock:
+            own, self._own = self._own, {}
+            rest: dict[Key, Merged] = {}
+            if early or monotonic() >= self._ends:
+                rest, self._rest = self._rest, {}
+                self._told.clear()
+                self._ends = monotonic() + MINUTE
+        return Taken(own, rest)
+
+    def put_back(self, taken: Taken) -> None:
+        """Keep what could not be stored for the next time."""
+        with self._lock:
+            newer, self._own = self._own, taken.own
+            for key, merged in newer.items():
+                if key in self._own:
+                    self._own[key].add(merged.refusal, merged.count)
+                elif len(self._own) < MOST:
+                    self._own[key] = merged
+                else:
+                    self._count(merged.refusal.source, merged)
+            for (source, *_), merged in taken.rest.items():
+                self._count(str(source), merged)
+
+    def _count(self, source: str, merged: Merged) -> None:
+        """Let a minute's row of the source stand for these, too."""
+        key = source, merged.refusal.tenant_id, merged.refusal.result
+        if key not in self._rest and len(self._rest) >= MOST:
+            source, key = ANY, (ANY, *key[1:])
+        merged.refusal = _for_a_minute(merged.refusal, source)
+        known = self._rest.get(key)
+        if known is None:
+            self._rest[key] = merged
+        else:
+            known.add(merged.refusal, merged.count)
+
+
+def _for_a_minute(refusal: Refusal, source: str) -> Refusal:
+    """What a minute's row says of a refusal: nothing about objects, and a guest's network for the address."""
+    reason = refusal.reason if refusal.reason.endswith(_MORE) else f"{refusal.reason}, {_MORE}"
+    if source == ANY:
+        return refusal._replace(resource_id=None, reason=reason, principal=ANY, role=ANY, address=None)
+    address = source if refusal.principal == "guest" else refusal.address
+    return refusal._replace(resource_id=None, reason=reason, address=address)
+
+
+_MORE = "more of the same minute"
+# What a row says where its refusals differ. Tenant and result never do: they are part of the key.
+_BLANK = Refusal(ANY, ANY, ANY, ANY, ANY, None, None, ANY, _MORE, None)

@@ -1,0 +1,124 @@
+"""`Idempotency-Key`: a request that is sent twice has its effect once, and both get the same answer.
+
+The claim of a key is the first row of the effect's own transaction, so a twin that runs at the same time waits on the
+database and then replays. Only what succeeded is kept: an answer without an effect may be tried again.
+
+A large answer is kept without its body, and so is any once much was kept for its caller within a day. Its replay has
+the same status, `Location` and `ETag`, an empty body, and `Preference-Applied: return=minimal` (RFC 7240 section 4.2).
+"""
+
+from __future__ import annotations
+
+import re
+from hashlib import sha256
+
+import orjson
+from flask import Response
+
+from models.base import later
+from models.engine.errors import AlreadyExists, TimedOut
+from models.tables import idempotency
+from models.tables.idempotency import IdempotencyKey
+
+from ..request.call import Call
+from .errors import Fault, Problem
+
+KEPT = 24 * 60 * 60  # seconds
+LARGE = 16 * 2**10  # bytes of an answer beyond which its body is not kept
+_HEADER, _ENVIRON_KEY = "Idempotency-Key", "HTTP_IDEMPOTENCY_KEY"
+_KEY = re.compile(r'"([\x21\x23-\x7e]{1,255})"|([\x21\x23-\x7e]{1,255})')
+_CLAIMED = ("principal", "method", "path", "key", "fingerprint", "expires_at")
+_REPLAYED_HEADERS = ("Content-Type", "Content-Language", "ETag", "Location")
+
+
+class Claimed(Exception):
+    """Another request holds this key: undo what was begun, and replay its answer."""
+
+
+def check_syntax(call: Call) -> None:
+    """Raises `Problem` for a key that cannot be: `idempotency_unsupported`, `invalid_header`."""
+    sent = _sent(call)
+    if sent is None:
+        return
+    if call.endpoint.secret or not call.endpoint.writes or call.principal.kind == "guest":
+        raise Problem("idempotency_unsupported", "Only writes of a logged-in caller can be repeated by key, and no "
+                                                 "request whose answer is a secret.")
+    if _KEY.fullmatch(sent) is None:
+        fault = Fault("invalid_header", "Send 1 to 255 visible characters, quoted or bare.", header=_HEADER)
+        raise Problem.of([fault], "invalid_header")
+
+
+def replay(call: Call) -> None:
+    """Answer with what the same request was answered before, if it was.
+
+    Raises `Problem`: `idempotency_mismatch` for a key that was used for another body or query.
+    """
+    sent = _sent(call)
+    match = _KEY.fullmatch(sent) if sent is not None else None
+    if match is None:
+        return
+    content = call.digest or sha256(call.request.get_data()).hexdigest()
+    digest = sha256(call.request.query_string + b"\n" + content.encode()).hexdigest()
+    call.claim = IdempotencyKey(principal=call.principal.key, method=call.request.method, path=call.request.path,
+                                key=match[1] or match[2], fingerprint=digest, expires_at=later(KEPT))
+    _answer_again(call, call.claim)
+
+
+def claim(call: Call) -> None:
+    """Take the key, first thing in the transaction. Raises `Claimed` when a twin was quicker."""
+    if call.claim is None:
+        return
+    # A fresh row each time: a transaction may be tried twice.
+    call.claim = IdempotencyKey(**{name: getattr(call.claim, name) for name in _CLAIMED})
+    try:
+        idempotency.claim(call.tenant_id, call.claim)
+    except AlreadyExists:
+        raise Claimed from None
+    except TimedOut:
+        raise _in_progress() from None
+
+
+def remember(call: Call, response: Response) -> None:
+    """Keep the answer beside its effect, last thing in the transaction."""
+    if call.claim is None:
+        return
+    headers = {name: response.headers[name] for name in _REPLAYED_HEADERS if name in response.headers}
+    body = response.get_data()
+    kept = len(body) <= LARGE and call.services.limits.may_keep(call.principal, len(body))
+    idempotency.answer(call.tenant_id, call.claim, response.status_code, orjson.dumps(headers).decode(),
+                       body if kept else None)
+
+
+def replay_twin(call: Call, wanted: IdempotencyKey) -> None:
+    """Answer with what the twin was answered. Raises `Problem` when it is not there yet."""
+    _answer_again(call, wanted)
+    if call.response is None:
+        raise _in_progress()
+
+
+def _sent(call: Call) -> str | None:
+    """The header, on the methods that are not idempotent by themselves (RFC 9110 section 9.2.2)."""
+    return call.request.environ.get(_ENVIRON_KEY) if call.request.method in ("POST", "PATCH") else None
+
+
+def _answer_again(call: Call, wanted: IdempotencyKey) -> None:
+    with call.services.database.connected():
+        kept = idempotency.stored(call.tenant_id, wanted.principal, wanted.method, wanted.path, wanted.key)
+    if kept is None:
+        return
+    if kept.fingerprint != wanted.fingerprint:
+        raise Problem("idempotency_mismatch", "This key was used for another body or query.")
+    if kept.status is None:
+        raise _in_progress()
+    headers = {**orjson.loads(kept.headers), "Cache-Control": "no-store", "Idempotency-Replayed": "true"}
+    if kept.body is None:
+        headers.pop("Content-Type", None)
+        headers["Preference-Applied"] = "return=minimal"
+    call.response = Response(bytes(kept.body or b""), kept.status, headers)
+    if "Content-Type" not in headers:
+        del call.response.headers["Content-Type"]
+
+
+def _in_progress() -> Problem:
+    return Problem("idempotency_in_progress", "The first request with this key may still run. Try again.",
+                   headers={"Retry-After": "1"})

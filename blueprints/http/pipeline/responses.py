@@ -1,0 +1,92 @@
+"""The last stage: what a handler returned, as bytes and headers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
+from types import MappingProxyType
+from typing import TYPE_CHECKING, cast
+
+import orjson
+from flask import Response
+from werkzeug.datastructures import Headers
+
+from ..request.call import Call
+from . import conditional
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIEnvironment
+
+NONE: Mapping[str, str] = MappingProxyType({})
+VARIES = "Authorization, Accept-Encoding"  # what every read does; whether it is compressed depends on its length
+
+
+class JsonResponse(Response):
+    """Bytes and headers that are whole as they are: nothing is left to work out when they are sent."""
+
+    default_mimetype = None
+
+    def get_wsgi_headers(self, environ: WSGIEnvironment) -> Headers:
+        return self.headers
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        if environ["REQUEST_METHOD"] == "HEAD":
+            return super().__call__(environ, start_response)
+        start_response(self.status, self.headers.to_wsgi_list())
+        return cast(Iterable[bytes], self.response)
+
+
+def respond(call: Call) -> Response:
+    """JSON-ready data becomes `application/json`, None becomes 204, a Response stays what it is."""
+    reads = call.request.method in ("GET", "HEAD")
+    response = _finished(call, call.result, reads) if isinstance(call.result, Response) else _json(call, reads)
+    if call.services.settings.server_timing and call.timings is not None:
+        response.headers["Server-Timing"] = ", ".join(
+            f"{stage};dur={seconds * 1000:.3f}" for stage, seconds in call.timings.items())
+    return response
+
+
+def _json(call: Call, reads: bool) -> Response:
+    headers = _headers(call, reads)
+    if call.result is None:
+        return JsonResponse(status=204, headers=headers)
+    body = orjson.dumps(call.result)
+    if reads and call.status == 200:
+        tag = headers.get("ETag") or headers.setdefault("ETag", f'"{fingerprint(body)}"')
+        if conditional.is_known(call, tag):
+            return JsonResponse(status=304, headers=headers)
+    headers["Content-Type"], headers["Content-Length"] = "application/json", str(len(body))
+    return JsonResponse([body], call.status, headers)
+
+
+def _finished(call: Call, response: Response, reads: bool) -> Response:
+    """What a handler made itself, with the headers that every answer of an endpoint has."""
+    response.headers.update(_headers(call, reads, response.headers))
+    if not reads or response.status_code != 200:
+        return response
+    if "ETag" not in response.headers and not response.is_streamed:
+        response.headers.add("ETag", f'"{fingerprint(response.get_data())}"')
+    tag = response.headers.get("ETag")
+    if tag is not None and conditional.is_known(call, tag):
+        response.status_code = 304
+        response.set_data(b"")
+        for header in ("Content-Type", "Content-Length"):
+            response.headers.pop(header, None)
+    return response
+
+
+def _headers(call: Call, reads: bool, given: Mapping[str, str] = NONE) -> dict[str, str]:
+    """What the answer carries besides the headers that a handler's own Response has been `given`."""
+    headers = dict(call.headers)
+    if "Cache-Control" not in given:
+        headers.setdefault("Cache-Control", "private, no-cache" if reads else "no-store")
+    if reads:
+        # What a caller sees depends on who asks: shared caches keep nothing, and a client asks whether it has changed.
+        vary = headers.get("Vary") or given.get("Vary")
+        headers["Vary"] = f"{vary}, {VARIES}" if vary else VARIES
+    return headers
+
+
+def fingerprint(body: bytes) -> str:
+    """Sixteen hex digits that change whenever a representation does."""
+    return sha256(body).hexdigest()[:16]

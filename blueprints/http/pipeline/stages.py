@@ -1,0 +1,234 @@
+"""One request, top to bottom: read this file to know where a request can be refused, and why.
+
+`ARRIVAL` finds out who asks, `VALIDATION` what for; nothing is touched yet. `EFFECT` does it, for a write inside one
+transaction. Each stage is a function below, in the order in which it runs; it fills the `Call` or raises a `Problem`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from time import perf_counter
+
+from flask import Response, g, request
+
+from models.base import is_id
+from models.engine.errors import Busy
+
+from ..operations import deprecation, limits
+from ..protocol import expectation, versions
+from ..protocol.json_body import read_json
+from ..request import audit, identity
+from ..request.access import Access
+from ..request.call import Call, Endpoint
+from ..request.environment import Environment
+from ..request.services import Services
+from ..schemas import validation
+from . import conditional, idempotency, negotiation, responses
+from .errors import Fault, Problem, not_found
+
+Stage = Callable[[Call], None]
+
+
+def limit_by_address(call: Call) -> None:
+    """429 when this address has used up its units. Before credentials: guessing them costs units too."""
+    limits.spend_by_address(call)
+
+
+def identify(call: Call) -> None:
+    """401 when there are credentials and they are not valid, even where none are needed."""
+    if call.endpoint.own_credentials:
+        call.principal = identity.guest(call.services.guest_tenant)
+    else:
+        call.principal, call.session_id = identity.identify(call.services, call.request)
+    environment = Environment(call.request, call.services.settings.zone)
+    call.access = Access(call.services.policy.current, call.principal, environment)
+
+
+def choose_version(call: Call) -> None:
+    """400 when the client asks for an API version that is not spoken here."""
+    versions.negotiate(call)
+
+
+def limit_by_principal(call: Call) -> None:
+    """429 when this principal has used up its units."""
+    limits.spend_by_principal(call)
+
+
+def admit(call: Call) -> None:
+    """401 or 403 when there is no object at all on which the policy would allow this."""
+    permission = call.endpoint.permission
+    if permission is not None and not call.access.may_ever(permission):
+        raise call.access.refusal(permission)
+
+
+def retire(call: Call) -> None:
+    """410 when the endpoint's last day has passed; until then it says when that is, and counts who still comes."""
+    if call.endpoint.deprecated is not None:
+        deprecation.note(call, call.endpoint.deprecated)
+
+
+def validate(call: Call) -> None:
+    """400, 406, 413 or 415 when path, query, headers or body are not what the endpoint declares; 410 when a part of
+    them is no longer there; 429 when a body whose length was not announced is more than is left."""
+    endpoint = call.endpoint
+    negotiation.check(call)
+    if "id" in call.path and not endpoint.by_slug and not is_id(call.path["id"]):
+        fault = Fault("invalid_parameter", "This is not an id.", parameter="id")
+        raise Problem.of([fault], "invalid_parameter")
+    call.query = validation.load_query(endpoint.query, call.request)
+    conditional.check_syntax(call)
+    idempotency.check_syntax(call)
+    if endpoint.body is not None:
+        limits.spend_by_length(call)
+        sent = read_json(call.request, accepts=endpoint.accepts, required=endpoint.body_required)
+        call.body, call.read_only = validation.load_body(
+            endpoint.body, sent, partial=endpoint.partial, fixed=endpoint.fixed)
+    deprecation.note_parts(call)
+
+
+def prepare(call: Call) -> None:
+    """Does what takes long and changes no row, such as checking a password, before any writer has to wait."""
+    if call.endpoint.prepare is not None:
+        call.endpoint.prepare(call)
+
+
+def replay(call: Call) -> None:
+    """Answers at once what the same `Idempotency-Key` was answered before (422 for another body)."""
+    idempotency.replay(call)
+
+
+def claim(call: Call) -> None:
+    """Takes the `Idempotency-Key` for this call; 409 when its first request takes too long."""
+    idempotency.claim(call)
+
+
+def load(call: Call) -> None:
+    """404 when the row is absent, or the caller may not view it; the two are one answer."""
+    if call.endpoint.load is not None:
+        call.row = call.endpoint.load(call)
+        if call.row is None:
+            raise not_found()
+
+
+def judge(call: Call) -> None:
+    """403 when the policy does not allow this to be done to this row."""
+    if call.row is not None:
+        _judge(call)
+    elif call.endpoint.permission is not None and not call.endpoint.narrows:
+        # Without a row, a rule about rows gives nothing.
+        call.access.require(call.endpoint.permission)
+    if call.endpoint.writes:
+        audit.note_rule(call)
+
+
+def check_precondition(call: Call) -> None:
+    """412 when the row is not at the version that `If-Match` names."""
+    conditional.check(call)
+
+
+def act(call: Call) -> None:
+    """Does it. 409 when the state of the row does not allow it."""
+    call.result = call.endpoint.handler(call)
+
+
+def judge_after(call: Call) -> None:
+    """403 when the row, as it is now, is out of the caller's reach: nobody can move a row there."""
+    if call.endpoint.judge_after:
+        _judge(call)
+
+
+def record(call: Call) -> None:
+    """The audit row of a write: in the same transaction, so that neither exists without the other."""
+    if call.endpoint.writes:
+        audit.record(call)
+
+
+def answer(call: Call) -> None:
+    """Turns the result into bytes and headers, and keeps them with the effect where a key asks for that."""
+    call.response = responses.respond(call)
+    idempotency.remember(call, call.response)
+
+
+ARRIVAL: tuple[Stage, ...] = (limit_by_address, identify, choose_version, limit_by_principal, admit, retire)
+# Of a request whose server asks about its head, and of the same one with its body.
+HEAD: tuple[Stage, ...] = (limit_by_address, identify, choose_version, limit_by_principal, admit, expectation.go_on)
+RESUMED: tuple[Stage, ...] = (expectation.resume, identify, choose_version, admit, retire)
+VALIDATION: tuple[Stage, ...] = (validate, prepare, replay)
+EFFECT: tuple[Stage, ...] = (claim, load, judge, check_precondition, act, judge_after, record, answer)
+
+
+def run(services: Services, endpoint: Endpoint, path: dict[str, str]) -> Response:
+    """Answer one request of one endpoint. Whatever refuses it is raised as a `Problem`."""
+    call = Call(services, endpoint, request._get_current_object(), path)  # type: ignore[attr-defined]
+    g.call = call
+    if services.settings.server_timing or (services.metrics is not None and services.metrics.samples()):
+        call.timings = {}
+    try:
+        _answer(call)
+    except Problem as problem:
+        audit.note_refusal(call, problem)
+        raise
+    assert call.response is not None
+    return call.response
+
+
+def _answer(call: Call) -> None:
+    # Who asks is looked up where there are credentials; besides that, some endpoints need no database.
+    offline = call.endpoint.own_credentials or (call.endpoint.offline and "Authorization" not in call.request.headers)
+    with nullcontext() if offline else call.services.database.connected():
+        head = call.request.environ.get(expectation.HEAD)
+        _through(ARRIVAL if head is None else HEAD if head == expectation.ASKED else RESUMED, call)
+        if call.response is not None:
+            return
+        if not call.endpoint.writes:
+            _through(VALIDATION, call)
+            _through(EFFECT, call)
+            return
+    # Not above: whoever sends a body, or waits for a turn to write, holds no connection meanwhile.
+    _through(VALIDATION, call)
+    if call.response is None:
+        _write(call)
+
+
+def _write(call: Call) -> None:
+    database = call.services.database
+    caller = call.principal, call.session_id, call.access
+
+    def effect() -> None:
+        # A transaction may run twice: nothing of the first try may remain, nor may whoever logged in there be asking.
+        call.row = call.result = call.response = None
+        call.principal, call.session_id, call.access = caller
+        _through(EFFECT, call)
+
+    try:
+        # Whoever writes at the same time may share the transaction, but not one as long as an import's.
+        database.transact(effect, grouped=not call.endpoint.narrows)
+    except (idempotency.Claimed, Busy):
+        if call.claim is None:
+            raise
+        idempotency.replay_twin(call, call.claim)
+
+
+def _judge(call: Call) -> None:
+    if call.endpoint.permission is not None:
+        call.access.require(call.endpoint.permission, call.facts)
+    if call.endpoint.restrict is not None:
+        call.endpoint.restrict(call)
+
+
+def _through(stages: tuple[Stage, ...], call: Call) -> None:
+    if call.timings is None:
+        for stage in stages:
+            stage(call)
+    else:
+        for stage in stages:
+            _timed(stage, call, call.timings)
+
+
+def _timed(stage: Stage, call: Call, timings: dict[str, float]) -> None:
+    start = perf_counter()
+    try:
+        stage(call)
+    finally:
+        timings[stage.__name__] = perf_counter() - start

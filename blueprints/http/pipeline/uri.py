@@ -1,0 +1,41 @@
+"""What a URL may look like at all, before anybody asks what it means: its length and its encoding.
+
+Werkzeug replaces what is not UTF-8 by U+FFFD, and keeps a stray `%` as it is; then a filter would silently mean
+something that nobody wrote (RFC 3986, section 2.1).
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import unquote_to_bytes
+
+from flask import Flask, request
+
+from ..protocol.messages import Message
+from .errors import Problem
+
+LONGEST = 16_384  # bytes of path and query: the longest cursor and a hundred ids fit twice
+_STRAY = re.compile(r"%(?![0-9A-Fa-f]{2})")
+
+
+def install(app: Flask) -> None:
+    """Refuse every URL that is too long (414) and every query that is not percent-encoded UTF-8 (400)."""
+    # Werkzeug would redirect `//` to `/`, in HTML.
+    app.url_map.merge_slashes = False
+
+    @app.before_request
+    def refuse_unusable() -> None:
+        environ = request.environ
+        query: str = environ.get("QUERY_STRING", "")
+        if len(environ.get("PATH_INFO", "")) + len(query) > LONGEST:
+            raise Problem("uri_too_long", Message(
+                "Path and query have at most {most} bytes together.", most=LONGEST))
+        if "%" not in query and query.isascii():
+            return
+        try:
+            unquote_to_bytes(query.encode("latin-1")).decode()
+        except UnicodeError:
+            raise Problem("invalid_parameter", "The query string is not UTF-8.") from None
+        if _STRAY.search(query):
+            raise Problem("invalid_parameter", "A % in a query stands before two hexadecimal digits; write %25.")
+

@@ -1,0 +1,97 @@
+"""What is around the rows of a page: the envelope, its total, its links, and how long it may be kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+from marshmallow import Schema, fields
+from werkzeug.http import parse_options_header
+
+from models.lists import paging
+
+from ..protocol.versions import sent_path
+from ..request.call import Call
+from ..schemas.cursor_parameter import CURSORS
+from ..schemas.fields import StrictSchema
+from .query import MAX_OFFSET, NUMBERS, SIZES, ListRequest
+
+EXACT_UP_TO = 10_000
+PUBLIC_FOR = 10  # seconds that a shared cache may answer guests with a page
+# What says where a page begins and how long it is; a link says it anew. The rest of a query is kept as it is.
+_PLACE = frozenset((*CURSORS, *NUMBERS, *SIZES))
+
+
+def schema(row: Schema) -> Schema:
+    """The schema of both envelopes around rows as they are answered, for the documentation."""
+    text = fields.String(allow_none=True)
+    return StrictSchema.from_dict({
+        "items": fields.List(fields.Nested(row), required=True),
+        "has_next": fields.Boolean(required=True), "has_prev": fields.Boolean(),
+        "next_cursor": text, "prev_cursor": text,
+        "page": fields.Integer(), "page_size": fields.Integer(),
+        "total": fields.Integer(allow_none=True), "total_estimate": fields.Integer(),
+    }, name=f"{type(row).__name__}Page")()
+
+
+def total(call: Call, shape: paging.Shape, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The total as `Prefer: count=` asks (RFC 7240): exact, none, or exact up to a bound."""
+    call.headers["Vary"] = "Prefer"
+    database, wish = call.services.database, _preferred_count(call)
+    if wish is not None:
+        call.headers["Preference-Applied"] = f"count={wish}"
+    if wish == "none":
+        return {}
+    found = paging.count(database, shape, values, limit=None if wish == "exact" else EXACT_UP_TO + 1)
+    if wish == "exact" or found <= EXACT_UP_TO:
+        return {"total": found}
+    return {"total": None, "total_estimate": max(found, paging.estimate(database, shape, values))}
+
+
+def _preferred_count(call: Call) -> str | None:
+    """The first preference for a count counts (RFC 7240 section 2)."""
+    for preference in call.request.headers.get("Prefer", "").split(","):
+        name, _, value = parse_options_header(preference)[0].partition("=")
+        if name.strip().lower() == "count":
+            wish = value.strip().strip('"').lower()
+            return wish if wish in ("exact", "none") else None
+    return None
+
+
+def link_by_cursor(call: Call, query: str, after: str | None, before: str | None) -> None:
+    """`Link` (RFC 8288) to the first page and the neighbours, by cursor; `query` is what `repeated` gave."""
+    _link(call, query, {"first": "", "next": after and f"cursor={after}", "prev": before and f"before={before}"})
+
+
+def link_by_number(call: Call, query: str, asked: ListRequest, has_next: bool) -> None:
+    """`Link` to the first page and the neighbours, by the parameter that asked for this one."""
+    skipped = asked.offset or 0
+    later: int | None = skipped + asked.size if has_next and skipped + asked.size <= MAX_OFFSET else None
+    earlier = max(0, skipped - asked.size) if skipped else None
+
+    def place(offset: int | None) -> str | None:
+        if offset is None:
+            return None
+        return f"page={offset // asked.size + 1}" if asked.number == "page" else f"offset={offset}"
+
+    _link(call, query, {"first": place(0), "next": place(later), "prev": place(earlier)})
+
+
+def _link(call: Call, query: str, places: Mapping[str, str | None]) -> None:
+    path, links = sent_path(call.request), []
+    for relation, place in places.items():
+        if place is not None:
+            both = f"{query}&{place}" if query and place else query or place
+            links.append(f'<{path}{"?" if both else ""}{both}>; rel="{relation}"')
+    # Beside the successor of what is deprecated.
+    call.headers["Link"] = ", ".join(filter(None, (call.headers.get("Link"), *links)))
+
+
+def repeated(call: Call, asked: ListRequest) -> str:
+    """The query string of this page as its neighbours have it too: without what says where a page begins."""
+    arguments = call.request.args
+    kept = [(name, value) for name, value in arguments.items(multi=True) if name not in _PLACE]
+    # `first` and `last` go with one direction only, `limit` with both.
+    size = [("limit", asked.size)] if any(name in arguments for name in SIZES) else []
+    return urlencode([*kept, *size])

@@ -1,0 +1,60 @@
+"""References that are answered as objects beside their ids: `expand=category,items.product`.
+
+An object is seen with the caller's eyes, like any other; one that they may not view is null. Each expansion of
+a page is one query, however many rows there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from marshmallow import Schema, fields
+
+from ..schemas.fields import Reference
+
+if TYPE_CHECKING:
+    from ..request.call import Call
+
+Answer = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """`field` holds the id of an object of `collection`, which is answered beside it as `name`.
+
+    within  the list of the row in whose entries all that is: `items`; None for the row itself
+    """
+
+    name: str
+    field: str
+    collection: str
+    within: str | None = None
+
+    def apply(self, call: Call, rows: Sequence[Mapping[str, Any]], answers: Sequence[Answer]) -> None:
+        """Put the objects into the answers; each row (its columns) belongs to the answer in the same place."""
+        if self.within is None:
+            holders = list(zip(rows, answers, strict=True))
+        else:
+            for answer in answers:
+                answer[self.within] = [dict(entry) for entry in answer[self.within]]
+            holders = [(entry, entry) for answer in answers for entry in answer[self.within]]
+        target = call.services.collections[self.collection]
+        found = target.visible_many(call, {values[self.field] for values, _ in holders} - {None})
+        for values, answer in holders:
+            answer[self.name] = found.get(values[self.field])
+
+
+def expansions(schema: Schema) -> dict[str, Expansion]:
+    """Every expansion that a schema's references allow, by the name that a client writes."""
+    found: dict[str, Expansion] = {}
+    for name, field in schema.fields.items():
+        match field:
+            case Reference() if field.expand:
+                found[field.expand] = Expansion(field.expand, name, field.collection)
+            case fields.List() if isinstance(field.inner, fields.Nested):
+                for inner in expansions(field.inner.schema).values():
+                    if inner.within is None:
+                        found[f"{name}.{inner.name}"] = Expansion(inner.name, inner.field, inner.collection, name)
+    return found

@@ -1,0 +1,77 @@
+"""`GET /api/{collection}/export`: every row of a list, streamed page by page in constant memory.
+
+No transaction is held while the client reads; keyset pages neither skip nor repeat a row that is there throughout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from flask import Request, Response
+
+from ..pipeline.errors import Problem
+from ..protocol.messages import Message
+from ..request.call import Call, Endpoint
+from ..schemas import formats
+from . import long_answers
+
+if TYPE_CHECKING:
+    from ..resources.collection import Collection
+
+_AT_ONCE = 250  # rows read at a time: they may be long, and all of them are in memory
+_EXTENSIONS = {formats.NDJSON: "ndjson", formats.CSV: "csv"}
+
+
+def endpoint(collection: Collection) -> Endpoint:
+    """The export of a collection; filters, `sort` and `fields` are those of its list."""
+
+    def export(call: Call) -> Response:
+        media_type = _wanted(call.request)
+        headers = {"Content-Disposition": f'attachment; filename="{collection.name}.{_EXTENSIONS[media_type]}"',
+                   "Vary": "Accept"}
+        return long_answers.answer(call, lambda: content(collection, call, media_type), mimetype=media_type,
+                                   headers=headers)
+
+    return Endpoint(name="export", method="GET", path=f"/api/{collection.name}/export",
+                    permission=collection.permission("export"), handler=export, narrows=True, cost=10,
+                    produces=formats.MEDIA_TYPES, query=collection.listing.query.selection,
+                    summary=f"Export {collection.name}: every row, as NDJSON or CSV.")
+
+
+def content(collection: Collection, call: Call, media_type: str,
+            progress: Callable[[int], object] = lambda rows: None) -> Iterator[bytes]:
+    """The file: every row that `call.query` selects and the caller may view and export, as chunks of bytes.
+
+    `progress` is told how many rows were read, now and then.
+    """
+    chunks = collection.listing.everything(call, collection.permission("export"), _AT_ONCE)
+    # What is wrong with the query must come as a problem document: read some rows before the answer begins.
+    first = next(chunks, [])
+    names = dict.fromkeys([*call.query.get("fields", collection.representation.names), *call.query.get("expand", ())])
+    progress(len(first))
+    return formats.write(media_type, list(names), chain(first, _rest(call, chunks, progress)))
+
+
+def _rest(call: Call, chunks: Iterator[list[dict[str, Any]]],
+          progress: Callable[[int], object]) -> Iterator[dict[str, Any]]:
+    # The request's connection is given back when the handler returns: each chunk takes one for itself.
+    while True:
+        with call.services.database.connected():
+            chunk = next(chunks, None)
+        if chunk is None:
+            return
+        progress(len(chunk))
+        yield from chunk
+
+
+def _wanted(request: Request) -> str:
+    """The media type that suits the client best; NDJSON when it does not say."""
+    if not request.accept_mimetypes:
+        return formats.NDJSON
+    found = request.accept_mimetypes.best_match((*formats.MEDIA_TYPES, f"{formats.CSV}; charset=utf-8"))
+    if found is None:
+        raise Problem("not_acceptable", Message(
+            "Media types that are answered here: {types}.", types=", ".join(formats.MEDIA_TYPES)))
+    return found.partition(";")[0]

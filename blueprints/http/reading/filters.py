@@ -1,0 +1,128 @@
+"""Filters of lists: `price__gte=1000` as a typed parameter, and as a condition on the table.
+
+Each is declared: a field of the collection and the operators that it takes (`eq` is written without a suffix).
+The name of a reference (`category`) filters by the id or the slug of the object that it leads to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import peewee as pw
+from marshmallow import fields
+from webargs.fields import DelimitedList
+
+from models.base import is_id
+from models.engine.prepared import Bind
+
+from ..schemas.fields import Bool, Email, Id, Int, Text, Time, length
+from ..schemas.parameters import LowerText, Number, Switch
+
+if TYPE_CHECKING:
+    from ..request.call import Call
+    from .readable import Readable
+
+_IN_LIMIT = 100
+_LONGEST = 1000  # characters: longer than any text that has an index
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """One filter of a request: `column` `operator` `value`."""
+
+    column: str
+    operator: str
+    value: Any
+
+    @property
+    def arity(self) -> Any:
+        """What of the value shapes the SQL: how many are in a list, whether null is wanted."""
+        if self.operator == "in":
+            return len(self.value)
+        return self.value if self.operator == "isnull" else None
+
+
+def parameter(name: str, operator: str) -> str:
+    """How a filter is written in a query string."""
+    return name if operator == "eq" else f"{name}__{operator}"
+
+
+def operand(collection: Readable, name: str, operator: str) -> fields.Field[Any]:
+    """The parameter of a filter, typed like the field that it is about."""
+    if name in collection.expansions:
+        return Text(maximum=_LONGEST, metadata={"description": f"Only rows with this {name}: its id or its slug."})
+    about = {"description": f"Only rows whose {name} is {operator} this."}
+    if operator == "isnull":
+        return Switch(metadata=about)
+    least = 1 if operator in ("contains", "startswith") else 0
+    value: fields.Field[Any]
+    match collection.body_schema.fields[name]:
+        case Id():
+            value = Id(metadata=about)
+        case Time():
+            value = Time(metadata=about)
+        case Int():
+            value = Number(metadata=about)
+        case Bool() | fields.Boolean():
+            value = Switch(metadata=about)
+        case Email():
+            value = LowerText(maximum=_LONGEST, minimum=least, metadata=about)
+        case _:
+            value = Text(maximum=_LONGEST, minimum=least, metadata=about)
+    if operator == "in":
+        return DelimitedList(value, validate=length(1, _IN_LIMIT), metadata=about)
+    return value
+
+
+def resolve(call: Call, collection: Readable, found: Filter) -> Filter:
+    """A filter by the name of a reference as one by its column.
+
+    The object is looked for with the caller's eyes: one that they may not view is as good as none, and no row has it.
+    """
+    reference = collection.expansions.get(found.column)
+    if reference is None:
+        return found
+    target = call.services.collections[reference.collection]
+    key = "id" if is_id(found.value) else "slug"
+    seen = target.visible(call, found.value, key) if key in target.model._meta.fields else None
+    return Filter(reference.field, "eq", None if seen is None else seen["id"])
+
+
+def condition(column: pw.Field, found: Filter, name: str) -> tuple[pw.Expression, dict[str, Any]]:
+    """A filter as an expression with placeholders called after `name`, and the values that fill them.
+
+    Missing values satisfy no filter but `isnull=true`, as in SQL.
+    """
+    value = found.value
+    match found.operator:
+        case "eq":
+            return column == Bind(name), {name: value}
+        case "ne":
+            return column != Bind(name), {name: value}
+        case "lt":
+            return column < Bind(name), {name: value}
+        case "lte":
+            return column <= Bind(name), {name: value}
+        case "gt":
+            return column > Bind(name), {name: value}
+        case "gte":
+            return column >= Bind(name), {name: value}
+        case "isnull":
+            return column.is_null(value), {}
+        case "in":
+            values = {f"{name}.{index}": one for index, one in enumerate(value)}
+            return column.in_([Bind(key) for key in values]), values
+        case "startswith":
+            # A range, because an index serves it; U+10FFFF is the last character there is.
+            until = f"{name}.until"
+            return (column >= Bind(name)) & (column < Bind(until)), {name: value, until: value + "\U0010ffff"}
+        case "contains":
+            # LIKE on SQLite, ILIKE on Postgres: alike for ASCII; beyond it a capital is another letter on SQLite.
+            pattern = pw.NodeList((Bind(name), pw.SQL("ESCAPE '\\'")))
+            return pw.Expression(column, pw.OP.ILIKE, pattern), {name: f"%{_escaped(value)}%"}
+    raise LookupError(found.operator)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

@@ -1,0 +1,201 @@
+"""The query language of lists: what may stand in a query string, and what it means.
+
+Filters, sorts and expansions are declared per collection; everything else here is the same for all. Nothing
+of a query string reaches SQL as text: a filter picks a declared expression, its value is bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from marshmallow import Schema, fields
+
+from models.lists.keyset import Key, Order, order
+
+from ..pipeline.errors import Fault, Problem
+from ..protocol.messages import Message
+from ..schemas.cursor_parameter import CURSORS, Place
+from ..schemas.fields import StrictSchema, Text, one_of
+from ..schemas.parameters import Count, Switch, names
+from .filters import Filter, operand, parameter
+
+if TYPE_CHECKING:
+    from ..resources.collection import Collection
+
+MAX_OFFSET = 10_000
+COMPUTED = ("allowed_actions",)
+SIZES = ("limit", "page_size", "first", "last")
+NUMBERS = ("page", "offset")
+
+
+@dataclass(frozen=True, slots=True)
+class ListRequest:
+    """What a client asked a list for, but for the cursor itself: pages of one walk ask for the same.
+
+    offset    rows to skip, in the page envelope only; `number` is the parameter that said so
+    cursor    the parameter that holds the cursor to start from; `backward` walks towards the front
+    """
+
+    size: int
+    names: tuple[str, ...]
+    expand: tuple[str, ...] = ()
+    sort: str = ""
+    filters: tuple[Filter, ...] = ()
+    q: str | None = None
+    offset: int | None = None
+    number: str | None = None
+    cursor: str | None = None
+    backward: bool = False
+    snapshot: bool = False
+
+
+class ItemQuery:
+    """The parameters of `GET /api/{collection}/{id}`: `fields` and `expand`."""
+
+    def __init__(self, collection: Collection) -> None:
+        self._collection = collection
+        self._answered = (*collection.representation.names, *COMPUTED)
+        self.schema: Schema = self._schema("Item", self._fields() | self._expansions())
+
+    def _schema(self, kind: str, found: dict[str, Any]) -> Schema:
+        return StrictSchema.from_dict(found, name=type(self._collection).__name__ + kind)()
+
+    def _fields(self) -> dict[str, Any]:
+        return {"fields": names(self._answered, "Which fields to answer, separated by commas.")}
+
+    def _expansions(self) -> dict[str, Any]:
+        if not self._collection.expand:
+            return {}
+        return {"expand": names(self._collection.expand, "References to answer as objects beside their ids.")}
+
+    def read(self, loaded: Mapping[str, Any]) -> ListRequest:
+        """The fields and expansions that were asked for."""
+        return ListRequest(1, *self._shape(loaded))
+
+    def _shape(self, loaded: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        asked, expand = loaded.get("fields"), tuple(dict.fromkeys(loaded.get("expand", ())))
+        if asked is None:
+            return self._collection.representation.names, expand
+        # A list that is expanded comes along, for its objects stand in it: `items` for `items.product`.
+        wanted = {*asked, *(self._collection.expansions[name].within for name in expand)}
+        return tuple(name for name in self._answered if name in wanted), expand
+
+
+class ListQuery(ItemQuery):
+    """The parameters of `GET /api/{collection}`; `selection` are those of an export."""
+
+    def __init__(self, collection: Collection) -> None:
+        self._filters = {parameter(name, operator): (name, operator)
+                         for name, operators in collection.filters.items() for operator in operators}
+        self.orders = {text: _order(collection, text)
+                       for declared in (*collection.sort, collection.default_sort)
+                       for text in (declared, _reversed(declared))}
+        super().__init__(collection)
+        rows = self._fields() | self._rows()
+        self.selection = self._schema("Selection", rows)
+        self.schema = self._schema("List", rows | self._expansions() | _paging())
+
+    def _rows(self) -> dict[str, Any]:
+        """Which rows, and in which order."""
+        made: dict[str, Any] = {"sort": fields.String(validate=one_of(sorted(self.orders)), metadata={
+            "description": f"The order of the rows; `-` is descending. Default: {self._collection.default_sort}."})}
+        if self._collection.search:
+            made["q"] = Text(maximum=200, metadata={
+                "description": f'Only rows with all these words in {", ".join(self._collection.search)}; '
+                               'words in double quotes stand beside each other.'})
+        return made | {written: operand(self._collection, name, operator)
+                       for written, (name, operator) in self._filters.items()}
+
+    def interpret(self, loaded: Mapping[str, Any], *, default_size: int, max_size: int) -> ListRequest:
+        """What the loaded parameters ask for.
+
+        Raises `Problem`: `pagination_conflict`, `invalid_parameter` for what is out of range, `offset_too_large`.
+        """
+        _refuse_conflicts(loaded)
+        size = _size(loaded, default_size, max_size)
+        number, offset = _offset(loaded, size)
+        cursor = next((name for name in CURSORS if name in loaded), None)
+        shown, expand = self._shape(loaded)
+        return ListRequest(
+            size=size, names=shown, expand=expand, sort=loaded.get("sort", self._collection.default_sort),
+            filters=tuple(Filter(*self._filters[name], value) for name, value in loaded.items()
+                          if name in self._filters),
+            q=loaded.get("q"), offset=offset, number=number, cursor=cursor,
+            backward=cursor == "before", snapshot=loaded.get("snapshot", False))
+
+
+def _paging() -> dict[str, Any]:
+    """Which page of them. Ranges are not declared here: the largest size depends on who asks."""
+    made: dict[str, Any] = {
+        name: Count(metadata={"description": "Rows on a page.", "minimum": 1}) for name in SIZES}
+    made |= {name: Place(metadata={"description": "An opaque cursor from an earlier page."}) for name in CURSORS}
+    made["page"] = Count(metadata={"description": "Page number, from 1: answers the page envelope.", "minimum": 1})
+    made["offset"] = Count(metadata={"description": "Rows to skip: answers the page envelope.", "minimum": 0,
+                                     "maximum": MAX_OFFSET})
+    made["snapshot"] = Switch(metadata={"description": "Leave out rows created after the first page was read."})
+    return made
+
+
+def _refuse_conflicts(loaded: Mapping[str, Any]) -> None:
+    if loaded.keys().isdisjoint(_CLASHING):
+        return
+    cursors = [name for name in CURSORS if name in loaded]
+    clashes = (
+        ("page" in loaded and "offset" in loaded, Message("page and offset exclude each other.")),
+        (bool(cursors) and not loaded.keys().isdisjoint(NUMBERS), Message("page and offset exclude cursors.")),
+        ("before" in loaded and len(cursors) > 1, Message("before excludes after, also by its other name, cursor.")),
+        (_differ(loaded, ("cursor", "after")), Message("cursor is another name of after, and the two differ.")),
+        ("first" in loaded and ("before" in loaded or "last" in loaded),
+         Message("first goes with after, last with before.")),
+        ("last" in loaded and "before" not in loaded, Message("last needs before.")),
+        (_differ(loaded, SIZES), Message("The page sizes differ.")),
+    )
+    for clash, detail in clashes:
+        if clash:
+            raise Problem("pagination_conflict", detail)
+
+
+_CLASHING = (*SIZES, *CURSORS, *NUMBERS)
+
+
+def _differ(loaded: Mapping[str, Any], synonyms: Iterable[str]) -> bool:
+    return len({loaded[name] for name in synonyms if name in loaded}) > 1
+
+
+def _size(loaded: Mapping[str, Any], default: int, most: int) -> int:
+    asked = {name: loaded[name] for name in SIZES if name in loaded}
+    if faults := [_out_of_range(name, 1, most) for name, size in asked.items() if not 1 <= size <= most]:
+        raise Problem.of(faults, "invalid_parameter")
+    return next(iter(asked.values()), default)
+
+
+def _offset(loaded: Mapping[str, Any], size: int) -> tuple[str | None, int | None]:
+    """The parameter that skips rows, and how many; None when a cursor does."""
+    number = next((name for name in NUMBERS if name in loaded), None)
+    if number is None:
+        return None, None
+    asked, low = loaded[number], 1 if number == "page" else 0
+    high = MAX_OFFSET // size + 1 if number == "page" else MAX_OFFSET
+    if asked < low:
+        raise Problem.of([_out_of_range(number, low, high)], "invalid_parameter")
+    if asked > high:
+        fault = Fault("offset_too_large", Message("At most {most} rows can be skipped; use cursors.", most=MAX_OFFSET),
+                      parameter=number, meta={"min": low, "max": high})
+        raise Problem.of([fault], "invalid_parameter")
+    return number, (asked - 1) * size if number == "page" else asked
+
+
+def _out_of_range(name: str, low: int, high: int) -> Fault:
+    detail = Message("{name} must be from {low} to {high}.", name=name, low=low, high=high)
+    return Fault("invalid_parameter", detail, parameter=name, meta={"min": low, "max": high})
+
+
+def _order(collection: Collection, text: str) -> Order:
+    columns = collection.model._meta.fields
+    return order(*(Key(columns[key.removeprefix("-")], descending=key.startswith("-")) for key in text.split(",")))
+
+
+def _reversed(text: str) -> str:
+    return ",".join(key.removeprefix("-") if key.startswith("-") else f"-{key}" for key in text.split(","))

@@ -1,0 +1,177 @@
+"""What a caller sees of a collection: rows found through `<resource>.view`, turned into JSON.
+
+Nothing here changes a row. Fields that the caller may not see are left out, and an object that is expanded is
+authorised like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import peewee as pw
+
+from models.base import Owned, Rows
+from models.engine.prepared import Bind, Prepared, placeholders, prepare
+
+from ..pipeline.errors import Problem, dangling
+from ..request.access import Narrowing
+from ..request.call import Call
+from ..schemas.bounded_cache import Kept
+from ..schemas.fields import Reference, StrictSchema
+from ..schemas.representation import Representation
+from ..writing.actions import Action
+from .expansion import Expansion, expansions
+
+Values = Mapping[str, Any]
+_SEEN = 10_000  # references remembered: an import may name more
+_MOST = 8_192  # ids in one statement: SQLite takes 32 766 values at most, Postgres 65 535
+
+
+class Readable:
+    """The reading half of a `Collection`, which explains the attributes."""
+
+    name: ClassVar[str]
+    resource: ClassVar[str]
+    model: ClassVar[type[Owned]]
+    schema: ClassVar[type[StrictSchema]]
+    guarded: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self) -> None:
+        self.body_schema = self.schema()
+        self.representation = Representation(self.body_schema, self.model)
+        self.references = {name: field for name, field in self.body_schema.fields.items()
+                           if isinstance(field, Reference)}
+        self.actions = [found for name in dir(type(self))
+                        if isinstance(found := getattr(getattr(type(self), name), "action", None), Action)]
+        self._attached = frozenset(self.representation.names) - frozenset(self.representation.columns)
+        self.expansions = expansions(self.body_schema)
+        self._read = self.representation.reader(self.columns)
+        self._id = self.columns.index(self.model._meta.fields["id"])
+        self._statements: Kept[Prepared] = Kept()
+
+    def attach(self, tenant_id: str, rows: list[dict[str, Any]]) -> None:
+        """Add to each row the fields that are answered with it and live in another table."""
+
+    @property
+    def columns(self) -> tuple[pw.Field, ...]:
+        """Every column of the table, in its order."""
+        return tuple(self.model._meta.sorted_fields)
+
+    @property
+    def view(self) -> str:
+        return self.permission("view")
+
+    @property
+    def manage(self) -> str:
+        return self.permission("manage")
+
+    def permission(self, verb: str) -> str:
+        """The permission that allows `verb` on this resource."""
+        return f"{self.resource}.{verb}"
+
+    # Finding rows
+
+    def rows(self, call: Call) -> Rows[Any]:
+        """The rows of the caller's tenant."""
+        return Rows(self.model, call.tenant_id)
+
+    def sees(self, call: Call, id: str) -> bool:
+        """Whether the caller may view the row; what was seen once in this call is not looked for again."""
+        if (self.name, id) in call.seen:
+            return True
+        if self.visible(call, id) is None:
+            return False
+        if len(call.seen) >= _SEEN:
+            call.seen.clear()
+        call.seen.add((self.name, id))
+        return True
+
+    def visible(self, call: Call, key: str, column: str = "id") -> dict[str, Any] | None:
+        """A row as its columns, seen with the caller's eyes: None for absent and for hidden alike.
+
+        `column` is one whose values tell rows apart, such as `slug`.
+        """
+        database = call.services.database
+
+        def statement() -> Prepared:
+            field = self.model._meta.fields[column]
+            query = Rows(self.model, Bind("tenant")).select(*self.columns).where(field == Bind("key"))
+            return prepare(database, query)
+
+        found = self._statements.get((database.dialect, column), statement).run(
+            database, {"tenant": call.tenant_id, "key": key})
+        values = self._read(found[0]) if found else None
+        return values if values is not None and call.access.allows(self.view, values) else None
+
+    def referred(self, call: Call, ids: Sequence[str], pointer: str) -> list[Any]:
+        """The rows that a list in the body names, in its order; nobody else changes them in this transaction.
+
+        Raises `Problem` (`invalid_reference`, at `pointer` with the index in it) for those that the caller may not
+        view, or that are absent.
+        """
+        seen = {row.id: row for row in self.rows(call).find_all(set(ids), lock=True)
+                if call.access.allows(self.view, row.__data__)}
+        faults = [dangling(pointer.format(index)) for index, id in enumerate(ids) if id not in seen]
+        if faults:
+            raise Problem.of(faults, "invalid_body")
+        return [seen[id] for id in ids]
+
+    def visible_many(self, call: Call, ids: Collection[str]) -> dict[str, dict[str, Any]]:
+        """The representations of those of these rows that the caller may view, by id, in one query for many."""
+        narrowing, wanted = call.access.narrow(self.view, self.model), sorted(ids)
+        found: dict[str, dict[str, Any]] = {}
+        if narrowing is not None:
+            for start in range(0, len(wanted), _MOST):
+                found |= self._visible(call, narrowing, wanted[start:start + _MOST])
+        return found
+
+    def _visible(self, call: Call, narrowing: Narrowing, ids: Collection[str]) -> dict[str, dict[str, Any]]:
+        database, wanted = call.services.database, placeholders(ids)
+
+        def statement() -> Prepared:
+            mine = Rows(self.model, Bind("tenant")).select(*self.columns)
+            named = self.model.id.in_([Bind(name) for name in wanted])
+            return prepare(database, mine.where(named, narrowing.expression()))
+
+        found = self._statements.get((database.dialect, narrowing.key, len(wanted)), statement).run(
+            database, {**narrowing.values, "tenant": call.tenant_id, **wanted})
+        shown = self.represent(call, [self._read(row) for row in found], self.representation.names)
+        return {row[self._id]: answer for row, answer in zip(found, shown, strict=True)}
+
+    # From rows to JSON
+
+    def represent(self, call: Call, rows: list[dict[str, Any]], names: Sequence[str],
+                  expand: Iterable[str] = ()) -> list[dict[str, Any]]:
+        """Rows as the caller may see them: guarded fields only where permitted, references expanded if asked."""
+        if not self._attached.isdisjoint(names):
+            self.attach(call.tenant_id, rows)
+        answers = [self.representation.encode(row, self._seen(call, row, names)) for row in rows]
+        if "allowed_actions" in names:
+            for row, answer in zip(rows, answers, strict=True):
+                answer["allowed_actions"] = self.allowed_actions(call, row)
+        for name in expand:
+            self._expand(call, rows, answers, self.expansions[name])
+        return answers
+
+    def allowed_actions(self, call: Call, row: Values) -> list[str]:
+        """What this caller may do to this row now: verbs whose permission holds and whose state fits."""
+        verbs = [verb for verb in ("update", "delete", "share") if call.access.allows(self.permission(verb), row)]
+        return verbs + [found.name for found in self.actions if row[found.state] in found.transitions
+                        and call.access.allows(self.permission(found.name), row)]
+
+    def _seen(self, call: Call, row: Values, names: Sequence[str]) -> Sequence[str]:
+        if not self.guarded or self._may_see_guarded(call, row):
+            return names
+        return tuple(name for name in names if name not in self.guarded)
+
+    def _may_see_guarded(self, call: Call, row: Values) -> bool:
+        return row["owner_id"] == call.principal.id is not None or call.access.allows(self.manage, row)
+
+    def _expand(self, call: Call, rows: list[dict[str, Any]], answers: list[dict[str, Any]],
+                expansion: Expansion) -> None:
+        if (expansion.within or expansion.field) in self.guarded:
+            seen = [(row, answer) for row, answer in zip(rows, answers, strict=True)
+                    if self._may_see_guarded(call, row)]
+            rows, answers = [row for row, _ in seen], [answer for _, answer in seen]
+        expansion.apply(call, rows, answers)

@@ -1,0 +1,189 @@
+"""Where rows meet rules: what one principal may do, in one request.
+
+`policies` knows no table and `models` no rule; this module turns a policy's plan into the WHERE of a
+table, and answers the question "is this row shared with the caller?" from the table of shares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache, reduce
+from operator import and_, or_
+from typing import Any
+
+import peewee as pw
+
+from models.base import Owned, Record
+from models.engine.prepared import Bind
+from models.tables.share import any_shared, has_right, shared_ids
+from policies import NEVER, Plan, Policy, Principal
+from policies.evaluation.rights import rights_for
+from policies.evaluation.sql import where
+from policies.syntax.expression import All, Shared
+
+from ..pipeline.errors import Problem
+from ..protocol.messages import Message
+from .environment import Environment
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowing:
+    """The rows of a table that a plan leaves: `key` identifies the SQL, `values` fill its placeholders.
+
+    branches  disjuncts, one of which must hold; None: every row
+    sought    for each branch, whether it names its rows by id (what is shared): few, to be looked up, not walked
+    denies    expressions that must all hold
+    """
+
+    key: tuple[Any, ...]
+    branches: tuple[pw.Expression, ...] | None
+    sought: tuple[bool, ...]
+    denies: tuple[pw.Expression, ...]
+    values: Mapping[str, Any]
+
+    @property
+    def everything(self) -> bool:
+        """Whether no row is left out."""
+        return self.branches is None and not self.denies
+
+    def expression(self) -> pw.Expression:
+        """All of it as one condition, for a place that needs no index of its own."""
+        allowed = pw.SQL("1 = 1") if self.branches is None else reduce(or_, self.branches)
+        return reduce(and_, self.denies, allowed)
+
+
+class Access:
+    """One principal under one policy snapshot, from the start of a request to its end."""
+
+    __slots__ = ("environment", "policy", "principal")
+
+    def __init__(self, policy: Policy, principal: Principal, environment: Environment) -> None:
+        self.policy = policy
+        self.principal = principal
+        self.environment = environment
+
+    @property
+    def roles(self) -> frozenset[str]:
+        """The principal's role and every role that it inherits."""
+        return self.policy.roles.closure(self.principal.role)
+
+    def may_ever(self, permission: str) -> bool:
+        """Whether there is any object at all on which the permission could be granted."""
+        return self.policy.may_ever(self.principal, permission, self.environment)
+
+    def permissions(self) -> list[str]:
+        """Every permission that the principal may have on some object."""
+        return [name for name in sorted(self.policy.vocabulary.by_permission) if self.may_ever(name)]
+
+    def allows(self, permission: str, row: Mapping[str, Any] | None = None) -> bool:
+        """Whether the principal may do this, to this row (column name → value)."""
+        return self.policy.decide(self.principal, permission, row, self.environment, self.shared)
+
+    def require(self, permission: str, row: Mapping[str, Any] | None = None) -> None:
+        """Raises the `Problem` that refuses, unless the policy allows."""
+        if not self.allows(permission, row):
+            raise self.refusal(permission)
+
+    def refusal(self, permission: str) -> Problem:
+        """401 for a guest, 403 for anybody else (API, section 1)."""
+        if self.principal.kind == "guest":
+            return Problem("unauthenticated", Message(
+                "A guest may not do this ({permission}). Log in first.", permission=permission))
+        if not self.policy.covers(self.principal, permission):
+            return Problem("insufficient_scope", Message(
+                "The token's scopes do not cover {permission}.", permission=permission),
+                           headers={"WWW-Authenticate": self._challenge(permission)})
+        return Problem("forbidden", Message("The policy does not allow {permission} here.", permission=permission))
+
+    def _challenge(self, permission: str) -> str:
+        """RFC 6750 section 3: the scope that would do, the narrowest first in the policy's files."""
+        needed = next((rule.scope for rule in self.policy.scopes if self.policy.covers(
+            replace(self.principal, scopes=frozenset((rule.scope,))), permission)), None)
+        return 'Bearer error="insufficient_scope"' + ("" if needed is None else f', scope="{needed}"')
+
+    def narrow(self, permission: str, model: type[Record]) -> Narrowing | None:
+        """The rows on which the permission is granted, or None when there can be none."""
+        plan = self.policy.plan(self.principal, permission, self.environment)
+        if plan.outcome is NEVER or not self.policy.covers(self.principal, permission):
+            return None
+        resource, _, verb = permission.partition(".")
+        named = self._grantees() if plan.uses_shares else []
+        if named and not any_shared(self.principal.tenant_id, resource, named):
+            named = []  # looking up what is shared takes as long as all else, and mostly nothing is
+        template = _template(plan, model, resource, verb, len(named))
+        values = {name: getattr(self.principal if root == "sub" else self.environment, attribute)
+                  for name, root, attribute in template.parameters}
+        if named:
+            values["tenant"] = self.principal.tenant_id
+            values |= {_GRANTEE[index]: grantee for index, grantee in enumerate(named)}
+        return Narrowing(template.key, template.branches, template.sought, template.denies, values)
+
+    def is_constant(self, permission: str) -> bool:
+        """Whether the plan would be the same at another hour, from elsewhere, and whatever is shared."""
+        plan = self.policy.plan(self.principal, permission, self.environment)
+        return not plan.uses_environment and not plan.uses_shares
+
+    def own(self, model: type[Owned], others: Narrowing | None) -> Narrowing:
+        """The caller's own rows, and those of another narrowing if there are any."""
+        mine = model.owner_id == Bind("owner")
+        branches = (mine,) if others is None else (mine, others.expression())
+        return Narrowing(("own", others and others.key), branches, tuple(False for _ in branches), (),
+                         {**(others.values if others else {}), "owner": self.principal.id})
+
+    def _grantees(self) -> list[str]:
+        """Everything a share can name that means this principal: a role also when a line lends it to them."""
+        lent = self.policy.roles.closure(self.principal.key) & self.policy.vocabulary.roles
+        roles = [f"role:{role}" for role in sorted(self.roles | lent)]
+        groups = [f"group:{name}" for name in self.principal.groups]
+        return [self.principal.key, *roles, *groups][: len(_GRANTEE)]
+
+    def shared(self, principal: Principal, row: Mapping[str, Any], permission: str) -> bool:
+        """Whether a share gives this permission on the row: to the principal, a group or a role of theirs."""
+        resource, _, verb = permission.partition(".")
+        rights = rights_for(verb)
+        # A new row has no id yet, and nobody can have shared it.
+        if not rights or row["id"] is None:
+            return False
+        return has_right(principal.tenant_id, resource, row["id"], self._grantees(), rights)
+
+
+@dataclass(frozen=True, slots=True)
+class _Template:
+    key: tuple[Any, ...]
+    branches: tuple[pw.Expression, ...] | None
+    sought: tuple[bool, ...]
+    denies: tuple[pw.Expression, ...]
+    parameters: tuple[tuple[str, str, str], ...]
+
+
+MOST_GROUPS = 50  # of one user: a list asks for each of them
+
+# Names of the placeholders for what a share can name the caller by: themselves, their roles, their groups.
+_GRANTEE = tuple(f"grantee {index}" for index in range(MOST_GROUPS + 14))
+
+
+@lru_cache(maxsize=4096)
+def _template(plan: Plan, model: type[Owned], resource: str, verb: str, named: int) -> _Template:
+    parameters: dict[str, tuple[str, str, str]] = {}
+
+    def parameter(root: str, attribute: str) -> pw.Node:
+        name = f"{root}.{attribute}"
+        parameters[name] = (name, root, attribute)
+        return Bind(name)
+
+    def shared() -> pw.Expression:
+        if not named:
+            return pw.SQL("1 = 0")
+        return model.id.in_(shared_ids(Bind("tenant"), resource, [Bind(name) for name in _GRANTEE[:named]],
+                                       rights_for(verb)))
+
+    columns = {field.name: field for field in model._meta.sorted_fields}
+    found = where(plan, columns, parameter, shared)
+    branches = None if found.allows is None else tuple(found.allows)
+    sought = tuple(any(isinstance(part, Shared) for part in (allow.parts if isinstance(allow, All) else (allow,)))
+                   for allow in plan.allows or ())
+    if branches is not None and not named:
+        branches = tuple(branch for branch, by_id in zip(branches, sought, strict=True) if not by_id)
+        sought = (False,) * len(branches)
+    return _Template((plan, resource, verb, named), branches, sought, tuple(found.denies), tuple(parameters.values()))

@@ -1,0 +1,94 @@
+"""Who is asking: a guest, a user with an access token, or a program with a service token.
+
+Credentials come in the `Authorization` header alone (RFC 6750 section 2.1), the scheme in any case.
+Whoever sends credentials that are not valid is told so, even where a guest would be welcome.
+"""
+
+from __future__ import annotations
+
+import secrets
+from functools import lru_cache
+from hashlib import sha256
+from hmac import compare_digest
+from typing import TYPE_CHECKING
+
+from flask import Request
+
+from models.base import is_id, new_id, now
+from models.tables.service_token import Bearer, ServiceToken
+from models.tables.session import Caller, Session
+from models.tables.user import User
+from policies import Principal
+
+from ..pipeline.errors import Problem
+
+if TYPE_CHECKING:
+    from .services import Services
+
+SERVICE = "gp_"  # how a service token begins: gp_<id>_<secret>
+
+
+def identify(services: Services, request: Request) -> tuple[Principal, str | None]:
+    """The principal and the id of its session or service token; both are looked up again on every request.
+
+    Raises `Problem`: `invalid_token` or `token_expired`, each a 401 with its challenge.
+    """
+    header = request.environ.get("HTTP_AUTHORIZATION")
+    if header is None:
+        return guest(services.guest_tenant), None
+    scheme, _, token = header.partition(" ")
+    token = token.strip(" ")
+    if scheme.lower() != "bearer" or not token:
+        raise Problem("invalid_token", "Send Authorization: Bearer <token>.")
+    return _service(services, token) if token.startswith(SERVICE) else _user(services, token)
+
+
+@lru_cache(maxsize=64)
+def guest(tenant_id: str) -> Principal:
+    """The caller without credentials."""
+    return Principal(id=None, key="guest", role="guest", tenant_id=tenant_id, department=None, kind="guest",
+                     groups=(), scopes=None)
+
+
+def principal_of(user: User) -> Principal:
+    """A user as the principal of an ordinary, unscoped login."""
+    return _principal(user.id, user, "user", None)
+
+
+def service_token() -> tuple[str, str, str]:
+    """A new service token: its id, the hash to keep, and the text to show once."""
+    id, secret = new_id(), secrets.token_urlsafe(32)
+    return id, hashed(secret), f"{SERVICE}{id}_{secret}"
+
+
+def hashed(token: str) -> str:
+    """How an opaque token of 256 random bits is kept: no salt and no stretching are needed."""
+    return sha256(token.encode()).hexdigest()
+
+
+def _user(services: Services, token: str) -> tuple[Principal, str]:
+    claims = services.tokens.verify(token)
+    caller = Session.caller(services.database, claims.session_id)
+    # A disabled user, a new password and a logout act on the very next request, and so does a lowered role:
+    # the role that counts is the one in the database.
+    if (caller is None or not caller.active or caller.revoked_at is not None or caller.expires_at <= now()
+            or caller.user_id != claims.user_id or caller.tenant_id != claims.tenant_id
+            or caller.token_version != claims.version):
+        raise Problem("invalid_token", "The session has ended. Log in again.")
+    return _principal(caller.user_id, caller, "user", claims.scopes), claims.session_id
+
+
+def _service(services: Services, token: str) -> tuple[Principal, str]:
+    id, _, secret = token.removeprefix(SERVICE).partition("_")
+    bearer = ServiceToken.bearer(services.database, id) if is_id(id) else None
+    if bearer is None or not compare_digest(bearer.token_hash, hashed(secret)) or not bearer.active:
+        raise Problem("invalid_token", "This is not a valid service token.")
+    if bearer.expires_at is not None and bearer.expires_at <= now():
+        raise Problem("token_expired", "The service token has expired.")
+    services.trail.used(id, bearer.last_used_at)
+    return _principal(bearer.user_id, bearer, "service", bearer.scopes), id
+
+
+def _principal(id: str, who: Caller | Bearer | User, kind: str, scopes: frozenset[str] | None) -> Principal:
+    return Principal(id=id, key=f"user:{id}", role=who.role, tenant_id=who.tenant_id, department=who.department,
+                     kind=kind, groups=tuple(who.groups), scopes=scopes)

@@ -1,0 +1,158 @@
+"""Sessions as clients see them: an access token that lives for minutes, a refresh token that renews it.
+
+A refresh token is `gr_<session id>_<secret><seal>`, kept as a hash only. Its successor is an HMAC of it, so that
+whoever exchanges it again within `GRACE` (a lost answer, eight tabs) is given the same one. The seal is an HMAC
+too: it tells a token that we once gave out, and that must not come back, from one that somebody made up.
+"""
+
+from __future__ import annotations
+
+import secrets
+from base64 import urlsafe_b64encode
+from datetime import timedelta
+from hmac import compare_digest, digest
+from typing import Any
+
+from models.base import Rows, is_id, later, new_id, now
+from models.tables.session import Session, keep_newest, revoke
+from models.tables.user import User
+
+from ..pipeline.errors import Problem
+from ..security.keys import Keys
+from . import audit
+from .access import Access
+from .call import Call
+from .identity import hashed, principal_of
+
+GRACE = 10.0  # seconds
+PREFIX = "gr_"
+_ID, _SECRET, _SEAL = 36, 43, 22  # characters of an id, of 256 and of 128 bits
+_DAY = timedelta(days=1).total_seconds()
+
+
+def open_session(call: Call, user: User) -> dict[str, Any]:
+    """Start a session of the user and make the caller its principal; the answer of a login. In a transaction."""
+    settings, id = call.services.settings, new_id()
+    refresh = _sealed(call.services.keys, id, secrets.token_urlsafe(32))
+    end = later(settings.refresh_absolute_days * _DAY)
+    session = Session(id=id, user_id=user.id, family=id, token_hash=hashed(refresh),
+                      expires_at=min(later(settings.refresh_idle_days * _DAY), end), absolute_expires_at=end)
+    call.row = Rows(Session, user.tenant_id).insert(session)
+    keep_newest(session, settings.user_sessions)
+    return _answer(call, user, session, refresh)
+
+
+def exchange(call: Call, token: str) -> dict[str, Any]:
+    """A new access token and the successor of the refresh token.
+
+    Raises `Problem`: `invalid_token`, and then, for a token that was used before, all sessions of its family end;
+    `rate_limited`.
+    """
+    services, id = call.services, token[len(PREFIX):][:_ID]
+    found = _live(id) if token.startswith(PREFIX) and is_id(id) else None
+    answer = None
+    if found is not None:
+        session, user = found
+        accepted = hashed(token) in _acceptable(session)
+        # No other token takes units that are the user's: whoever found an old one could use them up.
+        if accepted:
+            services.limits.spend_of_session(principal_of(user))
+        # Nor does one that was made up make the writers wait.
+        if accepted or _genuine(services.keys, id, token):
+            answer = services.database.transact(lambda: _exchange(call, id, token))
+    if answer is None:
+        raise Problem("invalid_token", "The refresh token is not valid, or the session has ended. Log in again.")
+    return answer
+
+
+def _live(id: str, *, lock: bool = False) -> tuple[Session, User] | None:
+    """The session and its user, while both are in force."""
+    session = Session.by_id(id, lock=lock)
+    if session is None or session.revoked_at is not None or session.expires_at <= now():
+        return None
+    user = User.by_id(session.user_id)
+    return None if user is None or not user.active else (session, user)
+
+
+def _acceptable(session: Session) -> list[str]:
+    """The hashes of the tokens that may be exchanged, each before that of its successor; the valid one comes last."""
+    return [*(used for used, _ in _uses(session)), session.token_hash]
+
+
+def _uses(session: Session) -> list[tuple[str, str]]:
+    """(hash, time) of each token that was used within `GRACE`."""
+    begin, uses = later(-GRACE), [use.partition(" ") for use in session.recent or ()]
+    return [(used, at) for used, _, at in uses if at > begin]
+
+
+def _exchange(call: Call, id: str, token: str) -> dict[str, Any] | None:
+    keys, moment, found = call.services.keys, now(), _live(id, lock=True)
+    if found is None:
+        return None
+    (session, user), presented = found, hashed(token)
+    call.row = session
+    if compare_digest(presented, session.token_hash):
+        refresh = _successor(keys, id, token)
+        session.recent = [" ".join(use) for use in (*_uses(session), (presented, moment))]
+        session.token_hash, session.used_at = hashed(refresh), moment
+        session.expires_at = min(later(call.services.settings.refresh_idle_days * _DAY), session.absolute_expires_at)
+        Rows(Session, session.tenant_id).save(session)
+        answer = _answer(call, user, session, refresh)
+        audit.record(call)
+        return answer
+    hashes = _acceptable(session)
+    if presented in hashes:
+        again = _the_same(keys, id, token, hashes[hashes.index(presented) + 1])
+        return None if again is None else _answer(call, user, session, again)
+    if _genuine(keys, id, token):
+        revoke(session.tenant_id, Session.family == session.family)
+        _become(call, user, session)
+        audit.record(call, result="refused", reason="a used refresh token came back: its sessions were ended")
+    return None
+
+
+def _answer(call: Call, user: User, session: Session, refresh: str) -> dict[str, Any]:
+    """What login and refresh answer (RFC 6749 section 5.1)."""
+    tokens = call.services.tokens
+    _become(call, user, session)
+    call.headers["Cache-Control"] = "no-store"
+    return {"access_token": tokens.issue(user, session.id, call.access.permissions()), "token_type": "Bearer",
+            "expires_in": int(tokens.lifetime.total_seconds()), "refresh_token": refresh, "scope": "*"}
+
+
+def _become(call: Call, user: User, session: Session) -> None:
+    call.principal, call.session_id = principal_of(user), session.id
+    call.access = Access(call.access.policy, call.principal, call.access.environment)
+
+
+def _sealed(keys: Keys, id: str, secret: str) -> str:
+    return PREFIX + id + "_" + secret + _seal(keys.derive("refresh token"), id, secret)
+
+
+def _successor(keys: Keys, id: str, token: str) -> str:
+    return _sealed(keys, id, _text(digest(keys.derive("refresh successor"), token.encode(), "sha256")))
+
+
+def _the_same(keys: Keys, id: str, token: str, token_hash: str) -> str | None:
+    """The successor that was given out; perhaps before the keys were rotated."""
+    for (_, key), (_, sealing) in zip(keys.every("refresh successor"), keys.every("refresh token"), strict=True):
+        secret = _text(digest(key, token.encode(), "sha256"))
+        found = PREFIX + id + "_" + secret + _seal(sealing, id, secret)
+        if compare_digest(hashed(found), token_hash):
+            return found
+    return None
+
+
+def _genuine(keys: Keys, id: str, token: str) -> bool:
+    """Whether we gave this token out once."""
+    secret, seal = token[len(PREFIX) + _ID + 1:-_SEAL], token[-_SEAL:]
+    return len(secret) == _SECRET and any(
+        [compare_digest(_seal(key, id, secret).encode(), seal.encode()) for _, key in keys.every("refresh token")])
+
+
+def _seal(key: bytes, id: str, secret: str) -> str:
+    return _text(digest(key, f"{id}{secret}".encode(), "sha256")[:16])
+
+
+def _text(value: bytes) -> str:
+    return urlsafe_b64encode(value).rstrip(b"=").decode()

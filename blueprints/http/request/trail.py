@@ -1,0 +1,147 @@
+"""The audit trail of one process beside its requests: refusals on their way to the database, and the seals.
+
+Refusals are kept in memory for a while and merged (`refusals`), so that a flood of them neither slows a writer nor
+fills the disk. What service tokens note about their use goes the same way: no request, and no GET, writes for its own
+sake.
+
+Where a COMMIT is not answered, its rows may be there or not. They keep their ids, and the next flush adds those that
+are missing before it takes anything else: each is stored once.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from hmac import compare_digest, digest
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from models.base import later, now
+from models.engine.errors import RowError, TimedOut, Unavailable
+from models.tables import seals
+from models.tables.audit import Audit, append, append_missing
+from models.tables.service_token import ServiceToken
+
+from ..operations.refusals import Refusal, Refusals
+
+if TYPE_CHECKING:
+    from models.engine.database import Database
+
+    from ..security.keys import Keys
+
+log = logging.getLogger("gatepost.audit")
+
+MOST = 1000  # service tokens of which is remembered when their use was noted
+NOTED_EVERY = 60.0  # seconds between two notes that a service token is in use
+
+
+class Trail:
+    """Collects what one process has to tell, and seals what all of them told."""
+
+    def __init__(self, database: Database, keys: Keys) -> None:
+        self._database, self._keys = database, keys
+        self._lock = Lock()
+        self._refusals = Refusals()
+        self._doubtful: list[Audit] = []
+        self._used: dict[str, str] = {}
+        self._noted: dict[str, str] = {}
+
+    def refuse(self, refusal: Refusal, request_id: str) -> None:
+        """Keep a refusal for a later flush."""
+        self._refusals.add(refusal, request_id)
+
+    def used(self, token_id: str, last_used_at: str | None) -> None:
+        """Note that a service token is in use, unless that was noted a moment ago."""
+        moment = now()
+        recently = max(last_used_at or "", self._noted.get(token_id, ""))
+        if recently and recently > later(-NOTED_EVERY, moment):
+            return
+        with self._lock:
+            if len(self._noted) > MOST:
+                self._noted.clear()
+            self._noted[token_id] = self._used[token_id] = moment
+
+    def flush(self, *, early: bool = False) -> None:
+        """Store what waits, in one transaction; `early`: also what would wait for the end of its minute.
+
+        Raises `RowError`; then it waits for the next flush.
+        """
+        self._settle()
+        taken = self._refusals.take(early=early)
+        with self._lock:
+            used, self._used = self._used, {}
+        rows = taken.rows()
+        if not rows and not used:
+            return
+        done = False
+
+        def work() -> None:
+            nonlocal done
+            done = False
+            append(rows)
+            for token_id, at in sorted(used.items()):
+                ServiceToken.touch(token_id, at)
+            done = True
+
+        try:
+            self._database.transact(work)
+        except (Unavailable, TimedOut):
+            with self._lock:
+                self._used = used | self._used
+            if done:
+                self._doubt(rows)
+            else:
+                self._refusals.put_back(taken)
+            raise
+        except RowError:
+            # One row that the database will never take must not keep all others waiting.
+            self._one_by_one(rows)
+
+    def seal(self) -> int:
+        """Chain the rows that were committed since the last seal; how many."""
+        (kid, key), *_ = self._keys.every("audit seal")
+        return seals.seal(self._database, lambda content: f"{kid}:{digest(key, content, 'sha256').hex()}")
+
+    def _settle(self) -> None:
+        """Add what is missing of those rows of which nobody knows whether they were stored. Raises `RowError`."""
+        with self._lock:
+            rows, self._doubtful = self._doubtful, []
+        if not rows:
+            return
+        try:
+            self._database.transact(lambda: append_missing(rows))
+        except (Unavailable, TimedOut):
+            self._doubt(rows)
+            raise
+        except RowError:
+            self._one_by_one(rows)
+
+    def _one_by_one(self, rows: list[Audit]) -> None:
+        lost, last = 0, ""
+        for number, row in enumerate(rows):
+            try:
+                self._database.transact(lambda row=row: append_missing([row]))  # type: ignore[misc]
+            except (Unavailable, TimedOut):
+                self._doubt(rows[number:])
+                raise
+            except RowError as error:
+                lost, last = lost + row.count, f"{type(error).__name__}: {error}"
+        if lost:
+            # One line for all: each names the whole statement.
+            log.error("%d refusals could not be recorded, at last: %s", lost, last)
+
+    def _doubt(self, rows: list[Audit]) -> None:
+        with self._lock:
+            self._doubtful += rows
+
+
+def prover(keys: Keys) -> Callable[[bytes, str], bool]:
+    """What tells whether a seal's head was made of these bytes by a key of this instance."""
+    known = dict(keys.every("audit seal"))
+
+    def prove(content: bytes, head: str) -> bool:
+        kid, _, code = head.partition(":")
+        key = known.get(kid)
+        return key is not None and compare_digest(digest(key, content, "sha256").hex(), code)
+
+    return prove

@@ -1,0 +1,51 @@
+"""What is at `/`: where a reader or a program goes from there, as a page or as JSON."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from functools import cache
+from hashlib import sha256
+from html import escape
+from importlib.resources import files
+from typing import NamedTuple
+
+from flask import Response
+
+_PAGE = files("blueprints.http.resources").joinpath("static", "root.html")
+
+
+class Link(NamedTuple):
+    """`name` is what programs call it; `title` and `about` are told to readers."""
+
+    name: str
+    path: str
+    title: str
+    about: str
+
+
+DOCUMENTATION = Link("documentation", "/docs", "Documentation", "Every operation, to read and to try.")
+DESCRIPTION = Link("openapi", "/api/openapi.json", "Description", "The same as OpenAPI 3.1, for tools.")
+HEALTH = Link("health", "/api/health", "Health", "Whether the service can do its work.")
+
+
+def links(*, docs: bool) -> tuple[Link, ...]:
+    """What there is to go to; `docs` is the setting of that name."""
+    return (DOCUMENTATION, DESCRIPTION, HEALTH) if docs else (HEALTH,)
+
+
+def page(shown: tuple[Link, ...]) -> Response:
+    """The links as a page that needs no script and nothing from elsewhere, its own style sheet included."""
+    text, policy = _template()
+    rows = "\n".join(f'      <li><a href="{escape(link.path)}"><strong>{escape(link.title)}</strong>'
+                     f"<small>{escape(link.about)}</small></a></li>" for link in shown)
+    return Response(text.replace("<!-- links -->", rows), content_type="text/html; charset=utf-8",
+                    headers={"Content-Security-Policy": policy})
+
+
+@cache
+def _template() -> tuple[str, str]:
+    """The page without its links, and the policy under which its style sheet, and no other, is applied."""
+    text = _PAGE.read_text("utf-8")
+    style = text.partition("<style>")[2].partition("</style>")[0]
+    digest = b64encode(sha256(style.encode()).digest()).decode()
+    return text, f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; frame-ancestors 'none'"

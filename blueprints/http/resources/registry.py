@@ -1,0 +1,209 @@
+"""Which collections and routes there are, and the words that policies may use of them.
+
+Found, not registered: every module of `blueprints`, and every entry point of the group
+`gatepost.collections` (a module or a Collection class). What clashes stops the start with a sentence.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import entry_points
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import peewee as pw
+from flask_smorest import Blueprint
+
+import blueprints
+from models import indexes, migrate
+from models.base import Owned
+from models.records.columns import IdField, ListField, TimeField
+from policies import SHIPPED, Column, Resource, Vocabulary
+
+from ..protocol import messages
+from ..request.call import Endpoint
+from .collection import Collection
+from .routes import Routes, blueprint
+
+GROUP = "gatepost.collections"
+ROLES = frozenset(("guest", "user", "support", "editor", "moderator", "manager", "developer", "owner", "admin"))
+
+VERBS = ("view", "create", "update", "delete", "export", "import", "manage", "share")
+
+
+class PluginError(Exception):
+    """A plugin cannot be used; the sentence names it and says why."""
+
+
+@dataclass(frozen=True, eq=False)
+class Registry:
+    """Everything that answers requests.
+
+    plugin_policies  file name → the rules that a plugin ships
+    migrations       name of a history → its directory of migrations: the shipped one, and one of each plugin
+    translations     folders of translations: the shipped one, and one of each plugin
+    """
+
+    collections: Mapping[str, Collection]
+    routes: Mapping[str, Routes]
+    plugin_policies: Mapping[str, Path]
+    migrations: Mapping[str, Path]
+    translations: tuple[Traversable, ...]
+
+    def endpoints(self) -> Iterable[tuple[str, str, list[Endpoint]]]:
+        """(name, description, endpoints) of every group."""
+        for name, routes in self.routes.items():
+            yield name, routes.about, routes.endpoints
+        for name, collection in self.collections.items():
+            yield name, (type(collection).__doc__ or "").strip(), list(collection.endpoints())
+
+    def blueprints(self) -> list[Blueprint]:
+        """One flask-smorest blueprint for every group of endpoints."""
+        return [blueprint(*group) for group in self.endpoints()]
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The words of a policy: every permission that some endpoint asks for, and each collection's columns."""
+        permissions: dict[str, set[str]] = {}
+        for _, _, endpoints in self.endpoints():
+            for endpoint in endpoints:
+                if endpoint.permission is not None:
+                    permissions.setdefault(endpoint.permission.partition(".")[0], set()).add(endpoint.permission)
+        tables = {collection.resource: collection for collection in self.collections.values()}
+        for collection in self.collections.values():
+            if collection.guarded or not collection.body_schema.load_fields.keys().isdisjoint(collection.managed):
+                permissions[collection.resource] |= {collection.permission(verb) for verb in VERBS}
+        return Vocabulary({name: _resource(name, verbs, tables.get(name)) for name, verbs in permissions.items()},
+                          ROLES)
+
+    @property
+    def required_policies(self) -> list[str]:
+        """The shipped policy files: an instance that lacks one does not start."""
+        return sorted(file.name for file in SHIPPED.iterdir() if file.suffix in (".csv", ".conf"))
+
+
+def discover(extra: Iterable[type[Collection]] = ()) -> Registry:
+    """Everything in `blueprints`, in installed plugins, and in `extra`.
+
+    Raises `PluginError` for an import error, for what two of them claim, and for rules that are missing.
+    """
+    collections: dict[str, Collection] = {}
+    routes: dict[str, Routes] = {}
+    policies: dict[str, Path] = {}
+    migrations: dict[str, Path] = dict(migrate.SHIPPED)
+    translations: list[Traversable] = [messages.SHIPPED]
+
+    def add(source: str, module: ModuleType | type[Collection]) -> None:
+        for found in _contents(module):
+            if isinstance(found, Routes):
+                claim(source, routes, found.name, found)
+            else:
+                collection = found()
+                if collection.search != collection.model.searched:
+                    raise PluginError(f"{source}: {found.__name__}.search and {collection.model.__name__}.searched "
+                                      "differ; only what a new row is indexed by can be searched for")
+                claim(source, collections, found.name, collection)
+
+    def claim(source: str, taken: dict[str, Any], name: str, found: Any) -> None:
+        if name in collections or name in routes:
+            raise PluginError(f"{source}: the name {name!r} is taken")
+        resource = getattr(found, "resource", None)
+        if resource is not None and any(resource == other.resource for other in collections.values()):
+            raise PluginError(f"{source}: the resource {resource!r} is taken")
+        taken[name] = found
+
+    def add_plugin(source: str, plugin: ModuleType | type[Collection]) -> None:
+        if isinstance(plugin, type) and not issubclass(plugin, Collection):
+            raise PluginError(f"{source} is no Collection, and no module of one")
+        try:
+            policies.update(_policy_of(source, plugin))
+            migrations.update(_migrations_of(plugin))
+            if (brought := _beside(plugin, "translations")) is not None:
+                translations.append(brought)
+            add(source, plugin)
+        except (AttributeError, KeyError, TypeError) as error:
+            raise PluginError(f"{source} does not declare a usable collection: {error}") from error
+
+    for info in pkgutil.iter_modules(blueprints.__path__):
+        if not info.ispkg:
+            add(info.name, importlib.import_module(f"blueprints.{info.name}"))
+    for point in entry_points(group=GROUP):
+        try:
+            plugin = point.load()
+        except Exception as error:
+            raise PluginError(f"plugin {point.name} ({point.value}) cannot be imported: {error}") from error
+        add_plugin(f"plugin {point.name} ({point.value})", plugin)
+    for collection in extra:
+        add_plugin(collection.__name__, collection)
+    return Registry(collections, routes, policies, migrations, tuple(translations))
+
+
+def _contents(plugin: ModuleType | type[Collection]) -> list[Any]:
+    if isinstance(plugin, type):
+        return [plugin]
+    return [found for found in vars(plugin).values()
+            if isinstance(found, Routes)
+            or (isinstance(found, type) and issubclass(found, Collection) and found.__module__ == plugin.__name__)]
+
+
+def _policy_of(source: str, plugin: ModuleType | type[Collection]) -> dict[str, Path]:
+    """The CSV that stands beside a plugin's module and is called like its collection."""
+    shipped = {}
+    for found in _contents(plugin):
+        if isinstance(found, type):
+            module = importlib.import_module(found.__module__)
+            file = Path(module.__file__ or "").with_name(f"{found.name}.csv")
+            if not file.is_file():
+                raise PluginError(f"{source}: {file.name} is missing; a collection ships its rules beside its module")
+            if SHIPPED.joinpath(file.name).is_file():
+                raise PluginError(f"{source}: {file.name} is a policy file of Gatepost itself; choose another name")
+            shipped[file.name] = file
+    return shipped
+
+
+def _migrations_of(plugin: ModuleType | type[Collection]) -> dict[str, Path]:
+    """The folder `migrations` beside a plugin's module; its history is called like the package."""
+    module = _module_of(plugin)
+    name = (module.__package__ or module.__name__).replace(".", "_").lower()
+    directory = _beside(plugin, "migrations")
+    return {} if directory is None else {name: directory}
+
+
+def _beside(plugin: ModuleType | type[Collection], name: str) -> Path | None:
+    """The folder of that name beside a plugin's module, if there is one."""
+    directory = Path(_module_of(plugin).__file__ or "").with_name(name)
+    return directory if directory.is_dir() else None
+
+
+def _module_of(plugin: ModuleType | type[Collection]) -> ModuleType:
+    return importlib.import_module(plugin.__module__) if isinstance(plugin, type) else plugin
+
+
+def _resource(name: str, permissions: set[str], collection: Collection | None) -> Resource:
+    if collection is None:
+        return Resource(name, frozenset(permissions))
+    # Conditions may ask for what a row answers, and for whose it is; never for a hash that it keeps.
+    known = {*collection.body_schema.dump_fields, *Owned._meta.fields}
+    columns = {field.name: _column(field) for field in collection.columns
+               if field.name in known and not isinstance(field, ListField)}
+    return Resource(name, frozenset(permissions), columns,
+                    indexes.shipped().get(collection.model._meta.table_name, ()))
+
+
+def _column(field: pw.Field) -> Column:
+    match field:
+        case IdField():
+            return Column(str, field.null, "uuid")
+        case TimeField():
+            return Column(str, field.null, "date-time")
+        case pw.BooleanField():
+            return Column(bool, field.null)
+        case pw.IntegerField():
+            return Column(int, field.null)
+    return Column(str, field.null)

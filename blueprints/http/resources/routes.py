@@ -1,0 +1,101 @@
+"""How endpoints get into the app: `Routes` for plain ones, and `blueprint` for all.
+
+Every view is one call of the pipeline. There is no other way to add a view, so there is no view whose
+permission was forgotten: `Endpoint` insists on one, and `refuse_strays` looks for views made elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from flask import Flask, Response, current_app
+from flask_smorest import Blueprint
+
+from ..pipeline.stages import run
+from ..protocol.language import PARAMETER
+from ..request.call import Call, Endpoint
+from ..request.services import Services
+from . import openapi
+
+Handler = Callable[[Call], Any]
+
+
+class Routes:
+    """Plain endpoints of one topic, declared by decorating their handlers.
+
+    >>> routes = Routes("session", "Log in and out.")
+    >>> @routes.post("/api/login", permission="session.create", body=Login())
+    ... def login(call): ...
+    """
+
+    def __init__(self, name: str, about: str) -> None:
+        self.name = name
+        self.about = about
+        self.endpoints: list[Endpoint] = []
+
+    def get(self, path: str, **declaration: Any) -> Callable[[Handler], Handler]:
+        """Declare a GET endpoint; `declaration` are the fields of `Endpoint`."""
+        return self._declare("GET", path, declaration)
+
+    def post(self, path: str, **declaration: Any) -> Callable[[Handler], Handler]:
+        """Declare a POST endpoint, which writes."""
+        return self._declare("POST", path, {"writes": True} | declaration)
+
+    def patch(self, path: str, **declaration: Any) -> Callable[[Handler], Handler]:
+        """Declare a PATCH endpoint, which writes; absent fields stay as they are."""
+        return self._declare("PATCH", path, {"writes": True, "partial": True} | declaration)
+
+    def delete(self, path: str, **declaration: Any) -> Callable[[Handler], Handler]:
+        """Declare a DELETE endpoint, which writes."""
+        return self._declare("DELETE", path, {"writes": True, "status": 204} | declaration)
+
+    def _declare(self, method: str, path: str, declaration: dict[str, Any]) -> Callable[[Handler], Handler]:
+        def mark(handler: Handler) -> Handler:
+            summary = (handler.__doc__ or "").strip().partition("\n")[0]
+            self.endpoints.append(Endpoint(name=handler.__name__, method=method, path=path, handler=handler,
+                                           summary=summary, **declaration))
+            return handler
+
+        return mark
+
+
+def blueprint(name: str, about: str, endpoints: Iterable[Endpoint]) -> Blueprint:
+    """A flask-smorest blueprint whose views run these endpoints through the pipeline."""
+    made = Blueprint(name, __name__, description=about)
+    for endpoint in endpoints:
+        made.add_url_rule(endpoint.path, endpoint.name, _view(endpoint), methods=[endpoint.method],
+                          parameters=[PARAMETER])
+    return made
+
+
+def _view(endpoint: Endpoint) -> Callable[..., Response]:
+    def view(**path: str) -> Response:
+        services: Services = current_app.extensions["gatepost"]
+        services.ensure_running()
+        return run(services, endpoint, path)
+
+    view.__name__ = endpoint.name
+    view.endpoint = endpoint  # type: ignore[attr-defined]
+    view._apidoc = openapi.describe(endpoint)  # type: ignore[attr-defined]
+    return view
+
+
+def refuse_strays(app: Flask) -> None:
+    """Raises RuntimeError for a route that no `Endpoint` stands behind: nobody would have judged it."""
+    for rule in app.url_map.iter_rules():
+        if not isinstance(getattr(app.view_functions[rule.endpoint], "endpoint", None), Endpoint):
+            raise RuntimeError(f"{rule.rule} is no Endpoint: declare its permission, or public='reason'")
+
+
+def answer_options(app: Flask) -> None:
+    """OPTIONS says which methods a path takes (RFC 9110 section 9.3.7), and has nothing to add in a body."""
+    flask_answer = app.make_default_options_response
+
+    def options() -> Response:
+        response = flask_answer()
+        response.status_code = 204
+        del response.headers["Content-Type"]
+        return response
+
+    app.make_default_options_response = options  # type: ignore[method-assign]

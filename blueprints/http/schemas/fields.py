@@ -1,0 +1,192 @@
+"""The strict marshmallow fields that every schema is made of.
+
+marshmallow is lenient by default ("1" is an Integer, "yes" a Boolean, a String may hold NUL); these
+fields take exactly the JSON type they say. Nothing here knows a collection.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from marshmallow import RAISE, Schema, ValidationError, fields, validate
+
+from models.base import is_id, parse_time
+
+from ..protocol.json_body import unstorable
+from ..protocol.messages import Message
+from ..security import passwords
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_EMAIL = re.compile(r"\A[^@\s]{1,64}@[^@\s]+\.[^@\s.]+\Z")
+
+
+def length(minimum: int, maximum: int) -> validate.Length:
+    """From `minimum` to `maximum` characters or entries."""
+    if minimum:
+        return validate.Length(minimum, maximum, error=Message("Length must be between {min} and {max}."))
+    return validate.Length(max=maximum, error=Message("Longer than maximum length {max}."))
+
+
+def one_of(choices: Sequence[str]) -> validate.OneOf:
+    """One of these words."""
+    return validate.OneOf(choices, error=Message("Must be one of: {choices}."))
+
+
+class StrictSchema(Schema):
+    """A schema that refuses what it does not know and keeps its fields in the order they are written."""
+
+    class Meta:
+        unknown = RAISE
+
+
+class Text(fields.String):
+    """Text of several lines, `minimum` to `maximum` characters."""
+
+    def __init__(self, *, maximum: int, minimum: int = 0, **kwargs: Any) -> None:
+        checks = [length(minimum, maximum), *kwargs.pop("validate", ())]
+        super().__init__(validate=checks, **kwargs)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        text: str = super()._deserialize(value, attr, data, **kwargs)
+        if (reason := unstorable(text)) is not None:
+            raise ValidationError(reason)
+        return text
+
+
+class Line(Text):
+    """Text of one line: no control character, no line break, not only blanks."""
+
+    def __init__(self, *, maximum: int = 200, minimum: int = 1, **kwargs: Any) -> None:
+        super().__init__(maximum=maximum, minimum=minimum, **kwargs)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        text = super()._deserialize(value, attr, data, **kwargs)
+        if _CONTROL.search(text):
+            raise ValidationError("Control characters and line breaks are not allowed.")
+        if text and text.isspace():
+            raise ValidationError("Must not be blank.")
+        return text
+
+
+class Slug(Line):
+    """A name for URLs: lower-case letters, digits and single hyphens."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        check = validate.Regexp(r"\A[a-z0-9]+(?:-[a-z0-9]+)*\Z", error=Message("Use a-z, 0-9 and single hyphens."))
+        super().__init__(maximum=100, validate=[check], **kwargs)
+
+
+class Email(Line):
+    """An e-mail address, kept in lower case so that one mailbox is one account."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        check = validate.Regexp(_EMAIL, error=Message("This is not an e-mail address."))
+        super().__init__(maximum=254, validate=[check], **kwargs)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        address = super()._deserialize(value, attr, data, **kwargs)
+        # An address with a character that nobody sees (a zero-width space) would look like another's.
+        if not address.isprintable():
+            raise ValidationError("This is not an e-mail address.")
+        return address.lower()
+
+
+class Language(Line):
+    """A language tag such as `en` or `pt-BR` (RFC 5646, language and region)."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        check = validate.Regexp(r"\A[a-z]{2,3}(?:-[A-Z]{2})?\Z", error=Message("Use a tag such as en or pt-BR."))
+        super().__init__(maximum=16, validate=[check], **kwargs)
+
+
+class Currency(Line):
+    """An ISO 4217 code: three capital letters."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        check = validate.Regexp(r"\A[A-Z]{3}\Z", error=Message("Use an ISO 4217 code such as EUR."))
+        super().__init__(maximum=3, validate=[check], **kwargs)
+
+
+class Many(fields.List):
+    """A list of `minimum` to `maximum` entries; a longer one is refused before any entry is looked at."""
+
+    def __init__(self, inner: fields.Field[Any], *, maximum: int, minimum: int = 0, **kwargs: Any) -> None:
+        self._length = length(minimum, maximum)
+        super().__init__(inner, validate=self._length, **kwargs)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> list[Any]:
+        if isinstance(value, list):
+            self._length(value)
+        return super()._deserialize(value, attr, data, **kwargs)
+
+
+class Int(fields.Integer):
+    """A whole JSON number within `minimum` and `maximum`, 64-bit at most; never "1", 1.0 or true."""
+
+    def __init__(self, *, minimum: int = -(2**63), maximum: int = 2**63 - 1, **kwargs: Any) -> None:
+        within = validate.Range(minimum, maximum, error=Message(
+            "Must be greater than or equal to {min} and less than or equal to {max}."))
+        super().__init__(strict=True, validate=[within], **kwargs)
+
+    def _validated(self, value: Any) -> int | None:
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise self.make_error("invalid", input=value)
+        return value
+
+
+class Bool(fields.Boolean):
+    """true or false, never "yes" or 1."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> bool:
+        if not isinstance(value, bool):
+            raise self.make_error("invalid", input=value)
+        return value
+
+
+class Id(fields.String):
+    """A UUIDv7 in canonical lower-case text (RFC 9562)."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        text: str = super()._deserialize(value, attr, data, **kwargs)
+        if not is_id(text):
+            raise ValidationError("This is not an id.")
+        return text
+
+
+class Time(fields.String):
+    """An instant: RFC 3339 with an offset; kept and answered in UTC with microseconds."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        text: str = super()._deserialize(value, attr, data, **kwargs)
+        try:
+            return parse_time(text)
+        except ValueError:
+            raise ValidationError("This is not an RFC 3339 time with an offset.") from None
+
+
+class Reference(Id):
+    """The id of a row in another collection; it must exist and be visible to the caller.
+
+    `collection` is the plural name, such as `categories`; a row that fails is an `invalid_reference`.
+    `expand` is the name under which the row itself may be asked for, such as `category`.
+    """
+
+    def __init__(self, collection: str, *, expand: str = "", **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.collection = collection
+        self.expand = expand
+
+
+class NewPassword(Text):
+    """A password to be set; it loads as its Argon2id hash, so that no plain one goes beyond the schema."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(maximum=passwords.LONGEST, **kwargs)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        plain = super()._deserialize(value, attr, data, **kwargs)
+        if (reason := passwords.objection(plain)) is not None:
+            raise ValidationError(reason)
+        return passwords.hash_password(plain)

@@ -1,0 +1,84 @@
+"""The fields of query strings: everything arrives as text, and nothing is guessed.
+
+Their JSON counterparts, in `fields.py`, take no text for a number; these take nothing but text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from marshmallow import ValidationError, fields
+from webargs.fields import DelimitedList
+
+from ..protocol.language import is_well_formed
+from ..protocol.messages import Message
+from .fields import Text
+
+_BEYOND = 2**63  # as good as any number that 64 bits cannot hold
+
+
+class Number(fields.Integer):
+    """A whole number in ASCII digits, 64 bits at most."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
+        number = _whole(value)
+        if number is None or abs(number) >= _BEYOND:
+            raise self.make_error("invalid", input=value)
+        return number
+
+
+class Count(fields.Integer):
+    """A number of rows or pages. However long it is, it is a number: who reads it says what is too much."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
+        number = _whole(value)
+        if number is None:
+            raise self.make_error("invalid", input=value)
+        return number
+
+
+def _whole(text: str) -> int | None:
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit()):
+        return None
+    # int() refuses thousands of digits, and takes quadratic time for hundreds.
+    return int(text) if len(digits) <= 19 else -_BEYOND if text.startswith("-") else _BEYOND
+
+
+class Switch(fields.Boolean):
+    """`true` or `false`."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(truthy={"true"}, falsy={"false"}, **kwargs)
+
+
+class LowerText(Text):
+    """Text that is kept in lower case, such as an e-mail address."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        return super()._deserialize(value, attr, data, **kwargs).lower()
+
+
+class Tag(fields.String):
+    """A language tag, of which nothing but its shape matters: whatever nobody speaks here is passed over."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        tag: str = super()._deserialize(value, attr, data, **kwargs)
+        if not is_well_formed(tag):
+            raise ValidationError("This is not a language tag such as de or pt-BR.")
+        return tag
+
+
+def names(allowed: Sequence[str], about: str) -> fields.Field[Any]:
+    """A list of names out of `allowed`, separated by commas."""
+    known = frozenset(allowed)
+
+    def check(found: list[str]) -> None:
+        if not found:
+            raise ValidationError(Message("Name at least one of {names}.", names=", ".join(allowed)))
+        if wrong := [name for name in found if name not in known]:
+            raise ValidationError(Message("{name!r} is not one of {names}.", name=wrong[0][:80],
+                                          names=", ".join(allowed)))
+
+    return DelimitedList(fields.String(), validate=check, metadata={"description": about})

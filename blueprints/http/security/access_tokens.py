@@ -1,0 +1,138 @@
+"""Access tokens: JWTs (RFC 7519, RFC 9068) made and checked by flask-jwt-extended.
+
+`verify` caches the signature check by the token's text, which cannot change its outcome; expiry and
+revocation are looked at again on every request.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import lru_cache
+from time import time
+from typing import TYPE_CHECKING, Any
+
+import jwt
+from flask import Flask
+from flask_jwt_extended import JWTManager, create_access_token, decode_token
+from flask_jwt_extended.exceptions import JWTExtendedException
+
+from ..pipeline.errors import Problem
+from .algorithms import SCHEMES
+from .keys import KeyFileError
+
+if TYPE_CHECKING:
+    from models.tables.user import User
+    from settings import Settings
+
+    from .keys import Keys
+
+TYPE = "at+jwt"
+# Seconds by which a clock may be behind the one that a token was issued by: that of another node, or our own before it
+# was set back. Nobody else can issue one, so nothing is gained by refusing them, and all sessions would stand still.
+BEHIND = 86_400
+_REQUIRED: dict[str, type] = {
+    "iss": str, "aud": str, "sub": str, "exp": int, "iat": int, "jti": str, "sid": str, "role": str,
+    "permissions": list, "tenant": str, "scope": str, "ver": int,
+}
+_COMPACT = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+){2}")  # RFC 7515 section 7.1: base64url, no padding
+log = logging.getLogger("gatepost.tokens")
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """What a valid access token says. `scopes` is None for an ordinary, unscoped login."""
+
+    user_id: str
+    session_id: str
+    tenant_id: str
+    version: int
+    expires: int
+    scopes: frozenset[str] | None
+
+
+class Tokens:
+    """Issues and verifies the access tokens of one app."""
+
+    def __init__(self, app: Flask, settings: Settings, keys: Keys) -> None:
+        self.lifetime = timedelta(minutes=settings.access_token_minutes)
+        self.algorithm = settings.token_algorithm
+        self._keys, self._scheme = keys, SCHEMES[self.algorithm]
+        app.config.update(
+            JWT_ALGORITHM=self.algorithm, JWT_DECODE_ALGORITHMS=[self.algorithm],
+            JWT_ENCODE_ISSUER=settings.issuer, JWT_DECODE_ISSUER=settings.issuer,
+            JWT_ENCODE_AUDIENCE=settings.issuer, JWT_DECODE_AUDIENCE=settings.issuer,
+            JWT_ACCESS_TOKEN_EXPIRES=self.lifetime, JWT_DECODE_LEEWAY=BEHIND)
+        manager = JWTManager(app)
+        manager.encode_key_loader(lambda _identity: self._ring[0][1].private)
+        manager.decode_key_loader(self._key_for)
+        self._decode = lru_cache(maxsize=8192)(self._decode_uncached)
+        self._renew()
+        keys.followers.append(self._renew)
+
+    def issue(self, user: User, session_id: str, permissions: list[str], scope: str = "*") -> str:
+        """A new access token of a session; `scope` is `*`, or scopes separated by spaces."""
+        self._refresh()
+        claims = {"sid": session_id, "role": user.role, "permissions": permissions, "tenant": user.tenant_id,
+                  "scope": scope, "ver": user.token_version}
+        headers = {"typ": TYPE, "kid": self._ring[0][0]}
+        return create_access_token(user.id, additional_claims=claims, additional_headers=headers)
+
+    def verify(self, token: str) -> Claims:
+        """Raises `Problem`: `invalid_token`, or `token_expired` for one that was valid."""
+        try:
+            claims = self._decode(token)
+        except (jwt.PyJWTError, JWTExtendedException, ValueError, TypeError, KeyError):
+            raise Problem("invalid_token", "This is not a valid access token.") from None
+        if claims.expires <= time():
+            raise Problem("token_expired", "The access token has expired. Exchange the refresh token.")
+        return claims
+
+    def public_keys(self) -> list[dict[str, str]]:
+        """The keys that verify our tokens, as JWKs (RFC 7517); none where the key is a shared secret."""
+        self._refresh()
+        shown = ((kid, key.jwk) for kid, key in self._ring)
+        return [{"kid": kid, "use": "sig", "alg": self.algorithm, **jwk} for kid, jwk in shown if jwk is not None]
+
+    def _decode_uncached(self, token: str) -> Claims:
+        # The library also takes a padded one: a token has one spelling.
+        if _COMPACT.fullmatch(token) is None:
+            raise jwt.InvalidTokenError("not in the compact form")
+        header = jwt.get_unverified_header(token)
+        claims: dict[str, Any] = decode_token(token, allow_expired=True)
+        if header.get("typ") != TYPE or claims.get("type") != "access":
+            raise jwt.InvalidTokenError("not an access token")
+        for name, kind in _REQUIRED.items():
+            if type(claims.get(name)) is not kind:
+                raise jwt.InvalidTokenError(f"claim {name}")
+        if not all(type(name) is str for name in claims["permissions"]):
+            raise jwt.InvalidTokenError("claim permissions")
+        scope = claims["scope"]
+        return Claims(claims["sub"], claims["sid"], claims["tenant"], claims["ver"], claims["exp"],
+                      None if scope == "*" else frozenset(scope.split()))
+
+    def _key_for(self, header: dict[str, Any], _payload: dict[str, Any]) -> Any:
+        kid = header.get("kid")
+        # Another process may have signed with a key that was put into the ring a moment ago.
+        for _ in range(2):
+            for known, key in self._ring:
+                if known == kid:
+                    return key.public
+            if not self._refresh():
+                break
+        raise jwt.InvalidTokenError("unknown key")
+
+    def _refresh(self) -> bool:
+        try:
+            return self._keys.refresh()
+        except KeyFileError as error:
+            log.error("the key file cannot be used, the keys stay as they were: %s", error)
+            return False
+
+    def _renew(self) -> None:
+        scheme = self._scheme
+        self._ring = [(kid, scheme.load(secret)) for kid, secret in self._keys.ring(scheme.purpose, scheme.length)]
+        # A key that was dropped must not live on in what it has proved.
+        self._decode.cache_clear()

@@ -1,0 +1,144 @@
+"""Passwords: what is accepted, how they are kept (Argon2id, RFC 9106), and how many are hashed at once."""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+from importlib.resources import files
+from threading import BoundedSemaphore
+from typing import TypeVar
+
+from argon2 import PasswordHasher, Type
+from argon2.exceptions import Argon2Error, InvalidHashError, VerificationError
+from argon2.low_level import error_to_str, lib
+
+from ..protocol.messages import Message
+from ..servers import affinity
+
+T = TypeVar("T")
+
+SHORTEST = 8
+LONGEST = 1024
+UNUSABLE = "!"  # kept for an account that nobody can log in to until it is given a password
+
+# The second recommendation of the OWASP Password Storage Cheat Sheet: 19 MiB, two passes, one lane.
+_hasher = PasswordHasher(time_cost=2, memory_cost=19456, parallelism=1, type=Type.ID)
+
+# Checked where there is no account: made once with the same parameters, so that its first use takes no longer.
+_DUMMY = ("$argon2id$v=19$m=19456,t=2,p=1$oikl0K005k1MP9UAl6/9hg$ZgB4fk"
+          "OG9eEScD8GfyQGL6YkquUd5SDv4C6P/i1fdrk")
+
+# More hashes than cores only make every one of them slower, and 19 MiB each is a way to fill the memory.
+_CORES = os.cpu_count() or 1
+_slots = BoundedSemaphore(_CORES)
+PATIENCE = 2.0  # seconds that a caller waits for a slot
+
+# As many threads as slots do all the hashing, because the C library keeps the 19 MiB for the next hash of the same
+# thread: eight threads of a server would keep eight times as much.
+_workers = ThreadPoolExecutor(_CORES, "hashing", initializer=affinity.roam)
+
+
+def _after_fork() -> None:
+    # Threads do not survive a fork, and the pool would wait for them for ever.
+    global _workers
+    _workers = ThreadPoolExecutor(_CORES, "hashing", initializer=affinity.roam)
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+# Those who wait hold a thread of the server: when the bench is full, the others are turned away at once, so that
+# a crowd at the login leaves threads to everybody else.
+_bench = BoundedSemaphore(3 * _CORES)
+
+
+class TooManyHashes(Exception):
+    """Too many are waiting, or every slot stayed taken for `PATIENCE` seconds: come back later (429)."""
+
+
+class CannotHash(Exception):
+    """There is no memory, or no thread, to hash with: nothing is known of the password (503)."""
+
+
+def objection(password: str) -> Message | None:
+    """Why this password is not accepted, or None (NIST SP 800-63B, section 5.1.1.2: length and a list)."""
+    text = _normalised(password)
+    if len(text) < SHORTEST:
+        return Message("A password has at least {least} characters.", least=SHORTEST)
+    if len(text) > LONGEST:
+        return Message("A password has at most {most} characters.", most=LONGEST)
+    if text.casefold() in common():
+        return Message("This password is among the most common ones.")
+    return None
+
+
+def hash_password(password: str) -> str:
+    """The text to keep, salt and parameters included. Raises `TooManyHashes`, `CannotHash`."""
+    return _in_turn(lambda: _hasher.hash(_normalised(password)))
+
+
+def verify(password: str, kept: str | None) -> bool:
+    """Whether `password` is the one behind `kept`. Raises `TooManyHashes`, `CannotHash`.
+
+    With None (no such user) and `UNUSABLE` it takes the same time and says no.
+    """
+    real = kept is not None and kept != UNUSABLE
+    try:
+        right = _in_turn(lambda: _hasher.verify(kept if kept is not None and real else _DUMMY, _normalised(password)))
+    except (VerificationError, InvalidHashError):  # another password, or a kept hash that is damaged
+        return False
+    return right and real
+
+
+def outdated(kept: str) -> bool:
+    """Whether `kept` was made with other parameters, and should be made anew after a successful login."""
+    return _hasher.check_needs_rehash(kept)
+
+
+@cache
+def common() -> frozenset[str]:
+    """The most common passwords that are long enough to be accepted otherwise, in folded case."""
+    text = files(__package__).joinpath("common_passwords.txt").read_text(encoding="utf-8")
+    return frozenset(line for line in text.splitlines() if line and not line.startswith("#"))
+
+
+def _normalised(password: str) -> str:
+    """One password typed on two keyboards is one text (NFKC, as NIST SP 800-63B recommends)."""
+    return unicodedata.normalize("NFKC", password)
+
+
+# Of the library's errors, those that say nothing of the password.
+_LACKS = frozenset(map(error_to_str, (lib.ARGON2_MEMORY_ALLOCATION_ERROR, lib.ARGON2_THREAD_FAIL)))
+
+
+def _in_turn(work: Callable[[], T]) -> T:
+    """Let a hashing thread do it. Raises `TooManyHashes`, `CannotHash`, and what the library makes of the password."""
+    with _slot():
+        try:
+            return _workers.submit(work).result()
+        except MemoryError:
+            raise CannotHash("out of memory") from None
+        except RuntimeError as error:  # a thread that cannot be started
+            raise CannotHash(str(error)) from None
+        except Argon2Error as error:
+            if str(error) in _LACKS:
+                raise CannotHash(str(error)) from None
+            raise
+
+
+@contextmanager
+def _slot() -> Iterator[None]:
+    if not _bench.acquire(blocking=False):
+        raise TooManyHashes
+    try:
+        if not _slots.acquire(timeout=PATIENCE):
+            raise TooManyHashes
+        try:
+            yield
+        finally:
+            _slots.release()
+    finally:
+        _bench.release()

@@ -1,0 +1,270 @@
+"""What granian calls for each request, in one of its threads: the application, as long as there is a place.
+
+granian's own way to call a WSGI application has no place for the rest: that a thread which finds no place free lays the
+request aside and takes the next, and that a request can be answered from another thread while its own is stuck.
+
+A request with a body is not laid aside: granian drops the body when the call returns. Its thread waits for a place. As
+many threads may do so as there are places, and the last one only while others finish their requests: when all are
+stuck, it has other things to answer.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from io import BytesIO
+from queue import Empty
+from threading import Lock, Thread
+from time import monotonic, sleep
+from typing import Any, NamedTuple, Protocol
+from wsgiref.types import WSGIApplication
+
+from ...pipeline.errors import REFUSAL, Problem
+from .. import transfers
+from ..admission import LIVE, LOOK, PATIENCE, overloaded
+from .bodies import Bodies, Body
+from .transfers import Transfers
+
+log = logging.getLogger("gatepost.serving")
+
+# Seconds that a thread rests after it has laid a request aside, where another was finished as lately: then the others
+# soon take what comes, and to wake this one for each request costs a tenth of an answer.
+REST = 0.02
+STUCK = 0.5  # seconds without a finished request, after which the last thread does not wait for a place
+
+Headers = list[tuple[str, str]]
+
+
+class Answering(Protocol):
+    """Where granian takes an answer from, in any thread. A second one is dropped."""
+
+    def response_bytes(self, status: int, headers: Headers, body: bytes) -> None: ...
+
+    def response_iter(self, status: int, headers: Headers, body: Any) -> None: ...
+
+
+class Asked(NamedTuple):
+    """One request: where its answer goes, what granian says of it, and when a thread first took it."""
+
+    answering: Answering
+    scope: Mapping[str, Any]
+    since: float
+
+
+def threads(places: int) -> int:
+    """How many threads granian needs: one for each place, one for each request that waits for one, and the last."""
+    return 2 * places + 1
+
+
+class Calls:
+    """Handles so many requests at a time (`places`); the others wait in the order in which they came."""
+
+    def __init__(self, application: WSGIApplication, places: int, bodies: Bodies, connections: Transfers) -> None:
+        self._application, self._bodies, self._connections = application, bodies, connections
+        self._most = places
+        self._places = [None] * places
+        self._waiting: deque[Asked] = deque()
+        self._claims: deque[Lock] = deque()  # of threads that wait for a place; released by the one that gives it
+        self._claimed = 0.0  # since when there has been a claim
+        self._look = 0.0  # when the transfers are looked at next
+        self._moved = monotonic()  # when a request was last finished
+        self._environ = {
+            "GATEWAY_INTERFACE": "CGI/1.1", "SCRIPT_NAME": "", "SERVER_SOFTWARE": "Granian",
+            "wsgi.errors": sys.stderr, "wsgi.multiprocess": True, "wsgi.multithread": True, "wsgi.run_once": False,
+            "wsgi.version": (1, 0)}
+
+    def watch(self) -> None:
+        """Refuse what waits too long, is sent too slowly or is read too slowly, in a thread of its own."""
+        Thread(target=self._watch, name="clients", daemon=True).start()
+
+    def __call__(self, answering: Answering, scope: Mapping[str, Any]) -> None:
+        try:
+            self._places.pop()
+        except IndexError:
+            if scope["PATH_INFO"] in LIVE:
+                self._answer(answering, scope)
+                return
+            if not _sends(scope):
+                self._waiting.append(Asked(answering, scope, monotonic()))
+                try:
+                    self._places.pop()
+                except IndexError:
+                    if monotonic() - self._moved < REST:
+                        sleep(REST)
+                    return
+            elif self._claim():
+                self._answer(answering, scope)
+            else:
+                self._answer(answering, scope, overloaded())
+                return
+        else:
+            self._answer(answering, scope)
+        self._go_on()
+
+    def _claim(self) -> bool:
+        """Wait for a place until one is given, or time is over; whether there is one."""
+        if not self._claims:
+            self._claimed = monotonic()
+        last, end = len(self._claims) >= self._most, monotonic() + PATIENCE
+        claim = Lock()
+        claim.acquire()
+        self._claims.append(claim)
+        try:
+            self._places.pop()  # given back just now
+        except IndexError:
+            pass
+        else:
+            self._give_back()  # to the first claim, perhaps this one
+        while not claim.acquire(timeout=max(0.0, self._until(end, last) - monotonic())):
+            if monotonic() < self._until(end, last):
+                continue
+            try:
+                self._claims.remove(claim)
+            except ValueError:  # a place was given to it just now
+                claim.acquire()
+                return True
+            return False
+        return True
+
+    def _until(self, end: float, last: bool) -> float:
+        """When a claim is given up; `last`: of the last thread."""
+        return min(end, max(self._moved, self._claimed) + STUCK) if last else end
+
+    def _give_back(self) -> None:
+        """Let the thread that has waited longest have this thread's place, or whichever comes next."""
+        try:
+            self._claims.popleft().release()
+        except IndexError:
+            self._places.append(None)
+
+    def _go_on(self) -> None:
+        """With a place: answer those who wait, then give it back."""
+        while True:
+            self._moved = monotonic()
+            while self._waiting:
+                try:
+                    asked = self._waiting.popleft()
+                except IndexError:  # another thread was quicker
+                    break
+                self._answer(asked.answering, asked.scope,
+                             overloaded() if monotonic() - asked.since > PATIENCE else None)
+                self._moved = monotonic()
+            self._give_back()
+            if not self._waiting:
+                return
+            try:
+                self._places.pop()
+            except IndexError:
+                return
+
+    def _answer(self, answering: Answering, scope: Mapping[str, Any], refusal: Problem | None = None) -> None:
+        environ = self._environ | scope
+        if refusal is not None:
+            environ[REFUSAL] = refusal
+        body = self._bodies.of(environ, (answering, scope)) if _sends(scope) else None
+        start = Start()
+        try:
+            answer = self._application(environ, start)
+            if body is not None and not body.whole:
+                # granian closes then, and the client must not send another request on this connection.
+                start.headers.append(("Connection", "close"))
+            if isinstance(answer, list):
+                answering.response_bytes(start.status, start.headers, b"".join(answer))
+            else:
+                answering.response_iter(start.status, start.headers, Stream(answer))
+        except BaseException:  # whatever it is, the place must be given back
+            log.exception("unhandled error")
+            answering.response_bytes(500, [], b"")
+
+    def _watch(self) -> None:
+        look = monotonic() + LOOK
+        while True:
+            try:
+                with suppress(Empty):
+                    self._give_up(self._bodies.overtaken.get(timeout=max(0.0, look - monotonic())))
+                now = monotonic()
+                if now >= look:
+                    look = now + LOOK
+                    self._look_for_slow(now)
+            except Exception:
+                log.exception("unhandled error")
+
+    def _look_for_slow(self, now: float) -> None:
+        self._refuse_overdue(now - PATIENCE)
+        for body in self._bodies.slow(now):
+            self._give_up(body)
+        if now >= self._look:
+            self._look = now + transfers.WINDOW / 10
+            self._connections.look(now)
+
+    def _refuse_overdue(self, late: float) -> None:
+        while self._waiting:
+            try:
+                asked = self._waiting.popleft()
+            except IndexError:  # another thread was quicker
+                return
+            if asked.since > late:
+                self._waiting.appendleft(asked)
+                return
+            self._answer(asked.answering, asked.scope, overloaded())
+
+    def _give_up(self, body: Body) -> None:
+        """Tell a client that it sends too slowly, and close the connection: that wakes the thread that waits for it.
+
+        granian closes at once only an answer that ends too early. So this one is said to be longer by a byte.
+        """
+        (answering, scope), start = body.asked, Start()
+        environ = self._environ | scope
+        environ |= {"wsgi.input": BytesIO(), REFUSAL: body.refusal}
+        document = b"".join(self._application(environ, start))
+        headers = [each for each in start.headers if each[0].lower() != "content-length"]
+        headers += [("Content-Length", str(len(document) + 1)), ("Connection", "close")]
+        answering.response_iter(start.status, headers, Stream(_then_stop(document)))
+
+
+def _sends(scope: Mapping[str, Any]) -> bool:
+    """Whether the request has a body."""
+    return scope.get("CONTENT_LENGTH", "0") != "0" or "HTTP_TRANSFER_ENCODING" in scope
+
+
+def _then_stop(document: bytes) -> Iterator[bytes]:
+    yield document
+    sleep(0.02)  # seconds in which it is sent; what is not sent by the end is dropped
+
+
+class Start:
+    """WSGI's `start_response`, which only notes status and headers."""
+
+    __slots__ = ("headers", "status")
+
+    def __init__(self) -> None:
+        self.status = 200
+        self.headers: Headers = []
+
+    def __call__(self, status: str, headers: Headers, error: Any = None) -> Callable[[bytes], object]:
+        self.status, self.headers = int(status[:3]), headers
+        return _write
+
+
+def _write(data: bytes) -> object:
+    raise NotImplementedError("an answer is returned, not written")
+
+
+class Stream:
+    """An answer that is made while it is sent, as granian reads it."""
+
+    __slots__ = ("__next__", "_answer")
+
+    def __init__(self, answer: Iterable[bytes]) -> None:
+        self._answer = answer
+        self.__next__: Callable[[], bytes] = iter(answer).__next__
+
+    def close(self) -> None:
+        if (close := getattr(self._answer, "close", None)) is not None:
+            close()
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self

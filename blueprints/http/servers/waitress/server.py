@@ -1,0 +1,119 @@
+"""The waitress server: one process that takes connections, and that stops without losing a request.
+
+Waitress by itself cancels what is queued when it is told to stop, and can be stopped by what clients send. The first is
+mended here, the second in `waitress_listener`, `waitress_channel`, `waitress_bodies` and `waitress_parser`. In
+production nginx or Caddy stands in front.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import sys
+from collections.abc import Callable
+from time import monotonic
+from types import FrameType
+from typing import Any
+from wsgiref.types import WSGIApplication
+
+from waitress import wasyncore
+from waitress.adjustments import Adjustments
+
+from .bodies import Bodies
+from .channel import Channel
+from .dispatcher import Dispatcher
+from .listener import Listener, connections_allowed
+from .parser import HEADERS
+
+log = logging.getLogger("gatepost.serving")
+
+
+def serve(app: WSGIApplication, *, host: str, port: int, threads: int, body_limit: int, import_limit: int,
+          trusted_proxies: int, drain_timeout: float, ready: Callable[[str, int], None]) -> None:
+    """Serve until SIGTERM or SIGINT, then finish the requests under way; a second signal stops at once.
+
+    body_limit       most bytes of a body that are read; a request with more of them is answered without
+    import_limit     the same of an import, once the application has found its head good
+    trusted_proxies  proxies in front whose X-Forwarded-For says the client's address
+    drain_timeout    seconds that a stop waits for requests under way
+    ready            called with host and port once connections are accepted
+
+    Raises OSError when the address cannot be listened on.
+    """
+    sockets: dict[int, Any] = {}
+    bodies = Bodies(limit=body_limit, import_limit=import_limit, trusted_proxies=trusted_proxies)
+    listeners = listen(app, sockets, host=host, port=port, threads=threads, connections=connections_allowed(threads),
+                       bodies=bodies)
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)
+    signals = _Signals(wake=listeners[0].pull_trigger)
+
+    ready(listeners[0].effective_host, int(listeners[0].effective_port))
+    while not signals.count:
+        wasyncore.loop(timeout=0.5, use_poll=True, map=sockets, count=1)
+
+    log.info("stopping")
+    for listener in listeners:
+        # not the listener's own close(), which closes the trigger that handlers still pull
+        wasyncore.dispatcher.close(listener)
+    deadline = monotonic() + drain_timeout
+    while _drain(sockets) and monotonic() < deadline and signals.count < 2:
+        wasyncore.loop(timeout=0.5, use_poll=True, map=sockets, count=1)
+    listeners[0].task_dispatcher.shutdown(cancel_pending=True, timeout=1)
+    wasyncore.close_all(sockets)
+    signals.restore()
+
+
+def listen(app: WSGIApplication, sockets: dict[int, Any], *, host: str, port: int, threads: int, connections: int,
+           bodies: Bodies) -> list[Listener]:
+    """The listeners of an address, with the threads that they share; `sockets` is the map for `wasyncore.loop`.
+
+    Raises OSError when the address cannot be listened on.
+    """
+    adjustments = Adjustments(
+        host=host,
+        port=port,
+        ident=None,
+        backlog=1024,
+        channel_request_lookahead=0,
+        max_request_header_size=HEADERS,
+        max_request_body_size=sys.maxsize,  # `Bodies` decides
+        expose_tracebacks=False,
+        # the application reads these headers, and only as many proxies deep as the settings say
+        clear_untrusted_proxy_headers=False,
+    )
+    dispatcher = Dispatcher()
+    try:
+        listeners = [Listener(app, sockets, dispatcher=dispatcher, adj=adjustments, sockinfo=address, bodies=bodies,
+                              connections=connections) for address in adjustments.listen]
+    except OSError:
+        wasyncore.close_all(sockets)
+        raise
+    dispatcher.set_thread_count(threads)
+    return listeners
+
+
+def _drain(sockets: dict[int, Any]) -> int:
+    """Tell idle connections to close, and slow clients to go; how many connections are left."""
+    channels = [each for each in sockets.values() if isinstance(each, Channel)]
+    for channel in channels:
+        channel.watch(monotonic())
+        if channel.idle:
+            channel.close_when_flushed = True
+    return len(channels)
+
+
+class _Signals:
+    """Counts the requests to stop. A handler does no more: it may run in the middle of anything."""
+
+    def __init__(self, wake: Callable[[], None]) -> None:
+        self.count = 0
+        self._wake = wake
+        self._before = {each: signal.signal(each, self._stop) for each in (signal.SIGTERM, signal.SIGINT)}
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        self.count += 1
+        self._wake()
+
+    def restore(self) -> None:
+        for each, handler in self._before.items():
+            signal.signal(each, handler)

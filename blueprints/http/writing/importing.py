@@ -1,0 +1,138 @@
+"""`POST /api/{collection}/import`: many rows at once, all or nothing unless the client says otherwise."""
+
+from __future__ import annotations
+
+import io
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from marshmallow import fields
+
+from ..operations import limits
+from ..operations.slots import RETRY
+from ..pipeline.errors import Problem
+from ..protocol import expectation
+from ..protocol.messages import Message
+from ..request.call import Call, Endpoint
+from ..schemas import formats
+from ..schemas.fields import StrictSchema, one_of
+from .intake import Intake
+
+if TYPE_CHECKING:
+    from ..resources.collection import Collection
+
+
+class LineFaultSchema(StrictSchema):
+    """What is wrong with one line, counted from 1."""
+
+    line = fields.Integer(required=True)
+    code = fields.String(required=True)
+    detail = fields.String(required=True)
+    pointer = fields.String(required=True, allow_none=True)
+
+
+class ImportedSchema(StrictSchema):
+    """What became of the lines."""
+
+    imported = fields.Integer(required=True, metadata={"description": "New rows."})
+    updated = fields.Integer(required=True, metadata={"description": "Lines whose row was there already."})
+    failed = fields.Integer(required=True, metadata={"description": "Lines that were left out."})
+    errors = fields.List(fields.Nested(LineFaultSchema), required=True)
+
+
+class _Options(StrictSchema):
+    on_error = fields.String(validate=one_of(["skip"]), metadata={
+        "description": "skip: leave out the lines that fail, as long as fewer than a thousand faults are found. "
+                       "Without it, one failing line undoes all."})
+
+
+def endpoint(collection: Collection) -> Endpoint:
+    """The import of a collection that declares it."""
+    declared: dict[str, Any] = dict(_Options._declared_fields)
+    if collection.import_keys:
+        declared["key"] = fields.String(validate=one_of(collection.import_keys), metadata={
+            "description": "A line updates the row that has this value, if there is one."})
+    options = StrictSchema.from_dict(declared, name=f"{type(collection).__name__}Import")()
+    return Endpoint(name="import", method="POST", path=f"/api/{collection.name}/import", query=options,
+                    permission=collection.permission("import"), narrows=True,
+                    prepare=lambda call: _check(collection, call),
+                    handler=_store, writes=True, answer=ImportedSchema(), cost=10, accepts=formats.MEDIA_TYPES,
+                    summary=f"Import {collection.name}: make or change many rows, from NDJSON or CSV.")
+
+
+def _check(collection: Collection, call: Call) -> None:
+    """Read the body and check every line, before any writer has to wait."""
+    if call.request.mimetype not in formats.MEDIA_TYPES:
+        types = ", ".join(formats.MEDIA_TYPES)
+        raise Problem("unsupported_media_type", Message("Media types that are taken here: {types}.", types=types),
+                      headers={"Accept-Post": types})
+    with _room(call):
+        call.request.max_content_length = call.services.settings.import_limit
+        body = _Body(call)
+        call.prepared = Intake(collection, call, key=call.query.get("key"), skip="on_error" in call.query)
+        _finish(call.prepared.check(call.request.mimetype, io.BufferedReader(body, 2**16)))
+        call.digest = body.digest.hexdigest()
+
+
+@contextmanager
+def _room(call: Call) -> Iterator[None]:
+    """For a body above the limit of others, or of unknown length: 503 where enough of them are being read.
+
+    A server that asked about the head has counted the body, and read it: it is not refused once it was sent.
+    """
+    length, slots = call.request.content_length, call.services.large_bodies
+    small = length is not None and length <= call.services.settings.body_limit
+    if small or expectation.HEAD in call.request.environ:
+        yield
+        return
+    key = limits.network_of(call.request.remote_addr or "-")
+    if not slots.take(key):
+        raise Problem("overloaded", "Too many large bodies are being sent. Try again when one has ended.",
+                      headers={"Retry-After": RETRY})
+    try:
+        yield
+    finally:
+        slots.give_back(key)
+
+
+def _store(call: Call) -> dict[str, Any]:
+    _finish(call.prepared.store())
+    outcome: dict[str, Any] = call.prepared.outcome
+    if outcome["errors"]:
+        translation = call.services.translations.wanted(call.request)
+        for fault in outcome["errors"]:
+            fault["detail"] = translation.say(fault["detail"])
+        call.headers.update({"Content-Language": translation.tag, "Vary": "Accept-Language"})
+    return outcome
+
+
+def _finish(progress: Iterator[int]) -> None:
+    # Nobody watches the progress of a request.
+    deque(progress, maxlen=0)
+
+
+class _Body(io.RawIOBase):
+    """A request's body as it comes in, paid for by its size, and the SHA-256 of what was read of it.
+
+    Raises `Problem` (`rate_limited`): before anything is read, where the client says how long the body is.
+    """
+
+    def __init__(self, call: Call) -> None:
+        self._call, self._stream = call, call.request.stream  # refuses a body that is too large
+        self._read = 0
+        self._paid = call.services.limits.spend_by_size(call, call.request.content_length or 0)
+        self.digest = sha256()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        chunk = self._stream.read(len(buffer))
+        self._read += len(chunk)
+        self._paid = self._call.services.limits.spend_by_size(self._call, self._read, self._paid)
+        self.digest.update(chunk)
+        buffer[: len(chunk)] = chunk
+        return len(chunk)

@@ -1,0 +1,118 @@
+"""One line of an import: loaded, judged and made into a row as a request of its own would be.
+
+Whoever manages the resource may also bring its read-only columns along; for anybody else they must equal the stored
+ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import copy
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from marshmallow import ValidationError
+
+from ..pipeline.errors import Fault, Problem, read_only
+from ..protocol.messages import Message
+from ..request.call import Call
+from ..schemas.validation import load_body
+
+if TYPE_CHECKING:
+    from ..resources.collection import Collection
+
+Values = Mapping[str, Any]
+# A row stays itself; and its version counts the changes made here, which cannot be brought along.
+_LASTING = frozenset(("id", "tenant_id", "version"))
+
+
+class Lines:
+    """Makes and changes rows of one collection for one caller. Every method raises `Problem`."""
+
+    def __init__(self, collection: Collection, call: Call) -> None:
+        self._collection = collection
+        self._call = copy(call)
+        self._making = replace(call.endpoint, permission=collection.permission("create"))
+        self._changing = replace(call.endpoint, permission=collection.permission("update"))
+        self._columns = frozenset(collection.representation.columns)
+        self._filled_in = self._columns & {"owner_id", "department"}
+        self._states: dict[str, set[Any]] = {}
+        for action in collection.actions:
+            self._states.setdefault(action.state, set()).update(action.transitions, action.transitions.values())
+
+    def load(self, line: Values, *, new: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The body and the read-only fields of a line, for a new row or for one that is there."""
+        # An exported row has null where a field is not set; for a new row that is the same as leaving it out.
+        schema = self._collection.body_schema
+        if not new:
+            return load_body(schema, line, partial=True, fixed=self._collection.create_only)
+        body, given = load_body(schema, {name: value for name, value in line.items() if value is not None})
+        # Except where it would be filled in: a row that nobody owned comes back as nobody's.
+        return body, given | {name: None for name in self._filled_in if name in line and line[name] is None}
+
+    def draft(self, body: Values, given: Values) -> Any:
+        """A new row, judged and not yet stored. `given` are read-only fields that came with it."""
+        call, collection = self._call, self._collection
+        call.endpoint, call.row, call.body, call.read_only = self._making, None, body, {}
+        call.row = row = collection.draft(call)
+        if given and call.access.allows(collection.manage, row.__data__):
+            for name, value in self._checked(given).items():
+                setattr(row, name, value)
+        elif faults := [read_only(name) for name, value in given.items() if value is not None]:
+            raise Problem.of(faults, "invalid_body")
+        self._judge()
+        return row
+
+    def store(self, row: Any) -> None:
+        """Store the row that was drafted last."""
+        self._collection.create(self._call, row)
+
+    def change(self, row: Any, body: Values, given: Values) -> bool:
+        """Change a known row, judged as it is and once more as it has become; whether anything was to be changed."""
+        call, collection = self._call, self._collection
+        call.endpoint, call.row, call.body, call.read_only = self._changing, row, body, given
+        self._judge()
+        brought: Values = {}
+        if call.access.allows(collection.manage, row.__data__):
+            brought = {name: value for name, value in given.items()
+                       if name in self._columns - _LASTING and name not in collection.create_only
+                       and value != row.__data__.get(name)}
+            call.read_only = {name: value for name, value in given.items() if name not in brought and name != "version"}
+        changes = {**collection.permitted(call, body), **self._checked(brought)}
+        changes = {name: value for name, value in changes.items() if value != row.__data__.get(name)}
+        if changes:
+            call.services.database.attempt(lambda: self._apply(row, changes))
+        return bool(changes)
+
+    def _apply(self, row: Any, changes: Values) -> None:
+        self._collection.update(self._call, row, changes)
+        self._call.seen.discard((self._collection.name, row.id))
+        self._judge()
+
+    def _judge(self) -> None:
+        for permission in (self._collection.permission("import"), self._call.endpoint.permission or ""):
+            self._call.access.require(permission, self._call.facts)
+        self._collection.restrict(self._call)
+
+    def _checked(self, given: Values) -> dict[str, Any]:
+        """Read-only values that may be stored: of their field's type, a state that exists, never another tenant."""
+        checked, faults = {}, []
+        for name, value in given.items():
+            try:
+                checked[name] = self._checked_value(name, value)
+            except ValidationError as error:
+                faults += [Fault("invalid_field", message, pointer=f"/{name}") for message in error.messages]
+        if faults:
+            raise Problem.of(faults, "invalid_body")
+        return {name: value for name, value in checked.items() if name in self._columns}
+
+    def _checked_value(self, name: str, value: Any) -> Any:
+        column = self._collection.model._meta.fields.get(name)
+        if value is None and column is not None and column.null:
+            return None
+        loaded = self._collection.body_schema.fields[name].deserialize(value)
+        if name in self._states and loaded not in self._states[name]:
+            raise ValidationError(Message("There is no such {field}.", field=name))
+        if name == "tenant_id" and loaded != self._call.tenant_id:
+            raise ValidationError("Rows stay in their tenant.")
+        return loaded

@@ -1,0 +1,288 @@
+"""The database of one instance: its connections, write transactions, and which one is current.
+
+The tables (`models.base.Record`) are bound to `current`, and `current` points to whatever database the
+running thread or task has entered with `connected()` or `entered()`. So several apps, each with its own database, live
+in one process.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from contextvars import ContextVar
+from random import uniform
+from time import monotonic, sleep
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+import peewee as pw
+
+from models.engine.errors import Contended, Damaged, RowError, Unavailable
+
+T = TypeVar("T")
+Values = Sequence[Any]
+POOL_WAIT = 2.0  # seconds that a caller waits for a free connection before it is told "unavailable"
+REMEMBERED = 60.0  # seconds for which a database that was found damaged counts as such; also between two looks at it
+
+_NOT_ENTERED = "enter a database with Database.connected()"
+_entered: ContextVar[Database | None] = ContextVar("gatepost_database", default=None)
+logger = logging.getLogger(__name__)
+
+
+class _Current(pw.DatabaseProxy):
+    """A proxy whose target belongs to the running context instead of to the process."""
+
+    @property
+    def obj(self) -> Database | None:
+        return _entered.get()
+
+    @obj.setter
+    def obj(self, value: object) -> None:
+        # peewee's constructor assigns None; nothing else may choose a database for everybody.
+        if value is not None:
+            raise AttributeError(_NOT_ENTERED)
+
+    # Every statement comes this way, and peewee's own reads `obj` twice.
+    def __getattr__(self, name: str) -> Any:
+        database = _entered.get()
+        if database is None:
+            raise AttributeError(_NOT_ENTERED)
+        return getattr(database, name)
+
+
+class Database(pw.Database):
+    """What both dialects share. Made by `open_database`, never directly."""
+
+    dialect: str
+    proof: str  # a statement that cannot succeed without the server or the file
+    _state: Any  # peewee's note of this thread's connection
+    _damage: Damaged | None = None
+    _noted = _looked = float("-inf")
+
+    if TYPE_CHECKING:  # peewee has them, but its type stubs do not say how they are called
+        def __init__(self, database: str, **options: Any) -> None: ...
+        def execute_sql(self, sql: str, params: Values = ()) -> Any: ...
+        def cursor(self, named_cursor: Any = None) -> Any: ...
+        def rows_affected(self, cursor: Any) -> int: ...
+
+    def connected(self) -> _Connected:
+        """Make this the current database and hold one of its connections; re-entrant.
+
+        Raises `Unavailable` when there is no connection to be had.
+        """
+        return _Connected(self)
+
+    def entered(self) -> _Connected:
+        """Make this the current database without holding a connection: for those who wait for one.
+
+        Errors of the driver are translated as in `connected`.
+        """
+        return _Connected(self, connects=False)
+
+    def transact(self, work: Callable[[], T], *, grouped: bool = False) -> T:
+        """Run `work()` in one write transaction and return its result; inside another, join it.
+
+        `work` must be repeatable: after a serialisation failure or a deadlock it is run once more.
+        `grouped`: it is short, and may share a transaction with what other threads write at the same time, where
+        that saves time (`models.engine.sqlite.group_commit`).
+        On SQLite, whoever holds no connection while calling this holds none while waiting for a turn.
+        Raises what `work` raises (everything it did undone), `Unavailable`, `TimedOut`.
+        """
+        if self.in_transaction():
+            return work()
+        try:
+            return self._transact(work, grouped)
+        except Contended:
+            logger.info("transaction repeated after a serialisation failure")
+            # Whoever won must finish first, or both meet again.
+            sleep(uniform(0.02, 0.1))
+            return self._transact(work, grouped)
+
+    def attempt(self, work: Callable[[], T]) -> T:
+        """Run `work()` within a transaction so that, if it raises, only what it did itself is undone.
+
+        Without this a failed statement leaves nothing else to do on Postgres but to give up the transaction.
+        """
+        with self.savepoint():
+            return work()
+
+    def _transact(self, work: Callable[[], T], grouped: bool) -> T:
+        with self.entered(), self.writing(), self.atomic():
+            return work()
+
+    def create(self) -> None:
+        """Make the empty database where that is ours to do (a file); otherwise it must be there."""
+
+    def writing(self) -> AbstractContextManager[Any]:
+        """Hold what a writer must hold before its transaction begins: a connection; on SQLite its turn, too."""
+        return self.connected()
+
+    def migrating(self) -> AbstractContextManager[Any]:
+        """Hold what a migration must hold: nobody else migrates, and statements may take their time."""
+        raise NotImplementedError
+
+    def close_all(self) -> None:
+        """Let go of every connection that is idle, and of this thread's; on Postgres of those in use, too.
+
+        On SQLite, wait for the copy of the log that is being made.
+        """
+        raise NotImplementedError
+
+    def backup(self, target: str) -> None:
+        """Write a consistent copy to the file `target` while others read and write."""
+        raise NotImplementedError
+
+    def analyze(self) -> None:
+        """Let the query planner know how many rows there are and how they are spread; after many came at once.
+
+        Without that it may walk a million rows in order for a caller who sees five of them. On SQLite nothing happens
+        where other writers keep the database busy.
+        """
+        raise NotImplementedError
+
+    def refresh_statistics(self) -> bool:
+        """Do as `analyze` does, for those tables alone that have grown or shrunk tenfold since the last time.
+
+        Whether there were any and all of them were done; not where other writers keep the database busy.
+        """
+        raise NotImplementedError
+
+    def query(self, sql: str, params: Values = ()) -> list[tuple[Any, ...]]:
+        """Run one read and return all its rows; the dialect's own placeholders. For prepared statements."""
+        raise NotImplementedError
+
+    def recall(self, sql: str, params: Values) -> list[tuple[Any, ...]]:
+        """Like `query`, for the few rows that every request asks for: read again only when something was committed.
+
+        Whoever holds a connection sees what was committed meanwhile after a transaction of its own, or on the next
+        connection that it takes.
+        """
+        return self.query(sql, params)
+
+    def write(self, sql: str, params: Values = ()) -> int:
+        """Run one INSERT, UPDATE or DELETE; the number of its rows. For prepared statements."""
+        raise NotImplementedError
+
+    def ping(self) -> None:
+        """Prove that the database answers. Raises `Unavailable` or `TimedOut`."""
+        with self.connected():
+            self.query(self.proof)
+
+    @property
+    def damage(self) -> Damaged | None:
+        """What was found damaged within the last `REMEMBERED` seconds."""
+        return self._damage if monotonic() - self._noted < REMEMBERED else None
+
+    def note(self, damage: Damaged) -> None:
+        """Remember that a read found damage, and log it unless that is known."""
+        if self.damage is None:
+            logger.error("%s", damage)
+        self._damage, self._noted = damage, monotonic()
+
+    def suspect(self) -> Damaged | None:
+        """Look whether stored values are what their columns can hold, after an error that nothing else explains.
+
+        At most once in `REMEMBERED` seconds; in between, what is known.
+        """
+        if monotonic() - self._looked >= REMEMBERED:
+            self._looked = monotonic()
+            if (found := self.examine()) is not None:
+                self.note(found)
+        return self.damage
+
+    def examine(self, seconds: float = 1.0) -> Damaged | None:
+        """The first damage that is found in so many seconds; SQLite alone is asked, Postgres looks by itself."""
+        return None
+
+    def translate(self, error: BaseException, sql: str = "") -> RowError | None:
+        """What this driver error means to us, or None when it means nothing (a bug, not ours to hide)."""
+        raise NotImplementedError
+
+    def _execute_cursor(self, sql: str, params: Any, **options: Any) -> Any:
+        try:
+            return super()._execute_cursor(sql, params, **options)  # type: ignore[misc]
+        except Exception as error:
+            self.fail(error, sql)
+
+    def fail(self, error: Exception, sql: str) -> NoReturn:
+        """Raise what an error of the driver means to us; when it means nothing, the error."""
+        problem = self.translate(error, sql)
+        if problem is None:
+            raise error
+        raise problem from error
+
+
+# It stands for whatever database is current, so that is what it looks like to whoever uses it.
+current: Database = _Current()  # type: ignore[assignment]
+
+
+class _Connected:
+    """`with database.connected():`, written out because every request enters it."""
+
+    __slots__ = ("connects", "database", "opened", "previous")
+
+    def __init__(self, database: Database, *, connects: bool = True) -> None:
+        self.database = database
+        self.connects = connects
+
+    def __enter__(self) -> Database:
+        database = self.database
+        self.opened = self.connects and database.is_closed()
+        if self.opened:
+            try:
+                database.connect()
+            except RowError:
+                raise
+            except Exception as error:
+                raise (database.translate(error) or Unavailable(str(error))) from error
+        self.previous = _entered.get()
+        _entered.set(database)
+        return database
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        # Not a Token: a streamed answer may be closed in another context than it was opened in.
+        _entered.set(self.previous)
+        if self.opened:
+            self.database.close()
+        if error is not None:
+            # Rows are read lazily, and COMMIT is no statement of peewee's: both may fail after
+            # `_execute_cursor`.
+            problem = self.database.translate(error)
+            if isinstance(found := problem or error, Damaged):
+                self.database.note(found)
+            if problem is not None:
+                raise problem from error
+
+
+def driver_error(error: BaseException) -> BaseException:
+    """The driver's own exception, when peewee wrapped it in one of its own."""
+    if isinstance(error, pw.PeeweeException):
+        return getattr(error, "orig", None) or error
+    return error
+
+
+def open_database(url: str, *, pool_size: int = 16, synchronous: str = "full",
+                  statement_timeout: float = 10.0, pool_wait: float = POOL_WAIT,
+                  waiting: int | None = None) -> Database:
+    """The database at `url`: `sqlite:///relative.db`, `sqlite:////absolute.db` or `postgresql://…`.
+
+    `synchronous` is SQLite's (`full` or `normal`), `pool_size` (connections) and `pool_wait` are Postgres';
+    `statement_timeout` and `pool_wait` are seconds. `waiting`: how many threads may wait at a time for their turn to
+    write (SQLite) or for a connection (Postgres), beyond a moment; None: all.
+    Raises ValueError for a URL or an option of another kind. Nothing is connected yet.
+    """
+    # Only the driver that is asked for is imported: an instance on SQLite needs no libpq, and the reverse.
+    scheme, separator, rest = url.partition("://")
+    if scheme == "sqlite" and rest.startswith("/"):
+        from models.engine.sqlite.database import SqliteDatabase
+
+        return SqliteDatabase(rest.removeprefix("/"), synchronous=synchronous, statement_timeout=statement_timeout,
+                              waiting=waiting)
+    if separator and scheme in ("postgresql", "postgres"):
+        from models.engine.postgres.database import PostgresDatabase
+
+        return PostgresDatabase(f"postgresql://{rest}", pool_size=pool_size,
+                                statement_timeout=statement_timeout, pool_wait=pool_wait, waiting=waiting)
+    raise ValueError("the database URL must start with sqlite:/// or postgresql://")

@@ -1,0 +1,193 @@
+"""Connections to a Postgres server that never wait for it without end, and a pool that knows when it is silent.
+
+A server that is stopped, behind a network that loses packets, or waits itself for a standby that is gone says nothing.
+Its `statement_timeout` does not help then, nor does TCP: only the client can give up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from select import POLLIN, poll
+from threading import Condition
+from time import monotonic
+from typing import Any
+
+import psycopg
+from psycopg.abc import PQGen
+from psycopg.errors import ConnectionTimeout, _WaitTimeout
+from psycopg.pq import TransactionStatus
+
+from models.engine.errors import Unavailable
+from models.engine.waiting import Places, Wait
+
+LATER = 1.0  # seconds between two tries to reach a server that does not answer
+MOMENT = 1.0  # seconds that any number of threads may wait for a connection, or for news of a silent server
+
+
+class Connection(psycopg.Connection[Any]):
+    """A connection that is closed when the server is silent for longer than `patience` seconds.
+
+    Everything that is said to the server comes this way: statements, COMMIT, each piece of a COPY. None waits for ever.
+    """
+
+    patience: float | None = None
+    silent = False
+
+    def wait(self, gen: PQGen[Any], interval: float = 0.1, timeout: float | None = None) -> Any:
+        try:
+            return super().wait(gen, interval, self.patience if timeout is None else timeout)
+        except _WaitTimeout:
+            self.silent = True
+            # At once, and nothing more may be said on it: a ROLLBACK would wait as long again.
+            self.pgconn.finish()
+            raise psycopg.OperationalError("the server was silent for too long") from None
+
+    def usable(self) -> bool:
+        """Whether it is open, by all that is known here: the server is not asked, which would cost a round trip."""
+        if self.closed:
+            return False
+        # An idle connection has nothing to say; if there is something to read, it is the server's farewell.
+        ready = poll()
+        ready.register(self.fileno(), POLLIN)
+        return not ready.poll(0)
+
+    def tidy(self) -> bool:
+        """Give up the transaction in which it was left, if any; whether it can be used again."""
+        status = self.pgconn.transaction_status
+        if status in (TransactionStatus.INTRANS, TransactionStatus.INERROR):
+            try:
+                self.rollback()
+            except psycopg.Error:
+                return False
+            status = self.pgconn.transaction_status
+        return status == TransactionStatus.IDLE
+
+
+class Pool:
+    """The connections of one process, at most `size`; the one that was used last is used next.
+
+    No thread waits while another one connects. Once the server was silent, the connections that lie ready are given
+    up, one thread at a time tries to connect, and all others are told at once that there is no answer.
+
+    connect  makes a connection
+    places   where threads wait until another gives one back, and where they connect
+    """
+
+    def __init__(self, connect: Callable[[], Connection], size: int, places: Places) -> None:
+        self._connect, self._size, self._places = connect, size, places
+        self._changed = Condition()
+        self._idle: list[Connection] = []
+        self._lent: set[Connection] = set()
+        self._connecting = 0
+        self._silent = False
+        self._probing = False
+        # By the monotonic clock. While a thread tries: until when the others wait for its news; else: when one may try.
+        self._pause = 0.0
+
+    def take(self) -> Connection:
+        """A connection that is usable, as far as that is known. Raises what `connect` raises, `Unavailable`."""
+        with self._changed:
+            if not self._silent and (ready := self._ready()):
+                return ready
+        wait = Wait(self._places)
+        try:
+            ready = self._wait_for_one(wait)
+            return ready or self._make(wait)
+        finally:
+            wait.end()
+
+    def give_back(self, conn: Connection) -> None:
+        """Keep it for the next one; close it if it cannot be used again."""
+        tidy = conn.tidy()
+        with self._changed:
+            if conn.silent:
+                self._fall_silent(pause=0.0)
+            if tidy and conn in self._lent and not self._silent:
+                self._idle.append(conn)
+            else:
+                conn.close()
+            self._lent.discard(conn)
+            self._places.moved = monotonic()
+            self._changed.notify()
+
+    def close(self) -> None:
+        """Close all connections, those that are lent, too."""
+        with self._changed:
+            for conn in (*self._idle, *self._lent):
+                conn.close()
+            self._idle.clear()
+            self._lent.clear()
+            self._changed.notify_all()
+
+    def _ready(self) -> Connection | None:
+        while self._idle:
+            conn = self._idle.pop()
+            if conn.usable():
+                self._lent.add(conn)
+                return conn
+            conn.close()
+        return None
+
+    def _wait_for_one(self, wait: Wait) -> Connection | None:
+        """A connection; None where this thread is to make one."""
+        with self._changed:
+            while True:
+                if self._silent:
+                    if self._may_try():
+                        break
+                elif ready := self._ready():
+                    return ready
+                elif self._may_connect() and wait.sit():
+                    break
+                else:
+                    left = wait.limit()
+                    # A place that was got just now is one at which to connect.
+                    if not (wait.placed and self._may_connect()):
+                        self._changed.wait(left)
+            self._connecting += 1
+            return None
+
+    def _may_connect(self) -> bool:
+        return len(self._lent) + self._connecting < self._size
+
+    def _may_try(self) -> bool:
+        """Whether this thread is to try if the server answers again. Otherwise waits a moment for the one that does.
+
+        Raises `Unavailable` when the server has not answered it.
+        """
+        left = self._pause - monotonic()
+        if not self._probing and left <= 0:
+            self._probing, self._pause = True, monotonic() + MOMENT
+            return True
+        if not self._probing or left <= 0:
+            raise Unavailable("the server was silent a moment ago")
+        self._changed.wait(left)
+        return False
+
+    def _make(self, wait: Wait) -> Connection:
+        try:
+            conn = self._connect()
+        except BaseException as error:
+            # Before the others are woken: one of them may connect at this place.
+            wait.end()
+            with self._changed:
+                self._connecting -= 1
+                self._silent = self._probing = False
+                if isinstance(error, ConnectionTimeout):
+                    self._fall_silent(pause=LATER)
+                self._changed.notify_all()
+            raise
+        wait.end()
+        with self._changed:
+            self._connecting -= 1
+            self._silent = self._probing = False
+            self._lent.add(conn)
+            self._places.moved = monotonic()
+            self._changed.notify_all()
+        return conn
+
+    def _fall_silent(self, *, pause: float) -> None:
+        while self._idle:
+            self._idle.pop().close()
+        if not self._silent:
+            self._silent, self._pause = True, monotonic() + pause

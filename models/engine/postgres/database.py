@@ -1,0 +1,200 @@
+"""Postgres through psycopg 3: connections in UTC, statements with a time limit, values in the same shape as SQLite."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import peewee as pw
+import psycopg
+from psycopg.adapt import AdaptersMap, Loader
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from models.engine.database import Database, Values, driver_error
+from models.engine.errors import (
+    AlreadyExists,
+    Contended,
+    Damaged,
+    InvalidReference,
+    InvalidValue,
+    RowError,
+    StillReferenced,
+    TimedOut,
+    Unavailable,
+)
+from models.engine.postgres.connection import MOMENT, Connection, Pool
+from models.engine.waiting import Places
+
+CONNECT_TIMEOUT = 3  # seconds
+GRACE = 1.0  # seconds beyond the server's own time limit, after which it is silent
+MIGRATION_LOCK = 0x67617465  # any constant will do, as long as every process uses the same
+# The detail's words are translated by the server, its "(columns)=(values)" is not.
+_KEY = re.compile(r"\((.+?)\)=\(")
+
+
+class _Text(Loader):
+    """A uuid as its canonical lower-case text, which is what the server sends."""
+
+    def load(self, data: Any) -> str:
+        return bytes(data).decode("ascii")
+
+
+class _Time(Loader):
+    """A timestamptz as RFC 3339 UTC of fixed width; the server sends `2026-11-21 08:39:30.1+00`."""
+
+    def load(self, data: Any) -> str:
+        text = bytes(data).decode("ascii")
+        return f"{text[:10]}T{text[11:19]}.{text[20:-3]:0<6}Z"
+
+
+def _adapters() -> AdaptersMap:
+    adapters = AdaptersMap(psycopg.adapters)
+    adapters.register_loader("uuid", _Text)
+    adapters.register_loader("timestamptz", _Time)
+    return adapters
+
+
+class PostgresDatabase(Database, pw.PostgresqlDatabase):
+    """One Postgres database. Made by `open_database`."""
+
+    dialect = "postgres"
+    proof = "SELECT 1"
+
+    def __init__(self, url: str, *, pool_size: int, statement_timeout: float, pool_wait: float,
+                 waiting: int | None) -> None:
+        try:
+            given = conninfo_to_dict(url)
+        except psycopg.Error as error:
+            raise ValueError(f"the Postgres URL cannot be read: {error}") from None
+        # `_Time` relies on the time zone and the date style; they must not depend on the server's settings.
+        options = (f"{given.get('options') or ''} -c timezone=UTC -c datestyle=ISO "
+                   f"-c statement_timeout={int(statement_timeout * 1000)}")
+        self._patience = statement_timeout + GRACE
+        self._pool = Pool(self._connect, pool_size,
+                          Places(waiting, moment=MOMENT, timeout=pool_wait, late=_none_free))
+        super().__init__(
+            url, autoconnect=False, prefer_psycopg3=True, options=options.strip(), context=_adapters(),
+            connect_timeout=int(given.get("connect_timeout") or CONNECT_TIMEOUT))
+
+    @contextmanager
+    def migrating(self) -> Iterator[None]:
+        with self.connected(), self._unhurried():
+            self.execute_sql("SELECT pg_advisory_lock(%s)", (MIGRATION_LOCK,))
+            try:
+                yield
+            finally:
+                if not self._state.conn.closed:
+                    self.execute_sql("SELECT pg_advisory_unlock(%s)", (MIGRATION_LOCK,))
+
+    def backup(self, target: str) -> None:
+        # Anybody may read the list of processes, so the password does not go there.
+        given: dict[str, Any] = {"connect_timeout": CONNECT_TIMEOUT, **conninfo_to_dict(self.database)}
+        password = given.pop("password", None)
+        environment = {**os.environ, **({"PGPASSWORD": password} if password else {})}
+        done = subprocess.run(
+            ["pg_dump", "--format=custom", "--no-password", f"--file={target}",
+             f"--dbname={make_conninfo(**given)}"],
+            env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise Unavailable(f"pg_dump: {done.stderr.strip()}")
+
+    def analyze(self) -> None:
+        with self.connected(), self._unhurried():
+            self.execute_sql("ANALYZE")
+
+    def refresh_statistics(self) -> bool:
+        return False  # the server's own autovacuum does
+
+    def query(self, sql: str, params: Values = ()) -> list[tuple[Any, ...]]:
+        try:
+            return self._state.conn.execute(sql, params).fetchall()
+        except Exception as error:
+            self.fail(error, sql)
+
+    def write(self, sql: str, params: Values = ()) -> int:
+        try:
+            return int(self._state.conn.execute(sql, params).rowcount)
+        except Exception as error:
+            self.fail(error, sql)
+
+    def translate(self, error: BaseException, sql: str = "") -> RowError | None:
+        cause = driver_error(error)
+        if isinstance(cause, OverflowError | UnicodeEncodeError | psycopg.DataError
+                      | psycopg.errors.CheckViolation):
+            return InvalidValue(str(cause))
+        if not isinstance(cause, psycopg.Error):
+            return None
+        if isinstance(cause, psycopg.errors.ConnectionTimeout):
+            return Unavailable("the database server does not answer")
+        state = cause.sqlstate or ""
+        if state == "23505":
+            return AlreadyExists(_columns(cause.diag.message_detail or ""))
+        if state in ("23503", "23001"):
+            return StillReferenced() if sql.startswith("DELETE") else InvalidReference()
+        if state in ("40001", "40P01"):
+            return Contended(str(cause))
+        if state in ("57014", "55P03"):  # query_canceled, lock_not_available
+            return TimedOut(str(cause))
+        if state[:3] == "XX0":  # data_corrupted, index_corrupted
+            return Damaged(str(cause))
+        # Without a state the connection itself failed; 08 connection, 28 credentials, 53 resources, 57
+        # shutdown, 58 system, 3D no such database.
+        if isinstance(cause, psycopg.OperationalError | psycopg.InterfaceError) and (
+                not state or state[:2] in ("08", "28", "53", "57", "58", "3D")):
+            return Unavailable(str(cause))
+        return None
+
+    def rollback(self) -> None:
+        # With its connection the transaction is gone, and why it is gone is told already.
+        if not self._state.conn.closed:
+            super().rollback()
+
+    def connect(self, reuse_if_open: bool = False) -> bool:
+        if not self._state.closed:
+            raise pw.OperationalError("this thread holds a connection already")
+        self._state.set_connection(self._pool.take())
+        return True
+
+    def close(self) -> bool:
+        conn = self._state.conn
+        self._state.reset()
+        if conn is None:
+            return False
+        self._pool.give_back(conn)
+        return True
+
+    def close_all(self) -> None:
+        self.close()
+        self._pool.close()
+
+    def _connect(self) -> Connection:
+        conn = Connection.connect(self.database, autocommit=True, **self.connect_params)
+        conn.patience = self._patience
+        return conn
+
+    @contextmanager
+    def _unhurried(self) -> Iterator[None]:
+        """Let the statements of this thread's connection take their time."""
+        conn = self._state.conn
+        self.execute_sql("SET statement_timeout = 0")
+        conn.patience = None
+        try:
+            yield
+        finally:
+            if not conn.closed:
+                conn.patience = self._patience
+                self.execute_sql("RESET statement_timeout")
+
+
+def _none_free() -> Unavailable:
+    return Unavailable("no free database connection")
+
+
+def _columns(detail: str) -> tuple[str, ...]:
+    found = _KEY.search(detail)
+    names = found.group(1).split(", ") if found else []
+    return tuple(name.strip('"') for name in names if name != "tenant_id")

@@ -1,0 +1,107 @@
+"""Checkpoints: what was committed is copied from SQLite's write-ahead log into its file, beside those who write.
+
+SQLite's own (`wal_autocheckpoint`, which our hook replaces) are made by whoever commits, while all other writers wait
+for the disk. Here a thread makes them. A log begins anew once it was copied whole and nobody reads from it; while
+others write, a copy in a thread is never whole. So when the thread has just copied a long log, whoever commits next
+copies what little has come since, before anybody else may write. Where reads overlap all the time that is not enough,
+and whoever commits to a very long log waits a moment for those who read from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
+from threading import Thread
+from time import monotonic, sleep
+
+import apsw
+
+from models.engine.errors import Unavailable
+from models.engine.sqlite.connection import BUSY_TIMEOUT
+
+LONG = 4000  # pages from which a log is copied and is to begin anew: a page that changes often is copied once
+LAST = 500  # pages that whoever commits copies, where the thread has copied the rest: some milliseconds
+VERY_LONG = 16_000  # pages from which whoever commits waits: for the thread, and for those who read
+PATIENCE = 0.25  # seconds for which it waits
+
+
+class Checkpoints:
+    """The checkpoints of one process, one at a time. `connection` lends a connection to the database.
+
+    Only who holds the `writer_lock` of this process calls `committed`.
+    """
+
+    def __init__(self, connection: Callable[[], AbstractContextManager[apsw.Connection]]) -> None:
+        self._connection = connection
+        self._pages = 0  # in the log at the last commit
+        self._due = LONG  # pages in the log from which it is to be copied
+        self._copied = 0  # pages of the log that were copied, or are just being copied
+        self._thread: Thread | None = None
+
+    def committed(self, conn: apsw.Connection, _schema: str, pages: int) -> int:
+        """The hook of each connection (`sqlite3_wal_hook`): called after a commit with the length of the log in pages,
+        before anybody else may write. Raises nothing."""
+        if pages < self._pages:
+            # A shorter log is a new one.
+            self._due, self._copied = LONG, 0
+        self._pages = pages
+        # Whatever becomes of the copy: what is raised here would look like a commit that failed, and be done again.
+        if pages >= self._due:
+            with suppress(Exception):
+                self._shorten(conn, pages)
+        return apsw.SQLITE_OK
+
+    def finish(self) -> None:
+        """Wait until the copy under way, if any, is made."""
+        if self._thread is not None:
+            self._thread.join()
+
+    def _shorten(self, conn: apsw.Connection, pages: int) -> None:
+        if self._thread is not None and self._thread.is_alive():
+            if pages >= VERY_LONG:
+                # The disk takes less than is written.
+                self._thread.join(PATIENCE)
+        elif pages - self._copied <= LAST:
+            log, copied = conn.wal_checkpoint()
+            if log >= VERY_LONG and not _is_held_back(log, copied):
+                _wait_for_readers(conn)
+            self._note(log, copied)
+        else:
+            # At once: where no thread can be started, the next to commit copies.
+            self._copied = pages
+            thread = Thread(target=self._copy, name="checkpoint", daemon=True)
+            thread.start()
+            self._thread = thread
+
+    def _copy(self) -> None:
+        # Another process may be at it already: what it leaves, the next one copies. Nor is a file that is gone our
+        # concern.
+        with suppress(apsw.Error, Unavailable, OSError), self._connection() as conn:
+            log, copied = conn.wal_checkpoint()
+            if _is_held_back(log, copied):
+                self._note(log, copied)
+
+    def _note(self, log: int, copied: int) -> None:
+        # It begins anew with the next commit. If somebody reads from it, it is copied again when a quarter longer.
+        self._due, self._copied = log + log // 4, copied
+
+
+def _is_held_back(log: int, copied: int) -> bool:
+    """Whether somebody reads what is old, and may go on for minutes: an export does."""
+    return log - copied > LONG
+
+
+def _wait_for_readers(conn: apsw.Connection) -> None:
+    until = monotonic() + PATIENCE
+
+    def wait(_times: int) -> bool:
+        # Not SQLite's own, which sleeps ever longer and misses most gaps.
+        sleep(0.001)
+        return monotonic() < until
+
+    conn.set_busy_handler(wait)
+    try:
+        with suppress(apsw.BusyError):
+            conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)
+    finally:
+        conn.setbusytimeout(int(BUSY_TIMEOUT * 1000))

@@ -1,0 +1,142 @@
+"""Connections to a SQLite file: each knows its file, its deadline and what it remembers; those not in use lie ready."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from time import monotonic
+from typing import Any, cast
+
+import apsw
+
+from models.engine.database import Values
+from models.engine.errors import Damaged
+
+BUSY_TIMEOUT = 5.0  # seconds
+STATEMENTS = 512  # compiled statements that are kept; apsw's default of 100 is fewer than our shapes
+RECALLED = 1000  # answers that are kept for `recall`
+STEPS = 50_000  # virtual machine steps between two looks at the clock: about a millisecond
+
+Rows = list[tuple[Any, ...]]
+
+
+class Cursor(apsw.Cursor):
+    """A cursor whose rows may be read one by one, as peewee does, when nothing translates errors any more."""
+
+    def fetchone(self) -> Any:
+        try:
+            return super().fetchone()
+        except (UnicodeDecodeError, apsw.CorruptError) as error:
+            raise Damaged(str(error)) from error
+
+
+class Connection(apsw.Connection):
+    """A connection to the file at `path`. Raises OSError or apsw.CantOpenError when there is none.
+
+    deadline  when the running statement must have ended, by the monotonic clock
+    compared  whether what is remembered was held against the file since this was set to False
+    """
+
+    def __init__(self, path: str) -> None:
+        # Without SQLITE_OPEN_CREATE: a database that vanished must not come back empty.
+        super().__init__(path, flags=apsw.SQLITE_OPEN_READWRITE, statementcachesize=STATEMENTS)
+        self.cursor_factory = Cursor
+        self.deadline = float("inf")
+        self.compared = False
+        self._path, self._file = path, _identity(path)
+        self._committed: tuple[int, int] | None = None
+        self._recalled: dict[tuple[str, tuple[Any, ...]], Rows] = {}
+        self.setbusytimeout(int(BUSY_TIMEOUT * 1000))
+        self.convert_binding = _storable
+        # A plan holds for all values. Without this, SQLite compiles every join again whenever a value is bound.
+        self.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+        self.set_progress_handler(lambda: monotonic() > self.deadline, STEPS)
+
+    @property
+    def usable(self) -> bool:
+        """Whether it is open, and to the file that has its name now: what is read from and written to one that was
+        moved or replaced, nobody sees any more."""
+        try:
+            self.getautocommit()
+            return self._file == _identity(self._path)
+        except (OSError, apsw.ConnectionClosedError):
+            return False
+
+    def recall(self, sql: str, params: Values) -> Rows:
+        """The rows of a read, from memory unless something was committed since."""
+        # What is not committed yet may be taken back, and nothing would tell.
+        if not self.getautocommit():
+            return self.execute(sql, params).fetchall()
+        # The first number changes when another connection commits, in whatever process; the second when this one does.
+        known = self._committed
+        others = known[0] if self.compared and known else cast(int, self.execute("PRAGMA data_version").get)
+        committed = others, self.total_changes()
+        if committed != known or len(self._recalled) >= RECALLED:
+            self._committed, self._recalled = committed, {}
+        self.compared = True
+        key = sql, tuple(params)
+        found = self._recalled.get(key)
+        if found is None:
+            found = self._recalled[key] = self.execute(sql, params).fetchall()
+        return found
+
+
+class Pool:
+    """Connections that nobody uses now. The one that was used last is used next: its caches are the warmest.
+
+    As many are kept as were wanted at once: to open one takes longer than most requests.
+    """
+
+    def __init__(self, connect: Callable[[], Connection]) -> None:
+        self._connect = connect
+        self._stack: list[Connection] = []
+
+    def take(self) -> Connection:
+        """A connection to the file that is there now. Raises what `connect` raises."""
+        try:
+            conn = self._stack.pop()
+        except IndexError:
+            conn = self._connect()
+        if not conn.usable:
+            conn.close()
+            # The others are as old: while they are open, a file that was replaced keeps its space on the disk.
+            self.close()
+            conn = self._connect()
+        conn.compared = False
+        return conn
+
+    def give_back(self, conn: Connection) -> None:
+        """Keep it for the next one; close it if somebody has left it in a transaction."""
+        if conn.getautocommit():
+            self._stack.append(conn)
+        else:
+            conn.close()
+
+    @contextmanager
+    def lent(self) -> Iterator[Connection]:
+        """`take` and `give_back`. Raises what `take` raises."""
+        conn = self.take()
+        try:
+            yield conn
+        finally:
+            self.give_back(conn)
+
+    def close(self) -> None:
+        """Close those that nobody uses now."""
+        with suppress(IndexError):  # others take connections meanwhile
+            while True:
+                self._stack.pop().close()
+
+
+def _identity(path: str) -> tuple[int, int]:
+    found = os.stat(path)
+    return found.st_dev, found.st_ino
+
+
+def _storable(_cursor: apsw.Cursor, _index: int, value: object) -> Any:
+    # Only the history table of the migrations asks for this: our own times are text already.
+    if isinstance(value, datetime):
+        return value.isoformat(" ")
+    raise TypeError(f"{type(value).__name__} cannot be stored")

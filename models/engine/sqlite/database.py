@@ -1,0 +1,268 @@
+"""SQLite through apsw: connections that are used again, one writer at a time, statements with a time limit."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from time import monotonic
+from typing import Any, TypeVar, cast
+
+import apsw
+import peewee as pw
+from playhouse.apsw_ext import APSWDatabase
+
+from models.engine.database import Database, Values, driver_error
+from models.engine.errors import Busy, Damaged, RowError, TimedOut, Unavailable
+from models.engine.sqlite.checkpoints import Checkpoints
+from models.engine.sqlite.connection import BUSY_TIMEOUT, Connection, Pool, Rows
+from models.engine.sqlite.errors import busy, meaning
+from models.engine.sqlite.group_commit import GroupCommit
+from models.engine.sqlite.writer_lock import WriterLock
+from models.engine.waiting import Places, Wait
+
+T = TypeVar("T")
+
+MIGRATION_WAIT = 600.0  # seconds
+# Seconds that any number of writers may wait: for a commit that they share, a checkpoint, the statistics of a table.
+MOMENT = 0.5
+ANALYSED = 1000  # entries of an index whose values are compared for statistics; it is always counted to the end
+
+
+def check_version(version: str) -> None:
+    """Refuse a SQLite that can lose committed writes in WAL mode (the WAL-reset bug of 3.7.0–3.51.2).
+
+    The fix was also published as 3.44.6 and 3.50.7. Raises RuntimeError.
+    """
+    number = tuple(int(part) for part in version.split("."))[:3]
+    if number >= (3, 51, 3) or (3, 50, 7) <= number < (3, 51) or (3, 44, 6) <= number < (3, 45):
+        return
+    raise RuntimeError(f"SQLite {version} can lose committed writes: install apsw with 3.51.3 or newer")
+
+
+class SqliteDatabase(Database, APSWDatabase):
+    """One database file. Made by `open_database`."""
+
+    dialect = "sqlite"
+    proof = "SELECT count(*) FROM sqlite_schema"
+
+    def __init__(self, path: str, *, synchronous: str, statement_timeout: float, waiting: int | None) -> None:
+        check_version(apsw.sqlitelibversion())
+        if not path or path.startswith(":") or "?" in path:
+            raise ValueError("the SQLite URL must name a file: sqlite:///x.db or sqlite:////srv/x.db")
+        if synchronous.lower() not in ("full", "normal"):
+            raise ValueError("synchronous must be full or normal")
+        # Absolute, because what changes the working directory must not change the database.
+        self.path = Path(path).absolute()
+        self.statement_timeout = statement_timeout
+        self.writer_lock = WriterLock(self.path)
+        self.places = Places(waiting, moment=MOMENT, timeout=BUSY_TIMEOUT, late=busy)
+        self.group = GroupCommit(self)
+        self._pool = Pool(self._connect)
+        # Writers of all threads use one connection: the pages that change most stay in its cache.
+        self._writers = Pool(self._connect)
+        self._checkpoints = Checkpoints(self._pool.lent)
+        super().__init__(
+            str(self.path), autoconnect=False, lock_type="IMMEDIATE", field_types={"TIMESTAMPTZ": "TEXT"},
+            pragmas={"journal_mode": "wal", "synchronous": synchronous.lower(), "foreign_keys": 1,
+                     "recursive_triggers": 1, "temp_store": "memory",
+                     # What the log takes beyond this while somebody reads for long is given back.
+                     "journal_size_limit": 64 << 20})
+
+    def create(self) -> None:
+        """Make the empty file, readable by its owner alone, unless it is there."""
+        with suppress(FileExistsError):
+            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+    @contextmanager
+    def writing(self, wait: Wait | None = None) -> Iterator[None]:
+        """The turn to write, and the writers' connection instead of this thread's own.
+
+        Raises `Busy`, `Overloaded`, `Unavailable`.
+        """
+        wait = wait or Wait(self.places)
+        try:
+            self.writer_lock.acquire(wait)
+        finally:
+            wait.end()
+        self.places.moved = monotonic()
+        try:
+            with self._writers.lent() as conn:
+                # What does not know of the lock, such as another program, is waited for by SQLite itself.
+                conn.setbusytimeout(int(wait.left() * 1000))
+                own = self._state.conn
+                self._state.set_connection(conn)
+                try:
+                    yield
+                finally:
+                    if own is None:
+                        self._state.reset()
+                    else:
+                        self._state.set_connection(own)
+        finally:
+            self.writer_lock.release()
+
+    def written(self) -> int:
+        """Rows written by this connection; -1 without a transaction, which SQLite ends itself after some errors."""
+        conn = self._state.conn
+        return -1 if conn.getautocommit() else int(conn.total_changes())
+
+    def commit(self) -> None:
+        # SQLite ends a transaction itself after some errors, and peewee finds nothing wrong with that.
+        if not super().commit():  # type: ignore[no-untyped-call]
+            raise Unavailable("the transaction was given up")
+
+    def _transact(self, work: Callable[[], T], grouped: bool) -> T:
+        if not self.is_closed():
+            self._state.conn.compared = False  # another connection does the work
+        wait = Wait(self.places)
+        try:
+            with self.entered():
+                if grouped:
+                    return self.group.run(work, wait)
+                with self.writing(wait), self.atomic():
+                    return work()
+        finally:
+            wait.end()
+
+    @contextmanager
+    def migrating(self) -> Iterator[None]:
+        with self.connected():
+            lock = WriterLock(self.path)
+            # The second to come must outlast the migrations of the first, not just another writer's statements.
+            lock.acquire(Wait(Places(None, moment=MOMENT, timeout=MIGRATION_WAIT, late=busy)))
+            limit, self.statement_timeout = self.statement_timeout, float("inf")
+            try:
+                yield
+            finally:
+                self.statement_timeout = limit
+                lock.release()
+
+    def backup(self, target: str) -> None:
+        if Path(target).exists():
+            raise FileExistsError(target)
+        os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        copy = apsw.Connection(target)
+        try:
+            # In one step: it reads one snapshot, and in WAL mode keeps nobody from writing.
+            with self.connected(), copy.backup("main", self._state.conn, "main") as progress:
+                self._state.conn.deadline = float("inf")
+                progress.step(-1)
+        finally:
+            copy.close()
+
+    def analyze(self) -> None:
+        # Where others write without a pause, this can wait for the next time.
+        with suppress(Busy):
+            self.transact(lambda: self._analyze(self._analysable(), dropping="sqlite_stat1"))
+
+    def refresh_statistics(self) -> bool:
+        try:
+            due = self.transact(self._grown)
+            # One by one: others write in between.
+            for statement in due:
+                self.transact(partial(self._analyze, [statement], dropping="sqlite_stat4"))
+        except Busy:
+            return False
+        return bool(due)
+
+    def _grown(self) -> list[str]:
+        # Says what it would do to any table, and does nothing; but takes the lock for it.
+        due = {statement for statement, in self.query("PRAGMA optimize = 0x10003")}
+        return [statement for statement in self._analysable() if statement in due]
+
+    def _analysable(self) -> list[str]:
+        """An ANALYZE for each table, but for those of which FTS5 makes an index of words (`shadow`): it finds their
+        rows by key, unless statistics from when they were empty say that all of them are read as fast."""
+        return [f'ANALYZE "main"."{name}"' for name, in self.query(
+            "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT GLOB 'sqlite_*'")]
+
+    def _analyze(self, statements: Iterable[str], *, dropping: str) -> None:
+        self.query(f"PRAGMA analysis_limit = {ANALYSED}")
+        # Other connections look at new statistics only when the schema has changed: dropping a table that ANALYZE makes
+        # anew changes it. With a limit nothing is ever stored in sqlite_stat4, so that one can go without loss.
+        self.query(f"DROP TABLE IF EXISTS {dropping}")
+        for statement in statements:
+            self.query(statement)
+
+    def query(self, sql: str, params: Values = ()) -> list[tuple[Any, ...]]:
+        conn = self._state.conn
+        try:
+            conn.deadline = monotonic() + self.statement_timeout
+            return conn.execute(sql, params).fetchall()
+        except Exception as error:
+            self.fail(error, sql)
+
+    def write(self, sql: str, params: Values = ()) -> int:
+        conn = self._state.conn
+        try:
+            conn.deadline = monotonic() + self.statement_timeout
+            conn.execute(sql, params)
+            return int(conn.changes())
+        except Exception as error:
+            self.fail(error, sql)
+
+    def recall(self, sql: str, params: Values) -> Rows:
+        conn = self._state.conn
+        try:
+            conn.deadline = monotonic() + self.statement_timeout
+            return cast(Rows, conn.recall(sql, params))
+        except Exception as error:
+            self.fail(error, sql)
+
+    def cursor(self, named_cursor: Any = None) -> Any:
+        # Every statement of peewee's asks for a cursor first, so its clock starts here.
+        found = super().cursor(named_cursor)
+        self._state.conn.deadline = monotonic() + self.statement_timeout
+        return found
+
+    def examine(self, seconds: float = 1.0) -> Damaged | None:
+        try:
+            with self.connected():
+                self._state.conn.deadline = monotonic() + seconds
+                found = self._state.conn.execute("PRAGMA quick_check(1)").get
+        except Damaged as damage:
+            return damage
+        except (TimedOut, Unavailable):
+            return None
+        return None if found == "ok" else Damaged(found)
+
+    def translate(self, error: BaseException, sql: str = "") -> RowError | None:
+        return meaning(driver_error(error), sql)
+
+    def connect(self, reuse_if_open: bool = False) -> bool:
+        if not self._state.closed:
+            raise pw.OperationalError("this thread holds a connection already")
+        self._state.set_connection(self._pool.take())
+        return True
+
+    def close(self) -> bool:
+        conn = self._state.conn
+        self._state.reset()
+        if conn is None:
+            return False
+        self._pool.give_back(conn)
+        return True
+
+    def close_all(self) -> None:
+        self.close()
+        self._checkpoints.finish()
+        self._pool.close()
+        self._writers.close()
+
+    def _connect(self) -> Connection:
+        try:
+            conn = Connection(self.database)
+        except OSError as error:
+            raise Unavailable(str(error)) from error
+        try:
+            self._add_conn_hooks(conn)  # type: ignore[no-untyped-call]
+            if conn.pragma("journal_mode") != "wal":
+                raise Unavailable("the file system of the database cannot hold a write-ahead log")
+            conn.set_wal_hook(self._checkpoints.committed)
+        except BaseException:
+            conn.close()
+            raise
+        return conn

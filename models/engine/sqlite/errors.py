@@ -1,0 +1,62 @@
+"""What an error of SQLite means to us."""
+
+from __future__ import annotations
+
+import re
+
+import apsw
+
+from models.engine.errors import (
+    AlreadyExists,
+    Busy,
+    Damaged,
+    InvalidReference,
+    InvalidValue,
+    RowError,
+    StillReferenced,
+    TimedOut,
+    Unavailable,
+)
+
+_GONE = (apsw.LockedError, apsw.CantOpenError, apsw.IOError, apsw.FullError, apsw.ReadOnlyError, apsw.ProtocolError,
+         apsw.NoMemError, apsw.ConnectionClosedError)
+_ABSENT = re.compile("no such |no column named |^error in ")
+_COLUMN = re.compile(r"[\w]+\.([\w]+)")
+
+
+def meaning(error: BaseException, sql: str) -> RowError | None:
+    """The error of ours for one of the driver, which the statement `sql` met; None for a bug, not ours to hide."""
+    if isinstance(error, OverflowError | UnicodeEncodeError | apsw.TooBigError):
+        return InvalidValue(str(error))
+    # Of a statement's own: elsewhere it may be what a client sent.
+    if isinstance(error, apsw.CorruptError | apsw.NotADBError) or (isinstance(error, UnicodeDecodeError) and sql):
+        return Damaged(str(error))
+    if not isinstance(error, apsw.Error):
+        return None
+    if isinstance(error, apsw.InterruptError):
+        return TimedOut("the statement took too long")
+    if isinstance(error, apsw.BusyError):
+        return busy()
+    if isinstance(error, apsw.ConstraintError):
+        return _broken_constraint(error, sql)
+    # A savepoint went with its transaction; tables and columns went with a part of the schema.
+    if isinstance(error, _GONE) or (isinstance(error, apsw.SQLError) and _ABSENT.search(str(error))):
+        return Unavailable(str(error))
+    return None
+
+
+def busy() -> Busy:
+    """The error of a writer whose turn did not come."""
+    return Busy("other writers kept the database busy")
+
+
+def _broken_constraint(error: apsw.ConstraintError, sql: str) -> RowError | None:
+    kind, text = getattr(error, "extendedresult", 0), str(error)
+    if kind in (apsw.SQLITE_CONSTRAINT_UNIQUE, apsw.SQLITE_CONSTRAINT_PRIMARYKEY):
+        return AlreadyExists(tuple(name for name in _COLUMN.findall(text) if name != "tenant_id"))
+    # ON DELETE RESTRICT is carried out by an inner trigger, so its code differs and only the text tells.
+    if kind == apsw.SQLITE_CONSTRAINT_FOREIGNKEY or "FOREIGN KEY" in text:
+        return StillReferenced() if sql.startswith("DELETE") else InvalidReference()
+    if kind in (apsw.SQLITE_CONSTRAINT_CHECK, apsw.SQLITE_CONSTRAINT_DATATYPE):
+        return InvalidValue(text)
+    return None

@@ -1,0 +1,71 @@
+"""Many rows at once: the fastest way that each database has to take them in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from models.base import Record, Table, now
+from models.engine.database import Database
+from models.engine.errors import Busy, TimedOut, Unavailable
+from models.records import search
+
+
+def load(database: Database, model: type[Table], columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
+    """Store `rows`, tuples in the order of `columns`, as they are: the caller stamps them.
+
+    Belongs into a transaction, some thousand rows each. Raises `AlreadyExists`, `InvalidReference`.
+    """
+    table = model._meta.table_name
+    names = ", ".join(f'"{model._meta.fields[name].column_name}"' for name in columns)
+    # A cursor of the database's own, not of the driver: it starts the statement's clock.
+    cursor = database.cursor()
+    try:
+        if database.dialect == "sqlite":
+            marks = ", ".join("?" * len(columns))
+            search.index_together(database, model, lambda: cursor.executemany(
+                f'INSERT INTO "{table}" ({names}) VALUES ({marks})', rows))
+        else:
+            with cursor.copy(f'COPY "{table}" ({names}) FROM STDIN') as copy:
+                for row in rows:
+                    copy.write_row(row)
+    except Exception as error:
+        problem = database.translate(error)
+        if problem is None:
+            raise
+        raise problem from error
+
+
+def insert(database: Database, tenant_id: str, rows: Sequence[Record]) -> None:
+    """Store new rows of one table as `Rows.insert` does, in one go. Raises what `load` raises."""
+    at, fields = now(), rows[0]._meta.sorted_fields
+    for row in rows:
+        row.stamp(tenant_id, at)
+    load(database, type(rows[0]), [field.name for field in fields],
+         [tuple(field.db_value(row.__data__.get(field.name)) for field in fields) for row in rows])
+
+
+def settle(database: Database, model: type[Table]) -> None:
+    """After a load: let the query planner know the tables as they are now, and merge the index of the words of `model`.
+
+    Not inside a transaction: it makes several.
+    """
+    # The load is stored, whatever becomes of this: statistics follow by themselves, and later writers merge.
+    with suppress(Busy, TimedOut, Unavailable):
+        database.analyze()
+        search.merge(database, model)
+
+
+@contextmanager
+def ample_cache(database: Database) -> Iterator[None]:
+    """Give the connection of this transaction room for the indexes of a large table, which a load touches all over."""
+    if database.dialect != "sqlite":
+        yield
+        return
+    before = database.query("PRAGMA cache_size")[0][0]
+    database.query("PRAGMA cache_size = -256000")
+    try:
+        yield
+    finally:
+        database.query(f"PRAGMA cache_size = {before}")

@@ -1,0 +1,131 @@
+"""Full-text search: rows that hold all the words somebody asks for, found by an index of the words.
+
+The index of `articles` is called `articles_search` on SQLite, an FTS5 table beside it: whoever stores a new row has its
+words indexed here, and triggers follow its changes. On Postgres it is a generated column `search` with a GIN index. A
+migration makes both (`0006_search.py`). Both take a run of letters and digits for a word, whatever its case, and reduce
+no word to its stem, so that they find the same rows.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+
+import peewee as pw
+
+if TYPE_CHECKING:
+    from models.base import Table
+    from models.engine.database import Database
+
+FEW = 500  # rows that are looked up and sorted in about the time that a walk over a hundred thousand takes
+MERGE_STEP = 500  # pages of an index that are written in one transaction, so that others may write in between
+
+
+def words(text: str) -> str:
+    """What somebody typed, as a query that both databases read alike and never refuse.
+
+    All words must be there; `"words in quotes"` beside each other. Everything else that a database would take for
+    syntax is taken for a space. Without any word nothing is found.
+    """
+    letters = "".join(one if one.isalnum() or one == '"' else " " for one in unicodedata.normalize("NFC", text))
+    parts = letters.split('"')
+    # A last quote that nobody closed opens no phrase.
+    outside, inside = (parts[::2], parts[1::2]) if len(parts) % 2 else ([*parts[::2], parts[-1]], parts[1:-1:2])
+    found = [*(word for part in outside for word in part.split()), *(" ".join(part.split()) for part in inside)]
+    # In quotes, `or` and `not` are words like any other.
+    return " ".join(f'"{one}"' for one in found if one) or '""'
+
+
+def matching(model: type[Table], dialect: str, query: pw.Node) -> pw.ColumnBase:
+    """The condition that a row holds `query`, a Bind for what `words` gives."""
+    if dialect == "postgres":
+        return pw.NodeList((pw.Column(model._meta.table, "search"),
+                            pw.SQL("@@ websearch_to_tsquery('simple',"), query, pw.SQL(")")))
+    index = index_of(model)
+    found = pw.NodeList((pw.SQL(f'(SELECT rowid FROM "{index}" WHERE "{index}" MATCH'), query, pw.SQL(")")))
+    return pw.Column(model._meta.table, "rowid").in_(found)
+
+
+def is_rare(database: Database, model: type[Table], query: str) -> bool:
+    """Whether SQLite had better look up the rows that hold `query` and sort them than walk the rows in order.
+
+    It cannot tell itself: it takes every search for a rare one. Postgres can.
+    """
+    if database.dialect == "postgres":
+        return False
+    index = index_of(model)
+    found = database.query(f'SELECT count(*) FROM (SELECT 1 FROM "{index}" WHERE "{index}" MATCH ? LIMIT ?)',
+                           [query, FEW + 1])
+    return bool(found[0][0] <= FEW)
+
+
+def index_of(model: type[Table]) -> str:
+    """The name of a table's index on SQLite."""
+    return f"{model._meta.table_name}_search"
+
+
+def index_new(database: Database, model: type[Table], row: Mapping[str, Any]) -> None:
+    """Index the words of the row that was stored last, in the same transaction; `row` by column name.
+
+    A trigger would do, but SQLite sets a savepoint for every INSERT that pulls one, and at a savepoint FTS5 writes down
+    what it has gathered so far: a sixth of the time of writers who share a transaction, a twentieth of one alone.
+    """
+    if _indexes(database, model):
+        database.write(_index_statement(model), [row[name] for name in model.searched])
+
+
+def index_together(database: Database, model: type[Table], insert: Callable[[], object]) -> None:
+    """Run `insert`, which stores rows, and index the words of all of them at once, in the same transaction."""
+    if not _indexes(database, model):
+        insert()
+        return
+    table, names = model._meta.table_name, _names(model)
+    last, = database.query(f'SELECT coalesce(max(rowid), 0) FROM "{table}"')[0]
+    insert()
+    database.query(f'INSERT INTO "{index_of(model)}" (rowid, {names}) SELECT rowid, {names} FROM "{table}" '
+                   "WHERE rowid > ?", [last])
+
+
+def merge(database: Database, model: type[Table]) -> None:
+    """Bring what a load has left in the index into one piece, in short transactions.
+
+    FTS5 merges the small pieces that writers add, sixteen of a kind at a time. Where a load has left pieces that are
+    not small, it would rewrite all of them in the transaction of some later writer, while all others wait.
+    Raises `Busy`, `TimedOut`, `Unavailable`; the index is whole all the same.
+    """
+    if not _indexes(database, model):
+        return
+    index = index_of(model)
+    database.transact(partial(_begin_merge, database, index))
+    while database.transact(partial(_merge_some, database, index, MERGE_STEP)):
+        pass
+
+
+def _begin_merge(database: Database, index: str) -> None:
+    # By default it stops with three pieces left.
+    database.write(f'INSERT INTO "{index}" ("{index}", rank) VALUES (\'usermerge\', 2)')
+    # Negative: of all pieces there are now. Each time, it would take in what others add and begin anew without end.
+    _merge_some(database, index, -MERGE_STEP)
+
+
+def _merge_some(database: Database, index: str, pages: int) -> bool:
+    """Whether there is more to merge than what others have just added: it has written as many pages as it may."""
+    before = database.query("SELECT total_changes()")[0][0]
+    database.write(f'INSERT INTO "{index}" ("{index}", rank) VALUES (\'merge\', ?)', [pages])
+    return bool(database.query("SELECT total_changes()")[0][0] - before >= abs(pages))
+
+
+def _indexes(database: Database, model: type[Table]) -> bool:
+    return bool(model.searched) and database.dialect == "sqlite"
+
+
+@cache  # it runs for every new row
+def _index_statement(model: type[Table]) -> str:
+    marks = ", ?" * len(model.searched)
+    return f'INSERT INTO "{index_of(model)}" (rowid, {_names(model)}) VALUES (last_insert_rowid(){marks})'
+
+
+def _names(model: type[Table]) -> str:
+    return ", ".join(f'"{name}"' for name in model.searched)

@@ -1,0 +1,25 @@
+"""Articles: written posts."""
+
+from __future__ import annotations
+
+import peewee as pw
+
+from models.base import Owned
+from models.records.columns import IdField, TimeField
+
+
+class Article(Owned):
+    """A post; readers find it by `slug`, unique per tenant."""
+
+    searched = ("title", "body")
+
+    title = pw.TextField()
+    slug = pw.TextField()
+    body = pw.TextField()
+    language = pw.TextField(default="en")
+    category_id = IdField(null=True)
+    status = pw.TextField(default="draft")
+    published_at = TimeField(null=True)
+
+    class Meta:
+        table_name = "articles"

@@ -1,0 +1,133 @@
+"""The audit trail: rows that are added and never changed, and the seals that chain them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import peewee as pw
+
+from models.base import Table, new_id, now, whole
+from models.engine.database import current
+from models.engine.prepared import Bind, Statement
+from models.records import bulk
+from models.records.columns import IdField, TimeField
+
+ORIGINS = 100  # logins of one principal that tell from where it is known
+
+
+class Audit(Table):
+    """One thing that a principal did, or `count` refusals of one source within a minute.
+
+    `seq` orders rows as they were written; the API shows `id`. `rule` is the file and line that decided.
+    """
+
+    seq = pw.BigAutoField()
+    id = IdField()
+    tenant_id = IdField()
+    time = TimeField()
+    principal = pw.TextField()
+    role = pw.TextField()
+    action = pw.TextField()
+    resource = pw.TextField()
+    resource_id = IdField(null=True)
+    address = pw.TextField(null=True)
+    result = pw.TextField()
+    reason = pw.TextField(null=True)
+    rule = pw.TextField(null=True)
+    policy_version = pw.TextField(null=True)
+    request_id = pw.TextField(null=True)
+    count = pw.IntegerField(default=1)
+
+    class Meta:
+        table_name = "audit"
+
+
+class Seal(Table):
+    """A batch of audit rows, chained to the seal before it: `head` is an HMAC of `previous` and the rows."""
+
+    seq = pw.BigAutoField()
+    first_seq = pw.BigIntegerField()
+    last_seq = pw.BigIntegerField()
+    rows = pw.IntegerField()
+    previous = pw.TextField()
+    head = pw.TextField()
+    created_at = TimeField()
+
+    class Meta:
+        table_name = "audit_seals"
+
+
+class Retention(Table):
+    """One row: audit rows older than `before` may be deleted; the triggers refuse any other deletion.
+
+    `models.tables.seals` deletes them.
+    """
+
+    id = pw.IntegerField(primary_key=True)
+    before = TimeField()
+
+    class Meta:
+        table_name = "audit_retention"
+
+
+def add(**values: Any) -> None:
+    """Add one audit row of these columns, its own `tenant_id` among them, as fast as can be: every write does.
+
+    What is left out is null, but for id, time and a count of 1.
+    """
+    statement = _ADDING.on(current, lambda: Audit.insert({name: Bind(name) for name in _EMPTY}))
+    statement.write(current, {**_EMPTY, "id": new_id(), "time": now(), **values})
+
+
+def append(rows: Iterable[Audit]) -> int:
+    """Add audit rows, each with its own `tenant_id`; missing ids and times are filled in; their number."""
+    made = [whole(_stamped(row)) for row in rows]
+    if made:
+        bulk.load(current, Audit, tuple(made[0]), [tuple(row.values()) for row in made])
+    return len(made)
+
+
+def append_missing(rows: Iterable[Audit]) -> None:
+    """Add those of the rows, which have ids, that are not there.
+
+    Where another transaction is about to add one of them, this waits until it is known what becomes of it.
+    """
+    for some in pw.chunked([whole(row) for row in rows], _AT_ONCE):
+        Audit.insert_many(some).on_conflict(action="nothing", conflict_target=(Audit.id,)).execute()
+
+
+def of_tenant(tenant_id: str, *columns: pw.Node) -> pw.ModelSelect[Audit]:
+    """A query over one tenant's audit rows."""
+    return Audit.select(*columns).where(Audit.tenant_id == tenant_id)
+
+
+def origins(tenant_id: str, principal: str, since: str) -> set[str]:
+    """The addresses of a principal's last `ORIGINS` logins since then.
+
+    Read from an index of logins alone: how long it takes does not tell what else the principal did, or whether there is
+    such a one.
+    """
+    # Constants in the statement itself: SQLite takes the index only where it sees that they are those of the index.
+    login = [column == pw.SQL(value) for column, value in (
+        (Audit.resource, "'session'"), (Audit.action, "'create'"), (Audit.result, "'allowed'"))]
+    rows: Any = (of_tenant(tenant_id, Audit.address).where(Audit.principal == principal, Audit.time >= since, *login)
+                 .order_by(Audit.time.desc()).limit(ORIGINS))
+    return {address for address, in rows.tuples() if address is not None}
+
+
+def of_all() -> pw.ModelSelect[Audit]:
+    """A query over every tenant's audit rows."""
+    # Across tenants: the operator looks after all of them.
+    return Audit.select()
+
+
+def _stamped(row: Audit) -> Audit:
+    row.id = row.id or new_id()
+    row.time = row.time or now()
+    return row
+
+
+_AT_ONCE = 500  # rows of one statement: a database takes some ten thousand values
+_ADDING = Statement()
+_EMPTY = whole(Audit())

@@ -1,0 +1,21 @@
+"""Comments on articles."""
+
+from __future__ import annotations
+
+import peewee as pw
+
+from models.base import Owned
+from models.records.columns import IdField
+
+
+class Comment(Owned):
+    """What somebody says about an article, shown once approved."""
+
+    searched = ("body",)
+
+    article_id = IdField()
+    body = pw.TextField()
+    status = pw.TextField(default="pending")
+
+    class Meta:
+        table_name = "comments"

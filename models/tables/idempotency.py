@@ -1,0 +1,61 @@
+"""Answers remembered under an `Idempotency-Key`, so that a repeated request has its effect once."""
+
+from __future__ import annotations
+
+import peewee as pw
+
+from models.base import Record, Rows, expire, now
+from models.records.columns import TimeField
+
+
+class IdempotencyKey(Record):
+    """One caller's `key` for one method and path.
+
+    The row is claimed by the first statement of the effect's own transaction: a twin waits on the unique
+    index until that transaction ends. `fingerprint` tells another request under the same key; `status` is
+    null until answered, `body` also where it was too large to be kept.
+    """
+
+    principal = pw.TextField()
+    method = pw.TextField()
+    path = pw.TextField()
+    key = pw.TextField()
+    fingerprint = pw.TextField()
+    status = pw.IntegerField(null=True)
+    headers = pw.TextField(null=True)
+    body = pw.BlobField(null=True)
+    expires_at = TimeField()
+
+    class Meta:
+        table_name = "idempotency_keys"
+
+    @classmethod
+    def purge(cls, before: str, most: int) -> int:
+        # Across tenants: what has expired is of no use to anybody.
+        return expire(cls.expires_at, before, most)
+
+
+def stored(tenant_id: str, principal: str, method: str, path: str, key: str) -> IdempotencyKey | None:
+    """What the caller did before under this key, unless it has expired."""
+    found = Rows(IdempotencyKey, tenant_id).find_by(principal=principal, method=method, path=path, key=key)
+    return found if found is not None and found.expires_at > now() else None
+
+
+def claim(tenant_id: str, wanted: IdempotencyKey) -> IdempotencyKey:
+    """Store the claim `wanted`, first thing in a transaction. An expired one in its place is dropped.
+
+    Raises `AlreadyExists` when the key is taken (undo the transaction, then read it with `stored`),
+    `TimedOut` or `Unavailable` when the twin does not end in time.
+    """
+    rows = Rows(IdempotencyKey, tenant_id)
+    found = rows.find_by(principal=wanted.principal, method=wanted.method, path=wanted.path, key=wanted.key)
+    if found is not None and found.expires_at <= now():
+        # A twin may have dropped it, too: then one of the two cannot insert.
+        rows.remove(id=found.id)
+    return rows.insert(wanted)
+
+
+def answer(tenant_id: str, claimed: IdempotencyKey, status: int, headers: str, body: bytes | None) -> None:
+    """Keep what the request was answered: HTTP status, headers as JSON, body or None."""
+    claimed.status, claimed.headers, claimed.body = status, headers, body
+    Rows(IdempotencyKey, tenant_id).save(claimed)

@@ -1,0 +1,24 @@
+"""Pages: standing texts such as an imprint, in several languages."""
+
+from __future__ import annotations
+
+import peewee as pw
+
+from models.base import Owned
+from models.records.columns import TimeField
+
+
+class Page(Owned):
+    """One text in one language; `slug` and `language` together are unique per tenant."""
+
+    searched = ("title", "body")
+
+    slug = pw.TextField()
+    language = pw.TextField()
+    title = pw.TextField()
+    body = pw.TextField()
+    status = pw.TextField(default="draft")
+    published_at = TimeField(null=True)
+
+    class Meta:
+        table_name = "pages"

@@ -1,0 +1,75 @@
+"""What happened in a tenant: counted by indexes, over a bounded number of days.
+
+Days are UTC. A day on which nothing happened is left out.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import peewee as pw
+
+from models.base import Owned, Record, Rows
+from models.engine.database import current
+from models.records.columns import TimeField
+from models.tables.audit import Audit, of_tenant
+from models.tables.order import Order
+
+EARNING = ("approved", "shipped", "completed")  # the states of an order whose money is ours
+BILLION = 10**9
+
+
+def by_status(model: type[Record], tenant_id: str) -> pw.ModelSelect[Any]:
+    """(status, rows) of every status: one walk along the index of the statuses."""
+    status = model._meta.fields["status"]
+    return Rows(model, tenant_id).select(status, pw.fn.COUNT(pw.SQL("*"))).group_by(status).order_by(status)
+
+
+def total(model: type[Record], tenant_id: str) -> pw.ModelSelect[Any]:
+    """(rows,) of the tenant: one walk along the index of creation."""
+    return Rows(model, tenant_id).select(pw.fn.COUNT(pw.SQL("*")))
+
+
+def owned(model: type[Owned], tenant_id: str, owner_id: str, most: int) -> int:
+    """How many rows one owner has, counted up to `most` along the index of owners."""
+    return int(Rows(model, tenant_id).select(model.id).where(model.owner_id == owner_id).limit(most).count())
+
+
+def orders_per_day(tenant_id: str, since: str) -> pw.ModelSelect[Any]:
+    """(day, orders) since that time."""
+    day = _day(Order.created_at)
+    return (Rows(Order, tenant_id).select(day, pw.fn.COUNT(pw.SQL("*")))
+            .where(Order.created_at >= since).group_by(day).order_by(day))
+
+
+def revenue_per_day(tenant_id: str, since: str) -> pw.ModelSelect[Any]:
+    """(day, currency, billions, rest) of minor units ordered since that time and neither refused nor refunded."""
+    day = _day(Order.created_at)
+    # In two parts, because two large orders together may leave 64 bits.
+    billions = Order.total / BILLION
+    parts = pw.fn.SUM(billions), pw.fn.SUM(Order.total - billions * BILLION)
+    return (Rows(Order, tenant_id).select(day, Order.currency, *parts)
+            .where(Order.created_at >= since, Order.status.in_(EARNING))
+            .group_by(day, Order.currency).order_by(day, Order.currency))
+
+
+def logins_per_day(tenant_id: str, since: str) -> pw.ModelSelect[Any]:
+    """(day, successful logins) since that time."""
+    return _audited(tenant_id, since, Audit.action == "create", Audit.resource == "session", Audit.result == "allowed")
+
+
+def refusals_per_day(tenant_id: str, since: str) -> pw.ModelSelect[Any]:
+    """(day, refused requests) since that time."""
+    return _audited(tenant_id, since, Audit.result == "refused")
+
+
+def _audited(tenant_id: str, since: str, *where: pw.Expression) -> pw.ModelSelect[Any]:
+    day = _day(Audit.time)
+    return (of_tenant(tenant_id, day, pw.fn.SUM(Audit.count)).where(Audit.time >= since, *where)
+            .group_by(day).order_by(day))
+
+
+def _day(column: TimeField) -> pw.Node:
+    if current.dialect == "sqlite":
+        return pw.fn.SUBSTR(column, 1, 10)
+    return pw.fn.TO_CHAR(column, pw.SQL("'YYYY-MM-DD'"))  # our connections speak UTC

@@ -1,0 +1,68 @@
+"""Service tokens: long-lived credentials of programs that act for a user, narrowed by scopes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import peewee as pw
+
+from models.base import Owned
+from models.engine.database import Database
+from models.engine.prepared import Bind, Statement
+from models.records.columns import ListField, TimeField
+from models.tables.user import User
+
+
+class Bearer(NamedTuple):
+    """What every request must know again of a service token and the user it acts for."""
+
+    token_hash: str
+    scopes: frozenset[str]
+    expires_at: str | None
+    last_used_at: str | None
+    user_id: str
+    tenant_id: str
+    role: str
+    department: str | None
+    groups: tuple[str, ...]
+    active: bool
+
+
+class ServiceToken(Owned):
+    """A token `gp_<id>_<secret>`, of which only the secret's hash is kept; it acts as its owner."""
+
+    name = pw.TextField()
+    token_hash = pw.TextField()
+    scopes = ListField(default=list)
+    expires_at = TimeField(null=True)
+    last_used_at = TimeField(null=True)
+
+    class Meta:
+        table_name = "service_tokens"
+
+    @classmethod
+    def by_id(cls, id: str) -> ServiceToken | None:
+        # Across tenants: the token names itself before it is known whose it is.
+        return cls.select().where(cls.id == id).first()
+
+    @classmethod
+    def bearer(cls, database: Database, id: str) -> Bearer | None:
+        """The token and its owner, by primary keys, in one statement: the first query of a program's request."""
+        # Across tenants: the token names itself before it is known whose it is.
+        found = _BEARER.on(database, lambda: cls.select(*_BEARER_COLUMNS).join(
+            User, on=(User.id == cls.owner_id)).where(cls.id == Bind("id"))).recall(database, {"id": id})
+        if not found:
+            return None
+        token_hash, scopes, expires_at, last_used_at, id, tenant_id, role, department, groups, active = found[0]
+        return Bearer(token_hash, frozenset(cls.scopes.python_value(scopes)), expires_at, last_used_at, id, tenant_id,
+                      role, department, tuple(User.groups.python_value(groups)), bool(active))
+
+    @classmethod
+    def touch(cls, id: str, at: str) -> None:
+        # Across tenants, and without a new version: to be used is not to be changed.
+        cls.update({cls.last_used_at: at}).where(cls.id == id).execute()
+
+
+_BEARER = Statement()
+_BEARER_COLUMNS = (ServiceToken.token_hash, ServiceToken.scopes, ServiceToken.expires_at, ServiceToken.last_used_at,
+                   User.id, User.tenant_id, User.role, User.department, User.groups, User.active)

@@ -1,0 +1,96 @@
+"""Sessions: one per login, kept alive by exchanging its refresh token."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import peewee as pw
+
+from models.base import Record, Rows, expire, later, now
+from models.engine.database import Database, current
+from models.engine.prepared import Bind, Statement
+from models.records.columns import IdField, ListField, TimeField
+from models.tables.user import User
+
+KEPT = 3600  # seconds for which the row of an ended session stays
+
+
+class Caller(NamedTuple):
+    """What every request must know again of a session and its user."""
+
+    user_id: str
+    tenant_id: str
+    role: str
+    department: str | None
+    groups: tuple[str, ...]
+    active: bool
+    token_version: int
+    expires_at: str
+    revoked_at: str | None
+
+
+class Session(Record):
+    """A login of `user_id`.
+
+    Only hashes of refresh tokens are stored: of the valid one, and of those used a moment ago (`recent`, each
+    with the time of its use, the oldest first). `family` is shared by all sessions that descend from one login.
+    The session ends at `expires_at`, which a refresh puts off, up to `absolute_expires_at`; `revoke` ends it at once.
+    Some time later its row is deleted: a token of a session that is not there is as invalid as one of an ended session.
+    """
+
+    user_id = IdField()
+    family = IdField()
+    token_hash = pw.TextField()
+    recent = ListField(column_name="previous_hash", null=True)
+    used_at = TimeField(null=True)
+    expires_at = TimeField()
+    absolute_expires_at = TimeField()
+    revoked_at = TimeField(null=True)
+
+    class Meta:
+        table_name = "sessions"
+
+    @classmethod
+    def by_id(cls, id: str, *, lock: bool = False) -> Session | None:
+        """`lock`: nobody may change it before the transaction ends."""
+        # Across tenants: a token names its session before it is known whose it is.
+        query = cls.select().where(cls.id == id)
+        return (query.for_update() if lock and current.dialect == "postgres" else query).first()
+
+    @classmethod
+    def caller(cls, database: Database, id: str) -> Caller | None:
+        """Whose session it is, by primary keys, in one statement: the first query of every request."""
+        # Across tenants: a token names its session before it is known whose it is.
+        found = _CALLER.on(database, lambda: cls.select(*_CALLER_COLUMNS).join(
+            User, on=(User.id == cls.user_id)).where(cls.id == Bind("id"))).recall(database, {"id": id})
+        if not found:
+            return None
+        user_id, tenant_id, role, department, groups, active, *rest = found[0]
+        return Caller(user_id, tenant_id, role, department, tuple(User.groups.python_value(groups)), bool(active),
+                      *rest)
+
+    @classmethod
+    def purge(cls, before: str, most: int) -> int:
+        # Across tenants: ended sessions are of no use to anybody.
+        return expire(cls.expires_at, later(-KEPT, before), most)
+
+
+_CALLER = Statement()
+_CALLER_COLUMNS = (User.id, User.tenant_id, User.role, User.department, User.groups, User.active, User.token_version,
+                   Session.expires_at, Session.revoked_at)
+
+
+def revoke(tenant_id: str, *where: pw.Expression) -> int:
+    """End the tenant's sessions that satisfy `where` and were not ended before; their number."""
+    at = now()
+    return Rows(Session, tenant_id).change({Session.revoked_at: at, Session.expires_at: at},
+                                           Session.revoked_at.is_null(), *where)
+
+
+def keep_newest(session: Session, most: int) -> int:
+    """End the live sessions of its user but this one and the `most` - 1 others that were used last; how many."""
+    used = pw.fn.COALESCE(Session.used_at, Session.created_at)
+    # A clock that was set back has made others newer than this one.
+    others = (Rows(Session, session.tenant_id).select(Session.id)
+              .where(Session.user_id == session.user_id, Session.expires_at > now(), Session.id != session.id))
+    return revoke(session.tenant_id, Session.id.in_(others.order_by(used.desc(), Session.id.desc()).offset(most - 1)))

@@ -1,0 +1,93 @@
+"""Shares: one person, group or role may do something with one object of somebody else's."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+
+import peewee as pw
+
+from models.base import Record, Rows
+from models.engine.database import current
+from models.engine.prepared import Bind, Statement
+from models.records.columns import IdField
+
+
+class Share(Record):
+    """`grantee` (`user:<id>`, `group:<name>`, `role:<name>`) has `right` on one object of `resource`."""
+
+    resource = pw.TextField()
+    object_id = IdField()
+    grantee = pw.TextField()
+    right = pw.TextField()
+
+    class Meta:
+        table_name = "shares"
+
+
+def of_object(tenant_id: str, resource: str, object_id: str) -> list[Share]:
+    """Who shares one object, oldest first."""
+    return list(Rows(Share, tenant_id).select().where(*_object(resource, object_id))
+                .order_by(Share.created_at, Share.id))
+
+
+def grant(tenant_id: str, resource: str, object_id: str, grantee: str, right: str) -> Share:
+    """Give `grantee` that right, in place of any other on the same object."""
+    rows = Rows(Share, tenant_id)
+    share = rows.find_by(resource=resource, object_id=object_id, grantee=grantee)
+    if share is None:
+        return rows.insert(Share(resource=resource, object_id=object_id, grantee=grantee, right=right))
+    if share.right != right:
+        share.right = right
+        rows.save(share)
+    return share
+
+
+def withdraw(tenant_id: str, resource: str, object_id: str, grantee: str | None = None) -> int:
+    """Take the right away from `grantee`, or from everybody when the object goes; how many had one."""
+    whose = {} if grantee is None else {"grantee": grantee}
+    return Rows(Share, tenant_id).remove(resource=resource, object_id=object_id, **whose)
+
+
+def forget(tenant_id: str, grantee: str) -> int:
+    """Take every right away from a grantee who goes; how many there were."""
+    return Rows(Share, tenant_id).remove(grantee=grantee)
+
+
+def shared_ids(tenant_id: str | Bind, resource: str | Bind, grantees: Collection[str | Bind],
+               rights: Collection[str]) -> pw.ModelSelect[Share]:
+    """A sub-query for `id IN (…)`: the objects on which one of `grantees` has one of `rights`."""
+    return Rows(Share, tenant_id).select(Share.object_id).where(
+        Share.resource == resource, Share.grantee.in_(list(grantees)), Share.right.in_(list(rights)))
+
+
+def any_shared(tenant_id: str, resource: str, grantees: Sequence[str]) -> bool:
+    """Whether one of `grantees` has any right on any object."""
+    named = _named(grantees)
+    statement = _ANY[len(named)].on(current, lambda: Rows(Share, Bind("tenant")).select(pw.SQL("1")).where(
+        Share.resource == Bind("resource"), Share.grantee.in_([Bind(name) for name in named])).limit(1))
+    return bool(statement.recall(current, {"tenant": tenant_id, "resource": resource, **named}))
+
+
+_ANY: defaultdict[int, Statement] = defaultdict(Statement)  # by the number of grantees
+
+
+def has_right(tenant_id: str, resource: str, object_id: str, grantees: Sequence[str],
+              rights: Collection[str]) -> bool:
+    """Whether one of `grantees` has one of `rights` on the object."""
+    named = _named(grantees)
+    statement = _RIGHT[len(named), tuple(rights)].on(current, lambda: shared_ids(
+        Bind("tenant"), Bind("resource"), [Bind(name) for name in named], rights).where(
+            Share.object_id == Bind("object")).limit(1))
+    return bool(statement.run(current, {"tenant": tenant_id, "resource": resource, "object": object_id, **named}))
+
+
+_RIGHT: defaultdict[tuple[int, tuple[str, ...]], Statement] = defaultdict(Statement)  # by their number and the rights
+
+
+def _named(grantees: Sequence[str]) -> dict[str, str]:
+    return {f"grantee {number}": grantee for number, grantee in enumerate(grantees)}
+
+
+def _object(resource: str, object_id: str) -> tuple[pw.Expression, pw.Expression]:
+    return Share.resource == resource, Share.object_id == object_id

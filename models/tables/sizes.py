@@ -1,0 +1,74 @@
+"""How large a database has become, without reading it through: for its operator."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from models.engine.database import Database
+from models.tables.audit import Audit, of_all
+
+COUNTED = 100_000  # rows of a table of SQLite's without row ids that are counted; it has so many or more
+
+
+class Table(NamedTuple):
+    """A table with about so many rows; `bytes` with its indexes, None where that cannot be told quickly."""
+
+    name: str
+    rows: int
+    bytes: int | None
+
+
+class Sizes(NamedTuple):
+    """`database` and `log` (the write-ahead log, None on a server) in bytes; the tables, largest first.
+
+    `since`: the time of the oldest audit row, None without one.
+    """
+
+    database: int
+    log: int | None
+    tables: list[Table]
+    since: str | None
+
+
+def measure(database: Database) -> Sizes:
+    """Measure the connected database; milliseconds, however large it is. Raises what a query raises."""
+    oldest = of_all().order_by(Audit.seq).first()
+    since = None if oldest is None else oldest.time
+    if database.dialect == "sqlite":
+        file = Path(str(database.database))
+        return Sizes(_length(file), _length(Path(f"{file}-wal")), _sqlite_tables(database), since)
+    whole = int(database.query("SELECT pg_database_size(current_database())")[0][0])
+    return Sizes(whole, None, _postgres_tables(database), since)
+
+
+def _sqlite_tables(database: Database) -> list[Table]:
+    tables = database.query("SELECT name, wr FROM pragma_table_list "
+                            "WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'")
+    found = [Table(name, _counted(database, name) if without_rowid else _span(database, name), None)
+             for name, without_rowid in tables]
+    return sorted(found, key=lambda table: -table.rows)
+
+
+def _span(database: Database, name: str) -> int:
+    # A count would read every page of an index, and so would both ends in one SELECT. Rows deleted between are counted.
+    newest, oldest = database.query(f'SELECT (SELECT max(rowid) FROM "{name}"), (SELECT min(rowid) FROM "{name}")')[0]
+    return 0 if newest is None else int(newest - oldest + 1)
+
+
+def _counted(database: Database, name: str) -> int:
+    return int(database.query(f'SELECT count(*) FROM (SELECT 1 FROM "{name}" LIMIT {COUNTED})')[0][0])
+
+
+def _postgres_tables(database: Database) -> list[Table]:
+    rows = database.query("""
+        SELECT relname, greatest(reltuples, 0)::bigint, pg_total_relation_size(oid) FROM pg_class
+        WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace ORDER BY 3 DESC""")
+    return [Table(*row) for row in rows]
+
+
+def _length(file: Path) -> int:
+    with suppress(FileNotFoundError):
+        return file.stat().st_size
+    return 0

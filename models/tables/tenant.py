@@ -1,0 +1,38 @@
+"""Tenants: whoever shares an instance without seeing one another's rows."""
+
+from __future__ import annotations
+
+import peewee as pw
+
+from models.base import Table, new_id, now
+from models.records.columns import IdField, TimeField
+
+
+class Tenant(Table):
+    """One tenant, known to operators by its unique `name`. The only table that belongs to nobody."""
+
+    id = IdField(primary_key=True)
+    name = pw.TextField()
+    created_at = TimeField()
+
+    class Meta:
+        table_name = "tenants"
+
+    @classmethod
+    def add(cls, name: str) -> Tenant:
+        """A new tenant. Raises `AlreadyExists`."""
+        tenant = cls(id=new_id(), name=name, created_at=now())
+        cls.insert(tenant.__data__).execute()
+        return tenant
+
+    @classmethod
+    def by_name(cls, name: str) -> Tenant | None:
+        return cls.select().where(cls.name == name).first()
+
+    @classmethod
+    def by_id(cls, id: str) -> Tenant | None:
+        return cls.select().where(cls.id == id).first()
+
+    @classmethod
+    def all(cls) -> list[Tenant]:
+        return list(cls.select().order_by(cls.name))

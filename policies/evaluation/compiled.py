@@ -1,0 +1,130 @@
+"""Expressions as Python functions, for decisions at the cost of a comparison.
+
+Each function takes (principal, object, environment, shared) and answers True or False. A missing value is
+None, and a comparison with it is false.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable, Mapping
+from operator import attrgetter
+from typing import Any as Anything
+
+from ..syntax.expression import All, Any, Attribute, Call, Comparison, Expression, Not, Shared
+from .fold import COMPARE
+from .principal import Principal
+
+Row = Mapping[str, Anything]
+SharedWith = Callable[[Principal, Row, str], bool]
+Test = Callable[[Principal, Row, Anything, SharedWith], bool]
+
+
+class _Nothing(dict[str, Anything]):
+    """The object of a request that has none: every column is missing."""
+
+    def __missing__(self, column: str) -> None:
+        return None
+
+
+NOTHING: Row = _Nothing()
+
+
+def compiled(expression: Expression, permission: str) -> Test:
+    """The function that answers `expression` for this permission."""
+    match expression:
+        case bool():
+            return _always if expression else _never
+        case Comparison():
+            return _comparison(expression)
+        case Call("ipMatch", (Attribute(), str(network))):
+            return _in_network(network)
+        case Shared():
+            return lambda s, o, e, shared: o is not NOTHING and shared(s, o, permission)
+        case Not(part):
+            inner = compiled(part, permission)
+            return lambda s, o, e, x: not inner(s, o, e, x)
+        case All(parts):
+            return _both([compiled(part, permission) for part in parts])
+        case Any(parts):
+            return either([compiled(part, permission) for part in parts])
+    raise TypeError(f"{expression} is not folded")
+
+
+def either(tests: list[Test]) -> Test:
+    """The function that is true when one of these is."""
+    if len(tests) < 2:
+        return tests[0] if tests else _never
+    if len(tests) == 2:
+        one, two = tests
+        return lambda s, o, e, x: one(s, o, e, x) or two(s, o, e, x)
+    if len(tests) == 3:
+        one, two, three = tests
+        return lambda s, o, e, x: one(s, o, e, x) or two(s, o, e, x) or three(s, o, e, x)
+    return _halved(tests, either)
+
+
+def _both(tests: list[Test]) -> Test:
+    if len(tests) == 1:
+        return tests[0]
+    if len(tests) == 2:
+        one, two = tests
+        return lambda s, o, e, x: one(s, o, e, x) and two(s, o, e, x)
+    if len(tests) == 3:
+        one, two, three = tests
+        return lambda s, o, e, x: one(s, o, e, x) and two(s, o, e, x) and three(s, o, e, x)
+    return _halved(tests, _both)
+
+
+def _halved(tests: list[Test], join: Callable[[list[Test]], Test]) -> Test:
+    """Joined in halves, so that depth grows with the logarithm of their number."""
+    middle = len(tests) // 2
+    return join([join(tests[:middle]), join(tests[middle:])])
+
+
+def _always(s: Principal, o: Row, e: Anything, x: SharedWith) -> bool:
+    return True
+
+
+def _never(s: Principal, o: Row, e: Anything, x: SharedWith) -> bool:
+    return False
+
+
+def value_of(attribute: Attribute) -> Callable[[Principal, Row, Anything], Anything]:
+    """The function that reads an attribute from (principal, object, environment)."""
+    name, read = attribute.name, attrgetter(attribute.name)
+    if attribute.root == "sub":
+        return lambda s, o, e: read(s)
+    if attribute.root == "obj":
+        return lambda s, o, e: o[name]
+    return lambda s, o, e: read(e)
+
+
+def _comparison(comparison: Comparison) -> Test:
+    left, right = comparison.left, comparison.right
+    if not isinstance(left, Attribute):
+        raise TypeError(f"{comparison} has no attribute on the left")
+    if comparison.operator == "==" and left.root == "obj":
+        column = left.name
+        if not isinstance(right, Attribute):
+            return lambda s, o, e, x: o[column] == right
+        if right.root == "sub":
+            read = attrgetter(right.name)
+            return lambda s, o, e, x: (found := o[column]) is not None and found == read(s)
+    compare, first = COMPARE[comparison.operator], value_of(left)
+    if not isinstance(right, Attribute):
+        return lambda s, o, e, x: (a := first(s, o, e)) is not None and compare(a, right)
+    second = value_of(right)
+    return lambda s, o, e, x: (a := first(s, o, e)) is not None and (b := second(s, o, e)) is not None and compare(a, b)
+
+
+def _in_network(text: str) -> Test:
+    network = ipaddress.ip_network(text, strict=False)
+
+    def test(s: Principal, o: Row, e: Anything, x: SharedWith) -> bool:
+        try:
+            return ipaddress.ip_address(e.ip) in network
+        except ValueError:
+            return False
+
+    return test

@@ -1,0 +1,192 @@
+"""What a role may effectively do: every line that reaches it, its own and the inherited ones, as one `Grant`.
+
+The matrix shows grants, the diff compares them. A grant knows the words of the condition column, for people,
+and what they mean, so that a renamed condition is no change and a redefined one is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..syntax.expression import (
+    All,
+    Any,
+    Attribute,
+    Comparison,
+    Expression,
+    Not,
+    conjunction,
+    disjunction,
+    negation,
+    text,
+)
+from ..syntax.rules import Rule
+from .plan import disjuncts
+
+if TYPE_CHECKING:
+    from .. import Policy
+
+ALWAYS = "always"
+# Each alternative as the set of facts that it asks for; the empty set asks for nothing.
+Alternatives = frozenset[frozenset[str]]
+_KIND = Attribute("sub", "kind")
+# Roles as a person reads them, from whoever comes in to whoever may do everything.
+ROLE_ORDER = ("guest", "user", "support", "editor", "moderator", "manager", "developer", "owner", "admin")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One line that bears on a permission, and what is left of its condition."""
+
+    rule: Rule
+    expression: Expression
+
+    @property
+    def word(self) -> str:
+        return ALWAYS if self.expression is True else self.rule.when
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What the lines together give: allowed when one of `allows` holds and none of `denies`."""
+
+    allows: tuple[Part, ...]
+    denies: tuple[Part, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.allows)
+
+    @property
+    def always(self) -> bool:
+        return any(part.expression is True for part in self.allows) and not self.denies
+
+    @property
+    def words(self) -> str:
+        """`always`, `own, shared`, `always, but not office_hours`, of a person also `denied always`; else empty."""
+        allowed = ", ".join(dict.fromkeys(part.word for part in self.allows))
+        denied = ", ".join(dict.fromkeys(part.word for part in self.denies))
+        if not denied:
+            return allowed
+        return f"{allowed}, but not {denied}" if allowed else f"denied {denied}"
+
+    @property
+    def meaning(self) -> tuple[Alternatives, Alternatives]:
+        """What allows and what denies: equal for grants that answer alike, as far as texts can tell."""
+        return _alternatives(self.allows), _alternatives(self.denies)
+
+    def covers(self, other: Grant) -> bool:
+        """Whether whatever `other` allows is surely allowed here."""
+        (allows, denies), (others, refused) = self.meaning, other.meaning
+        return _implied(others, allows) and _implied(denies, refused)
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """`articles.csv:14` of each line."""
+        return tuple(part.rule.place for part in (*self.allows, *self.denies))
+
+
+NOTHING = Grant((), ())
+
+
+class Grants:
+    """The grants of one policy, to roles and to single persons."""
+
+    def __init__(self, policy: Policy) -> None:
+        self._policy = policy
+        self._of_roles = [rule for rule in policy.rules if rule.sub in policy.vocabulary.roles]
+        self._of_persons: dict[str, list[Rule]] = {
+            name: [] for name in sorted(policy.roles.parents) if name not in policy.vocabulary.roles
+        }
+        for rule in policy.rules:
+            if rule.sub not in policy.vocabulary.roles:
+                self._of_persons.setdefault(rule.sub, []).append(rule)
+
+    @property
+    def persons(self) -> tuple[str, ...]:
+        """The keys (`user:<id>`) for which there are lines of their own."""
+        return tuple(sorted(self._of_persons))
+
+    def of(self, who: str, permission: str) -> Grant:
+        """What `who`, a role or a person's key, may do by way of `permission`.
+
+        For a person only by the lines that name the person; those of the person's role come on top.
+        """
+        parts = list(self._bearing(who, permission))
+        allows = tuple(part for part in parts if part.rule.eft == "allow")
+        denies = tuple(part for part in parts if part.rule.eft == "deny")
+        if who in self._policy.vocabulary.roles and (not allows or any(part.expression is True for part in denies)):
+            return NOTHING
+        # What is always allowed needs no further reason.
+        unconditional = tuple(part for part in allows if part.expression is True)
+        return Grant(unconditional[:1] or allows, denies)
+
+    def concerning(self, person: str) -> frozenset[str]:
+        """The permissions of which a person's own lines speak."""
+        covered = (self._policy.patterns.covered(rule.act) for rule in self._rules(person))
+        return frozenset().union(*covered)
+
+    def _rules(self, who: str) -> list[Rule]:
+        if who in self._policy.vocabulary.roles:
+            return self._of_roles
+        lent = self._policy.roles.closure(who)
+        return [*self._of_persons.get(who, ()), *(rule for rule in self._of_roles if rule.sub in lent)]
+
+    def _bearing(self, who: str, permission: str) -> Iterator[Part]:
+        """Every line that can bear on the question."""
+        kind = ("guest" if who == "guest" else "user") if who in self._policy.vocabulary.roles else None
+        for rule in self._rules(who):
+            left = self._policy.folded(rule, permission, who, who)
+            if kind is not None:
+                left = _with_kind(left, kind)
+            if left is not False:
+                yield Part(rule, left)
+
+
+def ordered(roles: Collection[str]) -> list[str]:
+    """Roles in the order in which a person reads them."""
+    known = [role for role in ROLE_ORDER if role in roles]
+    return known + sorted(set(roles).difference(known))
+
+
+def _with_kind(expression: Expression, kind: str) -> Expression:
+    """A guest is of the kind `guest`, and nobody else is."""
+    match expression:
+        case All(parts):
+            return conjunction(_with_kind(part, kind) for part in parts)
+        case Any(parts):
+            return disjunction(_with_kind(part, kind) for part in parts)
+        case Not(part):
+            return negation(_with_kind(part, kind))
+        case Comparison("==" | "!=" as operator, left, right) if left == _KIND and "guest" in (kind, right):
+            return (kind == right) is (operator == "==")
+    return expression
+
+
+def _alternatives(parts: tuple[Part, ...]) -> Alternatives:
+    whole = disjunction(part.expression for part in parts)
+    return frozenset(_facts(branch) for branch in disjuncts(whole)) if whole is not False else frozenset()
+
+
+def _facts(branch: Expression) -> frozenset[str]:
+    if branch is True:
+        return frozenset()
+    return frozenset(map(_canonical, branch.parts if isinstance(branch, All) else (branch,)))
+
+
+def _implied(narrow: Alternatives, wide: Alternatives) -> bool:
+    """Whether each alternative of `narrow` asks for all that some alternative of `wide` asks for."""
+    return all(any(less <= more for less in wide) for more in narrow)
+
+
+def _canonical(expression: Expression) -> str:
+    """The expression as text, the same in whichever order its parts stand."""
+    match expression:
+        case All(parts):
+            return " && ".join(sorted(f"({_canonical(part)})" for part in parts))
+        case Any(parts):
+            return " || ".join(sorted(f"({_canonical(part)})" for part in parts))
+        case Not(part):
+            return f"!({_canonical(part)})"
+    return text(expression)

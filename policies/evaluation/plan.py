@@ -1,0 +1,110 @@
+"""What a caller may list: everything, nothing, or the rows that a condition picks.
+
+A plan names columns of the object, and attributes of the caller and of the environment as parameters;
+whatever does not depend on the object is already answered. Equal plans are equal keys of a cache, quickly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from ..syntax.expression import All, Any, Comparison, Expression, atoms, columns, conjunction, disjunction
+from ..syntax.expression import Shared as SharedAtom
+
+# A branch of its own for each disjunct pays up to a point; beyond it a condition stays one branch with an OR.
+MOST_DISJUNCTS = 16
+
+
+class Outcome(Enum):
+    ALWAYS = "always"
+    NEVER = "never"
+    IF = "if"
+
+
+ALWAYS, NEVER, IF = Outcome.ALWAYS, Outcome.NEVER, Outcome.IF
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The rows on which a permission is given: those that one of `allows` picks and none of `denies` does.
+
+    `allows` is None when every row is allowed that is not denied. `uses_environment` tells whether another
+    hour or address could have given another plan; `columns` are the columns that must be read to judge a row.
+    """
+
+    permission: str
+    outcome: Outcome
+    allows: tuple[Expression, ...] | None
+    denies: tuple[Expression, ...]
+    uses_environment: bool = False
+    columns: frozenset[str] = field(default=frozenset(), compare=False)
+    uses_shares: bool = field(default=False, compare=False)
+    _hash: int = field(default=0, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        expressions = (*(self.allows or ()), *self.denies)
+        named = frozenset().union(*(columns(expression) for expression in expressions))
+        shares = any(isinstance(atom, SharedAtom) for expression in expressions for atom in atoms(expression))
+        object.__setattr__(self, "columns", named)
+        object.__setattr__(self, "uses_shares", shares)
+        key = (self.permission, self.outcome, self.allows, self.denies, self.uses_environment)
+        object.__setattr__(self, "_hash", hash(key))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+
+def planned(
+    permission: str, allows: list[Expression], denies: list[Expression], uses_environment: bool = False
+) -> Plan:
+    """The plan of what is left of the rules that allow and of those that deny."""
+    allowed, denied = disjunction(allows), disjunction(denies)
+    if allowed is False or denied is True:
+        return Plan(permission, NEVER, (), (), uses_environment)
+    refusals = () if denied is False else denied.parts if isinstance(denied, Any) else (denied,)
+    if allowed is True:
+        return Plan(permission, IF if refusals else ALWAYS, None, refusals, uses_environment)
+    branches = disjuncts(allowed)
+    if not branches:
+        return Plan(permission, NEVER, (), (), uses_environment)
+    return Plan(permission, IF, branches, refusals, uses_environment)
+
+
+def disjuncts(expression: Expression) -> tuple[Expression, ...]:
+    """An expression as alternatives without an OR inside, as far as that stays short.
+
+    An alternative that contradicts itself is dropped, and so is one that another one contains.
+    """
+    found = [branch for branch in _distributed(expression) if branch is not False and not contradicts(branch)]
+    sets = [frozenset(branch.parts if isinstance(branch, All) else (branch,)) for branch in found]
+    kept: dict[frozenset[Expression], Expression] = {}
+    for branch, parts in zip(found, sets, strict=True):
+        if not any(other < parts for other in sets):
+            kept.setdefault(parts, branch)
+    return tuple(kept.values())
+
+
+def contradicts(expression: Expression) -> bool:
+    """Whether a conjunction asks one attribute to equal two different literals."""
+    wanted: dict[object, object] = {}
+    for part in expression.parts if isinstance(expression, All) else ():
+        match part:
+            case Comparison("==", left, (str() | int()) as right) if wanted.setdefault(left, right) != right:
+                return True
+    return False
+
+
+def _distributed(expression: Expression) -> list[Expression]:
+    match expression:
+        case Any(parts):
+            return [branch for part in parts for branch in _distributed(part)]
+        case All(parts):
+            branches: list[Expression] = [True]
+            for part in parts:
+                choices = _distributed(part)
+                if len(branches) * len(choices) > MOST_DISJUNCTS:
+                    choices = [part]
+                branches = [conjunction((branch, choice)) for branch in branches for choice in choices]
+            return [branch for branch in branches if branch is not False]
+    return [expression]

@@ -1,0 +1,187 @@
+"""A policy: one immutable snapshot of the rules, and every question that can be asked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+from typing import Any as Anything
+
+from ..syntax.expression import Expression, atoms, attributes
+from ..syntax.finding import Finding
+from ..syntax.model import Condition, Model
+from ..syntax.patterns import Patterns
+from ..syntax.roles import Roles
+from ..syntax.rules import Lines, Rule, ScopeRule
+from ..syntax.vocabulary import Vocabulary
+from .compiled import NOTHING, Row, SharedWith
+from .fold import Folder
+from .plan import NEVER, Plan
+from .principal import Principal
+from .residual import Standing
+from .rule_trace import RuleTrace, traced
+
+if TYPE_CHECKING:
+    from ..questions.explanation import Explanation
+
+# Enough for every role and a few hundred persons with lines of their own; then the memory starts afresh.
+MOST_STANDINGS = 20_000
+
+# What a caller may do whose role or permission the policy has never heard of.
+_NO_STANDING = Standing("", ())
+
+
+def nobody(principal: Principal, row: Row, permission: str) -> bool:
+    """The `shared` of a service without shares."""
+    return False
+
+
+class Policy:
+    """Answers decide, plan and covers; tells its rules, roles, scopes and conditions with file and line."""
+
+    def __init__(
+        self, vocabulary: Vocabulary, model: Model, lines: Lines, files: Mapping[str, bytes], version: str
+    ) -> None:
+        self.vocabulary, self.model = vocabulary, model
+        self.files, self.version = dict(files), version
+        self.rules: tuple[Rule, ...] = tuple(lines.rules)
+        self.scopes: tuple[ScopeRule, ...] = tuple(lines.scopes)
+        self.roles = Roles(lines.links)
+        self.conditions: Mapping[str, Condition] = model.conditions
+        self.patterns = Patterns(vocabulary)
+        self._folder = Folder(model.matcher, self.roles, self.patterns)
+        self._scope_folder = Folder(model.scope_matcher, self.roles, self.patterns)
+        self._persons = frozenset(
+            name for name in (*(rule.sub for rule in self.rules), *self.roles.parents)
+            if name not in vocabulary.roles
+        )  # fmt: skip
+        self._standings: dict[tuple[str, str | None, str], Standing] = {}
+        self._covered: dict[tuple[str, str], bool] = {}
+
+    def decide(
+        self,
+        principal: Principal,
+        permission: str,
+        obj: Row | None,
+        env: Anything,
+        shared: SharedWith = nobody,
+    ) -> bool:
+        """May `principal` do this to `obj`, a mapping of all columns to values (None: there is no object)?
+
+        `env` has the attributes of r.env; `shared(principal, obj, permission)` says whether a share gives it.
+        A permission that the policy does not know is given to nobody. Raises KeyError for a row that lacks a
+        column which a rule reads: a denial must not vanish because somebody selected too little.
+        """
+        if principal.scopes is not None and not self.covers(principal, permission):
+            return False
+        key = principal.key
+        standing = self._standings.get((principal.role, key if key in self._persons else None, permission))
+        if standing is None:
+            standing = self.standing(principal.role, key, permission)
+        return standing.decide(principal, NOTHING if obj is None else obj, env, shared)
+
+    def deciding(
+        self, principal: Principal, permission: str, obj: Row | None, env: Anything, shared: SharedWith = nobody
+    ) -> Rule | None:
+        """The first rule by which something was allowed: what an audit trail names. `explain` tells more."""
+        standing = self.standing(principal.role, principal.key, permission)
+        return standing.deciding(principal, NOTHING if obj is None else obj, env, shared)
+
+    def plan(self, principal: Principal, permission: str, env: Anything) -> Plan:
+        """The rows on which `principal` has this permission now: hashable, a key for caches."""
+        if principal.scopes is not None and not self.covers(principal, permission):
+            return _NO_STANDING.plan(principal, env)
+        return self.standing(principal.role, principal.key, permission).plan(principal, env)
+
+    def may_ever(self, principal: Principal, permission: str, env: Anything) -> bool:
+        """Whether there can be an object on which `principal` has this permission now."""
+        return self.plan(principal, permission, env).outcome is not NEVER
+
+    def covers(self, principal: Principal, permission: str) -> bool:
+        """Whether the scopes of a scoped principal include this permission; always, for an unscoped one."""
+        scopes = principal.scopes
+        return scopes is None or any(self._scope_covers(scope, permission) for scope in scopes)
+
+    @cached_property
+    def scope_names(self) -> frozenset[str]:
+        """Every scope that a token may be given."""
+        return frozenset(rule.scope for rule in self.scopes)
+
+    @cached_property
+    def warnings(self) -> list[Finding]:
+        """What is allowed but looks like a mistake. Worked out when first asked."""
+        from ..tools.lint import warnings
+
+        return warnings(self)
+
+    def standing(self, role: str, key: str | None, permission: str) -> Standing:
+        """What is left of the rules for a role, the person `key`, and a permission."""
+        if role not in self.vocabulary.roles or permission not in self.vocabulary.by_permission:
+            return _NO_STANDING
+        person = key if key in self._persons else None
+        known = self._standings.get((role, person, permission))
+        if known is None:
+            reached = ((rule, self.folded(rule, permission, role, person)) for rule in self.rules)
+            known = Standing(permission, ((rule, left) for rule, left in reached if left is not False))
+            if len(self._standings) >= MOST_STANDINGS:
+                self._standings = {}
+            self._standings[role, person, permission] = known
+        return known
+
+    def folded(self, rule: Rule, permission: str, role: str, key: str | None = None) -> Expression:
+        """What is left of the matcher for one rule, one permission and one role or person."""
+        return self._folder.fold(_known(rule, act=permission, role=role, key=key or ""))
+
+    def trace(
+        self,
+        principal: Principal,
+        permission: str,
+        obj: Row | None,
+        env: Anything,
+        shared: SharedWith = nobody,
+    ) -> list[RuleTrace]:
+        """Every rule about this caller and permission: whether it holds, and which facts it lacks."""
+        standing = self.standing(principal.role, principal.key, permission)
+        return [traced(rule, left, permission, principal, obj, env, shared) for rule, left in standing.rules]
+
+    def reads(self, principal: Principal, permission: str) -> frozenset[tuple[str, str]]:
+        """What the rules look at for this caller and permission: `("obj", "owner_id")`, `("sub", "id")` …"""
+        rules = self.standing(principal.role, principal.key, permission).rules
+        read = (attribute for _, left in rules for atom in atoms(left) for attribute in attributes(atom))
+        return frozenset((attribute.root, attribute.name) for attribute in read)
+
+    def explain(
+        self,
+        principal: Principal,
+        permission: str,
+        obj: Row | None,
+        env: Anything,
+        shared: SharedWith = nobody,
+    ) -> Explanation:
+        """Why the answer of `decide` is what it is, for people."""
+        from ..questions.explain import explain
+
+        return explain(self, principal, permission, obj, env, shared)
+
+    def condition(self, rule: Rule, permission: str) -> Expression:
+        """What a rule asks for a permission, of somebody whom it names."""
+        return self.folded(rule, permission, rule.sub, rule.sub)
+
+    def _scope_covers(self, scope: str, permission: str) -> bool:
+        if scope not in self.scope_names:
+            return False
+        known = self._covered.get((scope, permission))
+        if known is None:
+            known = any(
+                self._scope_folder.fold(
+                    {"rule.scope": rule.scope, "rule.act": rule.act, "scope": scope, "act": permission}
+                ) is True
+                for rule in self.scopes
+            )  # fmt: skip
+            if permission in self.vocabulary.by_permission:
+                self._covered[scope, permission] = known
+        return known
+
+
+def _known(rule: Rule, **known: str) -> dict[str, str]:
+    return {"rule.sub": rule.sub, "rule.act": rule.act, "rule.when": rule.when, "rule.eft": rule.eft, **known}

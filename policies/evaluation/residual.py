@@ -1,0 +1,105 @@
+"""What the policy leaves open for one role or person and one permission: decisions and plans start here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any as Anything
+
+from ..syntax.expression import (
+    All,
+    Any,
+    Comparison,
+    Expression,
+    Not,
+    atoms,
+    attributes,
+    conjunction,
+    disjunction,
+    negation,
+    reads_object,
+)  # fmt: skip
+from ..syntax.rules import Rule
+from .compiled import NOTHING, Row, SharedWith, Test, compiled, either, value_of
+from .plan import Plan, planned
+from .principal import Principal
+
+
+class Standing:
+    """The rules that reach a role and a permission, folded. Immutable but for its memory of plans."""
+
+    def __init__(self, permission: str, rules: Iterable[tuple[Rule, Expression]]) -> None:
+        self.permission = permission
+        self.rules = tuple(rules)
+        self._allows = list(dict.fromkeys(left for rule, left in self.rules if rule.eft == "allow"))
+        self._denies = list(dict.fromkeys(left for rule, left in self.rules if rule.eft == "deny"))
+        self.decide = self._decision()
+        used = [atom for left in (*self._allows, *self._denies) for atom in atoms(left)]
+        self._settled = tuple(dict.fromkeys(atom for atom in used if not reads_object(atom)))
+        self._parameters = tuple(dict.fromkeys(
+            attribute for atom in used if reads_object(atom) for attribute in attributes(atom)
+            if attribute.root != "obj"
+        ))  # fmt: skip
+        self._uses_environment = any(attribute.root == "env" for atom in used for attribute in attributes(atom))
+        self._tests = tuple(compiled(atom, permission) for atom in self._settled)
+        self._readers = tuple(value_of(attribute) for attribute in self._parameters)
+        self._plans: dict[tuple[bool, ...], Plan] = {}
+
+    def plan(self, principal: Principal, env: Anything) -> Plan:
+        """The plan for this caller now: atoms that do not read the object are answered."""
+        answers = (
+            *(test(principal, NOTHING, env, _nobody) for test in self._tests),
+            *(read(principal, NOTHING, env) is None for read in self._readers),
+        )
+        plan = self._plans.get(answers)
+        if plan is None:
+            plan = self._plans[answers] = self._planned(answers)
+        return plan
+
+    def deciding(self, principal: Principal, row: Row, env: Anything, shared: SharedWith) -> Rule | None:
+        """The first rule that allows this, the denials aside."""
+        return next((rule for rule, test in self._reasons if test(principal, row, env, shared)), None)
+
+    @cached_property
+    def _reasons(self) -> list[tuple[Rule, Test]]:
+        return [(rule, compiled(left, self.permission)) for rule, left in self.rules if rule.eft == "allow"]
+
+    def _decision(self) -> Test:
+        allow = _any_of(self._allows, self.permission)
+        if not self._denies:
+            return allow
+        deny = _any_of(self._denies, self.permission)
+        return lambda s, o, e, x: allow(s, o, e, x) and not deny(s, o, e, x)
+
+    def _planned(self, answers: tuple[bool, ...]) -> Plan:
+        settled: dict[Expression, bool] = dict(zip(self._settled, answers, strict=False))
+        absences = zip(self._parameters, answers[len(self._settled) :], strict=True)
+        missing = frozenset(attribute for attribute, absent in absences if absent)
+
+        def put(expression: Expression) -> Expression:
+            match expression:
+                case All(parts):
+                    return conjunction(put(part) for part in parts)
+                case Any(parts):
+                    return disjunction(put(part) for part in parts)
+                case Not(part):
+                    return negation(put(part))
+                case Comparison(_, left, right) if left in missing or right in missing:
+                    return False
+            return settled.get(expression, expression)
+
+        return planned(
+            self.permission, [put(left) for left in self._allows], [put(left) for left in self._denies],
+            self._uses_environment,
+        )  # fmt: skip
+
+
+def _any_of(expressions: list[Expression], permission: str) -> Test:
+    whole = disjunction(expressions)
+    if isinstance(whole, Any):
+        return either([compiled(part, permission) for part in whole.parts])
+    return compiled(whole, permission)
+
+
+def _nobody(principal: Principal, row: Row, permission: str) -> bool:
+    return False

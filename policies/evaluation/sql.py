@@ -1,0 +1,70 @@
+"""A plan as SQL: each way of being allowed is one expression, so that each can walk an index of its own."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any as Anything
+
+import peewee as pw
+
+from ..syntax.expression import All, Any, Attribute, Comparison, Expression, Operand, Shared, text
+from .fold import COMPARE
+from .plan import NEVER, Plan
+
+Columns = Mapping[str, pw.Node]
+Parameter = Callable[[str, str], pw.Node]
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Rows that one of `allows` picks (None: every row) and that pass all of `denies`, ANDed as they are.
+
+    An empty `allows` picks no row.
+    """
+
+    allows: list[pw.Expression] | None
+    denies: list[pw.Node]
+
+
+def where(plan: Plan, columns: Columns, parameter: Parameter, shared: Callable[[], pw.Node]) -> Where:
+    """Turn a plan into expressions over `columns`.
+
+    `parameter("sub", "id")` gives the value of r.sub.id, as a literal or to be bound later; `shared()` the
+    rows that a share gives. A missing value matches no allow, and no deny: `(…) IS NOT TRUE` keeps its row.
+    """
+    if plan.outcome is NEVER:
+        return Where([], [])
+    writer = _Writer(columns, parameter, shared)
+    allows = None if plan.allows is None else [writer.expression(allow) for allow in plan.allows]
+    return Where(allows, [_not_true(writer.expression(deny)) for deny in plan.denies])
+
+
+def _not_true(expression: pw.Node) -> pw.Node:
+    return pw.NodeList((pw.EnclosedNodeList([expression]), pw.SQL("IS NOT TRUE")))
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    columns: Columns
+    parameter: Parameter
+    shared: Callable[[], pw.Node]
+
+    def expression(self, expression: Expression) -> Anything:
+        match expression:
+            case Comparison(symbol, left, right):
+                return COMPARE[symbol](self.operand(left), self.operand(right))
+            case Shared():
+                return self.shared()
+            case All(parts):
+                return reduce(operator.and_, map(self.expression, parts))
+            case Any(parts):
+                return reduce(operator.or_, map(self.expression, parts))
+        raise TypeError(f"{text(expression)} has no SQL; it should have been answered before")
+
+    def operand(self, operand: Operand) -> Anything:
+        if not isinstance(operand, Attribute):
+            return operand
+        return self.columns[operand.name] if operand.root == "obj" else self.parameter(operand.root, operand.name)

@@ -1,0 +1,110 @@
+"""From a directory of files to a policy, or to every reason why not, all at once."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from ..evaluation.policy import Policy
+from ..syntax import model
+from ..syntax.files import Unreadable, read
+from ..syntax.finding import Finding, PolicyError
+from ..syntax.patterns import Patterns
+from ..syntax.roles import Roles
+from ..syntax.rules import Reader
+from ..syntax.vocabulary import Vocabulary
+from . import check
+
+ROLES = "roles.csv"
+# A copy such as `articles copy.csv` would bring back the lines that were taken out of the original.
+FILE_NAME = re.compile(r"[a-z][a-z0-9_]*\.csv")
+LARGEST = 16 << 20  # bytes of all policy files together
+
+
+def load(
+    directory: Path | str, vocabulary: Vocabulary, *, plugins: Mapping[str, Path] | None = None,
+    required: Collection[str] = (),
+) -> Policy:  # fmt: skip
+    """The policy in `directory`: model.conf and every CSV file.
+
+    `plugins` maps file names such as `notes.csv` to the rules that a plugin ships, used unless the directory
+    has a file of that name. `required` are file names that must be there. Raises PolicyError with every finding.
+    """
+    findings: list[Finding] = []
+    files = read_files(Path(directory), plugins or {}, findings)
+    for name in required:
+        if name not in files:
+            findings.append(Finding(name, 0, _missing(name)))
+    return from_files(files, vocabulary, findings)
+
+
+def read_files(directory: Path, plugins: Mapping[str, Path], findings: list[Finding]) -> dict[str, bytes]:
+    """The bytes of every policy file by name. Raises nothing: what cannot be read is a finding."""
+    places = dict(plugins)
+    try:
+        places |= {place.name: place for place in directory.iterdir() if _is_policy(place.name)}
+    except OSError as error:
+        findings.append(Finding(str(directory), 0, f"the directory cannot be read: {error.strerror}"))
+    files = {}
+    for name, place in sorted(places.items()):
+        if name != model.FILE and not FILE_NAME.fullmatch(name):
+            findings.append(Finding(name, 0, "is this a copy? A policy file has a name like articles.csv"))
+        try:
+            files[name] = read(place)
+        except Unreadable as error:
+            findings.append(Finding(name, 0, str(error)))
+        if sum(map(len, files.values())) > LARGEST:
+            findings.append(Finding(str(directory), 0, f"the files have more than {LARGEST >> 20} MiB together"))
+            break
+    return files
+
+
+def from_files(files: Mapping[str, bytes], vocabulary: Vocabulary, findings: list[Finding] | None = None) -> Policy:
+    """The policy that these files are, by name. Raises PolicyError with all findings, also those given."""
+    findings = [] if findings is None else findings
+    for name in (model.FILE, ROLES):
+        if name not in files and not any(finding.file == name for finding in findings):
+            findings.append(Finding(name, 0, "the file is missing"))
+    read, wrong = model.read(files[model.FILE]) if model.FILE in files else (None, ())
+    findings.extend(wrong)
+    patterns = Patterns(vocabulary)
+    reader = Reader(vocabulary.roles, patterns, read.conditions if read else None, _areas(files, vocabulary), findings)
+    for name, content in sorted(files.items()):
+        if name != model.FILE:
+            reader.read(name, content)
+    lines = reader.lines
+    if not lines.rules:
+        findings.append(Finding("", 0, "the policy has no rules: nobody could do anything"))
+    findings += Roles(lines.links).check()
+    if read is not None:
+        findings += check.matchers(read, patterns)
+        findings += check.conditions(read, lines.rules, patterns, vocabulary)
+    if findings:
+        raise PolicyError(findings)
+    assert read is not None
+    return Policy(vocabulary, read, lines, files, digest(files))
+
+
+def digest(files: Mapping[str, bytes]) -> str:
+    """The version of a policy: the same files, the same version."""
+    whole = hashlib.sha256()
+    for name, content in sorted(files.items()):
+        whole.update(f"{name}\0{len(content)}\0".encode())
+        whole.update(content)
+    return whole.hexdigest()[:16]
+
+
+def _areas(files: Mapping[str, bytes], vocabulary: Vocabulary) -> frozenset[str]:
+    """What a scope can be of: a collection, which has a file, or something without rows, such as a profile."""
+    rowless = (resource.name for resource in vocabulary.resources.values() if not resource.columns)
+    return frozenset((*rowless, *(Path(name).stem for name in files)))
+
+
+def _missing(name: str) -> str:
+    return f"the file is missing; `gatepost policy adopt {Path(name).stem}` brings it"
+
+
+def _is_policy(name: str) -> bool:
+    return name == model.FILE or (name.endswith(".csv") and not name.startswith("."))

@@ -1,0 +1,224 @@
+"""Casbin itself as a second opinion: the same files, the same question, by `casbin.Enforcer`.
+
+It scans every line and parses the matcher on every call, so it is asked in tests and about samples, never on
+behalf of a request.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import random
+import time
+from collections.abc import Iterator, Mapping
+from types import SimpleNamespace
+from typing import Any as Anything
+
+import casbin
+import casbin.core_enforcer
+import casbin.persist.adapter
+import casbin.util
+
+from ..evaluation.compiled import Row, SharedWith
+from ..evaluation.policy import Policy, nobody
+from ..evaluation.principal import Principal
+from ..syntax.expression import Attribute, Comparison, atoms
+from ..syntax.finding import Finding
+from ..syntax.model import FILE
+from ..syntax.rules import Rule
+from ..syntax.vocabulary import Resource
+
+# Casbin carries no types.
+Enforcer: Anything = casbin.Enforcer
+EnforceContext: Anything = casbin.core_enforcer.EnforceContext
+load_policy_line: Anything = casbin.persist.adapter.load_policy_line
+ip_match: Anything = casbin.util.ip_match
+
+SUBJECT = ("id", "key", "role", "tenant_id", "department", "kind")
+ENVIRONMENT = ("hour", "weekday", "date", "ip", "device", "method", "request")
+
+
+class _Missing:
+    """A value that is not there. Casbin would find None equal to None, and fail on None >= 8."""
+
+    def __bool__(self) -> bool:
+        return False
+
+    def _false(self, other: object) -> bool:
+        return False
+
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _false
+    __hash__ = None  # type: ignore[assignment]
+
+
+MISSING = _Missing()
+
+
+class _Facts:
+    """Attributes for Casbin to read; those without a value are MISSING."""
+
+    def __init__(self, values: Mapping[str, Anything]) -> None:
+        self.__dict__.update({name: value for name, value in values.items() if value is not None})
+
+    def __getattr__(self, name: str) -> _Missing:
+        return MISSING
+
+
+class _Lines(casbin.persist.adapter.Adapter):
+    """Hands the lines of every CSV file to Casbin's own loader."""
+
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        self._files = files
+
+    def load_policy(self, model: Anything) -> None:
+        for name, content in sorted(self._files.items()):
+            if name != FILE:
+                for line in content.decode().splitlines():
+                    load_policy_line(line.strip(), model)
+
+
+class Oracle:
+    """`casbin.Enforcer` over the files of a policy."""
+
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        logging.getLogger("casbin").setLevel(logging.ERROR)
+        model = Enforcer.new_model(text=files[FILE].decode())
+        self._shared: SharedWith = nobody
+        self._request: tuple[Principal, Row | None] | None = None
+        self._enforcer = Enforcer(model, _Lines(files))
+        self._enforcer.add_function("shared", self._is_shared)
+        self._enforcer.add_function("ipMatch", _ip_match)
+
+    def decide(
+        self,
+        principal: Principal,
+        permission: str,
+        obj: Row | None,
+        env: Anything,
+        shared: SharedWith = nobody,
+    ) -> bool:
+        """What Casbin answers to the question that Policy.decide is asked. Not for several threads at once."""
+        self._request, self._shared = (principal, obj), shared
+        answer = self._enforcer.enforce(
+            _Facts({name: getattr(principal, name) for name in SUBJECT}),
+            permission,
+            _Facts(obj or {}),
+            _Facts({name: getattr(env, name) for name in ENVIRONMENT}),
+        )
+        if not answer or principal.scopes is None:
+            return bool(answer)
+        context = EnforceContext("r2", "p2", "e2", "m2")
+        return any(self._enforcer.enforce(context, scope, permission) for scope in sorted(principal.scopes))
+
+    def _is_shared(self, sub: object, obj: object, act: str) -> bool:
+        assert self._request is not None
+        principal, row = self._request
+        return row is not None and self._shared(principal, row, act)
+
+
+def _ip_match(address: Anything, network: str) -> bool:
+    try:
+        return not isinstance(address, _Missing) and bool(ip_match(address, network))
+    except ValueError:
+        return False
+
+
+def sampled(policy: Policy, *, seconds: float = 0.5, most: int = 200, seed: int = 0) -> list[Finding]:
+    """Ask Casbin about a bounded sample of questions that the policy's own lines suggest.
+
+    A difference is an error at the line that suggested the question. Stops after `seconds` or `most` questions.
+    """
+    until = time.monotonic() + seconds
+    oracle = Oracle(policy.files)
+    findings = []
+    for rule, question in itertools.islice(questions(policy, random.Random(seed)), most):
+        try:
+            expected = oracle.decide(*question)
+        except Exception as error:
+            findings.append(Finding(rule.file, rule.line, f"Casbin fails about {question[1]}: {error}"))
+            break
+        if policy.decide(*question) != expected:
+            findings.append(Finding(rule.file, rule.line, f"Casbin answers differently about {question[1]}"))
+        if time.monotonic() > until:
+            break
+    return findings
+
+
+Question = tuple[Principal, str, Row | None, Anything, SharedWith]
+
+
+def questions(policy: Policy, chance: random.Random) -> Iterator[tuple[Rule, Question]]:
+    """Endless questions near the rules, in the order of the arguments of `decide`."""
+    roles, permissions = sorted(policy.vocabulary.roles), sorted(policy.vocabulary.by_permission)
+    covered: dict[str, list[str]] = {}
+    literals = _literals(policy)
+    scopes = sorted(policy.scope_names) or ["none"]
+    while True:
+        rule = chance.choice(policy.rules)
+        if rule.act not in covered:
+            covered[rule.act] = sorted(policy.patterns.covered(rule.act))
+        permission = chance.choice(covered[rule.act] if chance.random() < 0.8 else permissions)
+        role = rule.sub if rule.sub in policy.vocabulary.roles and chance.random() < 0.6 else chance.choice(roles)
+        person = rule.sub if rule.sub not in policy.vocabulary.roles else f"user:{PEOPLE[0]}"
+        identity = None if role == "guest" else person.removeprefix("user:")
+        principal = Principal(
+            identity,
+            person if identity else "guest",
+            role,
+            "t",
+            chance.choice((None, "sales", "press")),
+            "user" if identity else "guest",
+            (),
+            frozenset(chance.sample(scopes, min(2, len(scopes)))) if chance.random() < 0.2 else None,
+        )
+        resource = policy.vocabulary.by_permission[permission]
+        row = _row(resource, principal, literals, chance) if resource.columns else None
+        yield rule, (principal, permission, row, environment(chance), _odd)
+
+
+PEOPLE = ("01920000-0000-7000-8000-000000000001", "01920000-0000-7000-8000-000000000002")
+
+
+def environment(chance: random.Random) -> SimpleNamespace:
+    """A time and a place, some of it missing."""
+    return SimpleNamespace(
+        hour=chance.choice((None, 0, 7, 8, 12, 17, 18, 23)),
+        weekday=chance.choice((None, 1, 5, 6, 7)),
+        date=chance.choice((None, "2026-01-01", "2026-11-21")),
+        ip=chance.choice((None, "10.1.2.3", "192.168.0.9", "::1", "no address")),
+        device=chance.choice(("desktop", "bot", "other")),
+        method=chance.choice(("GET", "POST")),
+        request=chance.choice(("read", "write")),
+    )
+
+
+def _literals(policy: Policy) -> dict[str, list[Anything]]:
+    """For each column the literals that conditions compare it with."""
+    found: dict[str, list[Anything]] = {}
+    for condition in policy.conditions.values():
+        for atom in atoms(condition.expression):
+            if isinstance(atom, Comparison) and isinstance(atom.left, Attribute) and atom.left.root == "obj":
+                found.setdefault(atom.left.name, []).append(atom.right)
+    return found
+
+
+def _row(
+    resource: Resource, principal: Principal, literals: Mapping[str, list[Anything]], chance: random.Random
+) -> Row:
+    row: dict[str, Anything] = {}
+    for name, column in resource.columns.items():
+        if column.type is str:
+            texts = [value for value in literals.get(name, ()) if isinstance(value, str)]
+            row[name] = chance.choice((None, principal.id, principal.department, *PEOPLE, *texts, *texts))
+        elif column.type is int:
+            numbers = [value for value in literals.get(name, ()) if isinstance(value, int)]
+            near = [number + step for number in numbers for step in (-1, 0, 1)]
+            row[name] = chance.choice((None, 0, *near))
+        else:
+            row[name] = chance.choice((None, True, False))
+    return row
+
+
+def _odd(principal: Principal, row: Row, permission: str) -> bool:
+    """Some shares: a fixed part of what can be asked."""
+    return len(f"{row.get('owner_id')}{row.get('status')}{permission}") % 2 == 1

@@ -1,0 +1,41 @@
+"""The last policy that was good, kept in one file, so that a restart with a broken edit has something to start on."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from ..syntax.files import Unreadable, read
+from .loader import digest
+
+LARGEST = 64 << 20  # bytes: all policy files together, escaped
+
+
+def keep(place: Path, files: Mapping[str, bytes]) -> None:
+    """Write the files of a good policy to `place`, all or nothing. Raises OSError."""
+    text = json.dumps(
+        {"version": digest(files), "files": {name: content.decode() for name, content in sorted(files.items())}}
+    )
+    handle, draft = tempfile.mkstemp(dir=place.parent, prefix=place.name)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, place)
+    except BaseException:
+        os.unlink(draft)
+        raise
+
+
+def kept(place: Path) -> dict[str, bytes] | None:
+    """The files that were kept; None when there are none or they are not what was written."""
+    try:
+        found = json.loads(read(place, LARGEST))
+        files = {name: content.encode() for name, content in found["files"].items()}
+        return files if digest(files) == found["version"] else None
+    except (Unreadable, ValueError, KeyError, TypeError, AttributeError):
+        return None

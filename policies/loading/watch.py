@@ -1,0 +1,284 @@
+"""Keeps the policy of a running service: follows its files, and never gives up a good policy for a bad one.
+
+A change is taken over once two polls have seen the same files, they load, Casbin agrees about a sample, and the
+instance's own cases pass. Readers take `current` once per request; it is one reference, swapped whole.
+
+A folder on a mount that hangs blocks the thread that looks at it, and nothing else: `current`, `status` and `trouble`
+take no lock, a stop does not wait for that thread, and a start waits `PATIENCE` seconds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import signal
+import threading
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from time import monotonic
+from types import FrameType
+
+from ..evaluation.policy import Policy
+from ..syntax.files import Unreadable, read
+from ..syntax.finding import Finding, PolicyError
+from ..syntax.vocabulary import Vocabulary
+from . import loader, snapshot
+from .oracle import sampled
+
+CASES = "tests.yaml"
+LAST_GOOD = "policy.last-good.json"
+PATIENCE = 10.0  # seconds in which the folder must answer at the start
+OVERDUE = 10  # intervals after which a look that has not ended is reported
+FAREWELL = 1.0  # seconds that a stop waits for the thread
+Cases = Callable[[Policy, Path], Collection[Finding]]
+
+_SILENT = "the policy folder does not answer"
+_log = logging.getLogger("gatepost.policy")
+
+
+class Overdue(Exception):
+    """The folder of the policy files has not answered for too long; what is in them now is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The state of the policy: the version in use, and, while the files are broken, why they are not in use.
+
+    `since` is when that began to be true, as RFC 3339 UTC.
+    """
+
+    version: str
+    since: str
+    error: str | None = None
+    findings: tuple[Finding, ...] = ()
+
+
+class Watcher:
+    """`current` is the policy in use, `status` what is known of the files. Safe for any number of threads.
+
+    looked  when a look at the files was last completed, by the monotonic clock
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        vocabulary: Vocabulary,
+        *,
+        plugins: Mapping[str, Path] | None = None,
+        required: Collection[str] = (),
+        keep: Path | None = None,
+        cases: Cases | None = None,
+        interval: float = 1.0,
+        sample: float = 0.2,
+    ) -> None:
+        """Load the policy in `directory`, or the last good one from the folder `keep` when that is broken.
+
+        `cases` runs the instance's tests.yaml, when there is one; `interval` is the time between polls and
+        `sample` how long Casbin may be asked at each load, both in seconds. Raises PolicyError when there is
+        nothing to start on, or a required file is not there. A folder that does not answer counts as broken.
+        """
+        self._directory, self._vocabulary = directory, vocabulary
+        self._plugins, self._required = dict(plugins or {}), tuple(required)
+        self._keep = None if keep is None else keep / LAST_GOOD
+        self._cases, self._interval, self._sample = cases, interval, sample
+        self.failures = 0  # changes that were not taken over
+        self._changing = threading.Lock()
+        self._awake, self._asked = threading.Event(), False
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        # What the files were when last judged, and when last polled.
+        self._judged = self._seen = b""
+        self.current, self.status = self._first()
+        self.looked = monotonic()
+
+    @property
+    def age(self) -> float:
+        """Seconds since the last completed look at the files; 0 while they are not followed."""
+        return 0.0 if self._thread is None else monotonic() - self.looked
+
+    @property
+    def trouble(self) -> str | None:
+        """Why the policy in use may not be what the files say: they are broken, or the folder does not answer."""
+        if self.status.error is not None:
+            return self.status.error
+        try:
+            self.prove_followed()
+        except Overdue as error:
+            return str(error)
+        return None
+
+    def prove_followed(self) -> None:
+        """Raises Overdue when the last completed look at the files is too long ago."""
+        if (age := self.age) > OVERDUE * self._interval:
+            raise Overdue(f"{self._directory}: {_SILENT}, for {age:.0f} s now; policy {self.current.version} stays")
+
+    def poll(self) -> Status:
+        """Look at the files once; take them over when they are new and were the same at the last poll."""
+        with self._changing:
+            found = self._fingerprint()
+            settled, self._seen = found == self._seen, found
+            if settled and found != self._judged:
+                self._take_over()
+            self.looked = monotonic()
+            return self.status
+
+    def reload(self) -> Status:
+        """Look at the files now, without waiting for them to settle."""
+        with self._changing:
+            self._seen = self._fingerprint()
+            self._take_over()
+            self.looked = monotonic()
+            return self.status
+
+    def start(self) -> None:
+        """Poll in a thread of its own. Call it in the process that serves, after any fork."""
+        if self._thread is None:
+            self.looked = monotonic()
+            # Of this thread alone: one that hung while it was stopped must end when it goes on.
+            self._stop = threading.Event()
+            self._thread = threading.Thread(target=self._run, args=(self._stop,), name="policy watcher", daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """End the polling; a look that hangs is left behind after `FAREWELL` seconds."""
+        self._stop.set()
+        self._awake.set()
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            thread.join(FAREWELL)
+        self._awake.clear()
+
+    def reload_on_hangup(self) -> None:
+        """Reload when the process gets SIGHUP. Only in the main thread, and only while started."""
+        signal.signal(signal.SIGHUP, self._on_hangup)
+
+    def _on_hangup(self, number: int, frame: FrameType | None) -> None:
+        # A handler interrupts anything, so it takes no lock: the thread does the work.
+        self._asked = True
+        self._awake.set()
+
+    def _run(self, stop: threading.Event) -> None:
+        failing = False
+        while True:
+            self._awake.wait(self._interval)
+            if stop.is_set():
+                return
+            asked, self._asked = self._asked, False
+            self._awake.clear()
+            try:
+                if asked:
+                    self.reload()
+                else:
+                    self.poll()
+            except Exception:
+                if not failing:
+                    _log.exception("the policy could not be looked at; version %s stays", self.current.version)
+                failing = True
+            else:
+                failing = False
+
+    def _first(self) -> tuple[Policy, Status]:
+        answers = self._answers()
+        try:
+            if not answers:
+                raise PolicyError([Finding(str(self._directory), 0, f"{_SILENT}, for {PATIENCE:.0f} s")])
+            policy = self._loaded()
+        except PolicyError as broken:
+            # An upgrade that brought a file is not a slip of the pen: the operator decides about it.
+            if answers and any(not os.path.lexists(self._directory / name)
+                               for name in self._required if name not in self._plugins):
+                raise
+            last = self._last_good(broken)
+            _log.error("started on the last good policy %s: the files cannot be used:\n%s", last.version, broken)
+            return last, Status(last.version, _now(), str(broken), tuple(broken.findings))
+        self._remember(policy)
+        return policy, Status(policy.version, _now())
+
+    def _answers(self) -> bool:
+        """Look at the files for the first time, in a thread that may hang; whether that ended in time."""
+        found: list[bytes] = []
+        first = threading.Thread(target=lambda: found.append(self._fingerprint()), name="first look", daemon=True)
+        first.start()
+        first.join(PATIENCE)
+        if found:
+            self._judged = self._seen = found[0]
+        return bool(found)
+
+    def _last_good(self, broken: PolicyError) -> Policy:
+        files = None if self._keep is None else snapshot.kept(self._keep)
+        if files is None:
+            raise broken
+        try:
+            return loader.from_files(files, self._vocabulary)
+        except PolicyError:
+            # Good for an older version of the service only: the present files say what is to be mended.
+            raise broken from None
+
+    def _take_over(self) -> None:
+        judged = self._fingerprint()
+        try:
+            policy = self._loaded()
+        except PolicyError as broken:
+            self._judged = judged
+            if self.status.error != str(broken):
+                self.failures += 1
+                _log.error("version %s stays, because the new files are broken:\n%s", self.current.version, broken)
+                self.status = Status(self.current.version, _now(), str(broken), tuple(broken.findings))
+            return
+        if self._fingerprint() != judged:
+            # Somebody is still writing: what was loaded may be half of two states.
+            return
+        self._judged = judged
+        if policy.version != self.current.version:
+            self._remember(policy)
+            _log.warning("policy %s replaces %s", policy.version, self.current.version)
+            self.current = policy
+        if self.status.version != policy.version or self.status.error is not None:
+            self.status = Status(policy.version, _now())
+
+    def _loaded(self) -> Policy:
+        """The policy in the directory, after every check. Raises PolicyError."""
+        try:
+            return self._checked()
+        except PolicyError:
+            raise
+        except Exception as error:
+            _log.exception("the policy files cannot be judged")
+            raise PolicyError([Finding(str(self._directory), 0, f"the files cannot be judged: {error!r}")]) from error
+
+    def _checked(self) -> Policy:
+        policy = loader.load(self._directory, self._vocabulary, plugins=self._plugins, required=self._required)
+        findings = sampled(policy, seconds=self._sample)
+        cases = self._directory / CASES
+        # A link that leads nowhere is there, too: cases that cannot be read must not count as passed.
+        if self._cases is not None and os.path.lexists(cases):
+            findings += [finding for finding in self._cases(policy, cases) if finding.severity == "error"]
+        if findings:
+            raise PolicyError(findings)
+        return policy
+
+    def _remember(self, policy: Policy) -> None:
+        if self._keep is not None:
+            try:
+                snapshot.keep(self._keep, policy.files)
+            except OSError as error:
+                _log.error("the last good policy cannot be kept in %s: %s", self._keep, error.strerror)
+
+    def _fingerprint(self) -> bytes:
+        """What the policy files and the cases hold now; unreadable counts as a state of its own."""
+        findings: list[Finding] = []
+        files = loader.read_files(self._directory, self._plugins, findings)
+        try:
+            files[CASES] = read(self._directory / CASES)
+        except Unreadable as error:
+            files[CASES] = str(error).encode()
+        whole = hashlib.sha256(loader.digest(files).encode())
+        whole.update("\n".join(map(str, findings)).encode())
+        return whole.digest()
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

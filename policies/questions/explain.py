@@ -1,0 +1,169 @@
+"""Why: finds the line that decided, the facts that it looked at, and for a refusal what came nearest.
+
+The answer is an `Explanation`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+import peewee as pw
+
+from ..evaluation.compiled import SharedWith
+from ..evaluation.grants import Grants, ordered
+from ..evaluation.plan import ALWAYS, NEVER, Plan
+from ..evaluation.policy import nobody
+from ..evaluation.principal import Principal
+from ..evaluation.rule_trace import RuleTrace
+from ..evaluation.sql import where
+from . import facts
+from .explanation import ALLOWED, DEPENDS, REFUSED, Explanation, Remark, Step
+
+if TYPE_CHECKING:
+    from ..evaluation.policy import Policy
+
+# Verbs that are asked for with GET.
+READS = ("view", "export")
+MOST_MISSES = 5
+_SHARES = "id IN (SELECT object_id FROM shares …)"
+
+
+def explain(
+    policy: Policy,
+    principal: Principal,
+    permission: str,
+    obj: Mapping[str, Any] | None,
+    env: Any,
+    shared: SharedWith = nobody,
+    *,
+    who: str | None = None,
+    name: str | None = None,
+) -> Explanation:
+    """Why `policy` answers as it does. Arguments as in `Policy.decide`; `who` and `name` are what to call the
+    caller and the object (by default the caller's key and the object's id).
+
+    Raises KeyError for a permission that the vocabulary does not have.
+    """
+    resource = policy.vocabulary.by_permission[permission]
+    plan = policy.plan(principal, permission, env)
+    open_object = obj is None and bool(resource.columns)
+    traces = policy.trace(principal, permission, obj, env, shared)
+    steps = [_step(policy, principal, permission, trace, open_object) for trace in traces]
+    covers = policy.covers(principal, permission)
+    if open_object:
+        verdict = ALLOWED if plan.outcome is ALWAYS else REFUSED if plan.outcome is NEVER else DEPENDS
+    else:
+        verdict = ALLOWED if policy.decide(principal, permission, obj, env, shared) else REFUSED
+    decided = _decider(steps, verdict) if covers else None
+    misses = steps if verdict == DEPENDS else []
+    if verdict == REFUSED and decided is None:
+        misses = [step for step in steps if step.rule.eft == "allow" and not step.holds]
+    return Explanation(
+        who=who or principal.key,
+        principal=principal,
+        permission=permission,
+        object=name or (str(obj["id"]) if obj is not None and obj.get("id") is not None else None),
+        verdict=verdict,
+        roles=_roles(policy, principal.role),
+        decided_by=decided,
+        misses=tuple(sorted(misses, key=_distance)[:MOST_MISSES]) if covers else (),
+        would={} if verdict == ALLOWED or not covers else _would(policy, principal.role, permission),
+        scopes_cover=covers,
+        covering_scopes=tuple(sorted(_covering(policy, principal, permission))),
+        sql=_sql(plan, principal, env),
+        policy_version=policy.version,
+    )
+
+
+def _step(policy: Policy, principal: Principal, permission: str, trace: RuleTrace, open_object: bool) -> Step:
+    """How a line stands, and the way on which the caller's role, or key, comes to the role that it names."""
+    via: tuple[str, ...] = (trace.rule.sub,)
+    for start in (principal.role, principal.key):
+        links = policy.roles.chain(start, trace.rule.sub)
+        if links is not None:
+            via = (start, *(link.inherits for link in links))
+            break
+    remarks = tuple(
+        Remark(facts.asked(fact, permission), None)
+        if open_object and facts.depends(fact)
+        else Remark(facts.found(fact, permission), fact.holds)
+        for fact in trace.facts
+    )
+    missing = tuple(facts.found(fact, permission) for fact in trace.failed)
+    return Step(trace.rule, via, remarks, trace.matched, missing)
+
+
+def _decider(steps: list[Step], verdict: str) -> Step | None:
+    """The line to name: a deny that holds, else the allow nearest to the caller's own role."""
+    effect = {ALLOWED: "allow", REFUSED: "deny"}.get(verdict)
+    holding = [step for step in steps if step.holds and step.rule.eft == effect]
+    return min(holding, key=lambda step: len(step.via), default=None)
+
+
+def _distance(step: Step) -> tuple[int, int]:
+    """How far a line was from holding: facts that are missing, then how far the role is inherited."""
+    return len(step.missing), len(step.via)
+
+
+def _roles(policy: Policy, role: str) -> tuple[str, ...]:
+    """The role, and what it inherits, the nearest first."""
+    inherited = policy.roles.closure(role) - {role}
+    return (role, *sorted(inherited, key=lambda name: (len(policy.roles.chain(role, name) or ()), name)))
+
+
+def _would(policy: Policy, role: str, permission: str) -> dict[str, tuple[str, ...]]:
+    """Who has the permission in a way that `role` has not: condition → roles."""
+    grants = Grants(policy)
+    mine = grants.of(role, permission)
+    found: dict[str, list[str]] = {}
+    for name in ordered(policy.vocabulary.roles):
+        theirs = grants.of(name, permission)
+        if not mine.covers(theirs):
+            found.setdefault(theirs.words, []).append(name)
+    return {words: tuple(names) for words, names in found.items()}
+
+
+def _covering(policy: Policy, principal: Principal, permission: str) -> Iterator[str]:
+    if principal.scopes is None:
+        return
+    for scope in policy.scope_names:
+        alone = Principal(principal.id, principal.key, principal.role, principal.tenant_id,
+                          scopes=frozenset((scope,)))  # fmt: skip
+        if policy.covers(alone, permission):
+            yield scope
+
+
+def _sql(plan: Plan, principal: Principal, env: Any) -> str | None:
+    """The plan as the WHERE that a list would have, values filled in, for reading only."""
+    if plan.outcome is NEVER:
+        return None
+
+    def parameter(root: str, attribute: str) -> pw.Node:
+        return pw.Value(getattr(principal if root == "sub" else env, attribute))
+
+    columns = {name: pw.SQL(name) for name in plan.columns}
+    found = where(plan, columns, parameter, lambda: cast(pw.Expression, pw.SQL(_SHARES)))
+    written = [_written(allow) for allow in found.allows or ()]
+    allows = [" OR ".join(f"({text})" for text in written)] if len(written) > 1 else written
+    return " AND ".join([*allows, *map(_written, found.denies)]) or "every row"
+
+
+def _written(node: pw.Node) -> str:
+    sql, values = pw.Context().sql(node).query()  # type: ignore[no-untyped-call]
+    pieces = str(sql).split("?")
+    shown = [f"'{value}'" if isinstance(value, str) else str(value) for value in values]
+    text = pieces[0] + "".join(value + piece for value, piece in zip(shown, pieces[1:], strict=True))
+    while _enclosed(text):
+        text = text[1:-1]
+    return text
+
+
+def _enclosed(text: str) -> bool:
+    """Whether one pair of brackets is around the whole."""
+    depth = 0
+    for position, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if depth == 0:
+            return character == ")" and position == len(text) - 1
+    return False

@@ -1,0 +1,150 @@
+"""The answer to "why?": plain data with two faces, `as_text` for an administrator and `as_json` for programs.
+
+`explain` finds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..evaluation.principal import Principal
+from ..syntax.rules import Rule
+
+ALLOWED, REFUSED, DEPENDS = "allowed", "refused", "depends"
+_MARK = {True: "✓", False: "✗", None: "?"}
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """A fact in words. `holds` is None when it depends on an object that was not named."""
+
+    text: str
+    holds: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A line that reaches the caller, by which roles it does, and the facts that it looks at."""
+
+    rule: Rule
+    via: tuple[str, ...]
+    facts: tuple[Remark, ...]
+    holds: bool
+    missing: tuple[str, ...] = ()
+
+    @property
+    def line(self) -> str:
+        rule = self.rule
+        return f"p, {rule.sub}, {rule.act}, {rule.when}, {rule.eft}"
+
+    @property
+    def reason(self) -> str:
+        """"articles.csv:14 needs own; owner_id is 7, the caller's id is 9"."""
+        return f"{self.rule.place} needs {self.rule.when}; {'; '.join(self.missing)}"
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "file": self.rule.file,
+            "line": self.rule.line,
+            "rule": self.line,
+            "roles": list(self.via),
+            "facts": [{"text": fact.text, "holds": fact.holds} for fact in self.facts],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The answer to one question, and its reasons.
+
+    verdict     allowed, refused, or depends: on an object that was not named
+    decided_by  the line that allowed or denied; None when no line did
+    misses      lines that would allow but for a fact, the nearest first
+    would       condition → roles: who has the permission in a way that the caller has not
+    sql         what a list of these objects would be filtered by; None: no row at all
+    """
+
+    who: str
+    principal: Principal
+    permission: str
+    object: str | None
+    verdict: str
+    roles: tuple[str, ...]
+    decided_by: Step | None
+    misses: tuple[Step, ...]
+    would: Mapping[str, tuple[str, ...]]
+    scopes_cover: bool
+    covering_scopes: tuple[str, ...]
+    sql: str | None
+    policy_version: str
+
+    @property
+    def summary(self) -> str:
+        """One sentence."""
+        on = f" on {self.object}" if self.object else ""
+        start = f"{self.who} ({self.principal.role})"
+        if self.verdict == DEPENDS:
+            return f"{start} may {self.permission}, depending on the object"
+        verdict = "may" if self.verdict == ALLOWED else "may not"
+        return f"{start} {verdict} {self.permission}{on}: {self._because}"
+
+    @property
+    def _because(self) -> str:
+        if not self.scopes_cover:
+            return "the token's scopes do not cover it"
+        if self.decided_by is not None:
+            step = self.decided_by
+            inherited = f", inherited by {' → '.join(step.via)}" if len(step.via) > 1 else ""
+            word = "denies it" if step.rule.eft == "deny" else "allows it"
+            return f"{step.rule.place} {word} ({step.rule.when}){inherited}"
+        if self.misses:
+            return self.misses[0].reason
+        return f"no line gives {self.permission} to {' or '.join(self.roles)}"
+
+    def as_text(self) -> str:
+        """Several lines, for a terminal."""
+        return "\n".join([self.summary, *(f"  {head:<9} {line}" for head, line in self._details())])
+
+    def _details(self) -> Iterator[tuple[str, str]]:
+        role, *inherited = self.roles
+        yield "role", f"{role}, which inherits {', '.join(inherited)}" if inherited else role
+        if self.principal.scopes is not None:
+            yield "scopes", ", ".join(sorted(self.principal.scopes)) or "none"
+            if not self.scopes_cover:
+                yield "needed", " or ".join(self.covering_scopes) or "no scope covers this"
+        if self.decided_by is not None:
+            yield from _listed("decided", self.decided_by)
+        for step in self.misses:
+            yield from _listed("line" if self.verdict == DEPENDS else "not met", step)
+        if self.verdict != ALLOWED and self.would:
+            yield "others", "; ".join(f"{', '.join(roles)} may ({words})" for words, roles in self.would.items())
+        yield "in SQL", self.sql if self.sql is not None else "no row"
+        yield "policy", self.policy_version
+
+    def as_json(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return {
+            "as": self.who,
+            "role": self.principal.role,
+            "kind": self.principal.kind,
+            "roles": list(self.roles),
+            "permission": self.permission,
+            "object": self.object,
+            "verdict": self.verdict,
+            "summary": self.summary,
+            "decided_by": self.decided_by.as_json() if self.decided_by else None,
+            "nearest_misses": [step.as_json() for step in self.misses],
+            "granted_to": {words: list(roles) for words, roles in self.would.items()},
+            "scopes": None if self.principal.scopes is None else sorted(self.principal.scopes),
+            "scopes_cover": self.scopes_cover,
+            "needed_scopes": list(self.covering_scopes) if not self.scopes_cover else [],
+            "sql": self.sql,
+            "policy_version": self.policy_version,
+        }
+
+
+def _listed(head: str, step: Step) -> Iterator[tuple[str, str]]:
+    yield head, f"{step.rule.place}  {step.line}"
+    for fact in step.facts:
+        yield "", f"{_MARK[fact.holds]} {fact.text}"

@@ -1,0 +1,82 @@
+"""Facts in words: what a condition asked, what was found, and what it should have been.
+
+"owner_id is 7, the caller's id is 9": an administrator who reads no code sees which fact was missing.
+"""
+
+from __future__ import annotations
+
+from ..evaluation.rule_trace import Fact
+from ..syntax.expression import Attribute, Call, Comparison, Operand, Shared, reads_object
+
+_NAMES = {
+    ("sub", "id"): "the caller's id",
+    ("sub", "key"): "the caller",
+    ("sub", "role"): "the caller's role",
+    ("sub", "tenant_id"): "the caller's tenant",
+    ("sub", "department"): "the caller's department",
+    ("sub", "kind"): "the kind of caller",
+    ("env", "hour"): "the hour",
+    ("env", "weekday"): "the weekday (1 is Monday)",
+    ("env", "date"): "the date",
+    ("env", "ip"): "the caller's address",
+    ("env", "device"): "the device",
+    ("env", "method"): "the method",
+    ("env", "request"): "the kind of request",
+}
+_MUST = {
+    "==": "must be", "!=": "must not be", "<": "must be less than", "<=": "must be at most",
+    ">": "must be more than", ">=": "must be at least",
+}  # fmt: skip
+_IS = {"!=": "not", "<": "less than", "<=": "at most", ">": "more than", ">=": "at least"}
+
+
+def found(fact: Fact, permission: str) -> str:
+    """What was found, and if it does not do, what was wanted."""
+    match fact.atom:
+        case Comparison(operator, Attribute() as left, Attribute() as right):
+            other = f"{_name(right)}, {'which is missing' if _value(fact, right) is None else _value(fact, right)}"
+            if fact.holds and operator == "==":
+                return f"{_stated(fact, left)}, {_name(right)}"
+            return f"{_stated(fact, left)}, {_MUST[operator] if not fact.holds else _IS[operator]} {other}"
+        case Comparison(operator, Attribute() as left, right):
+            wanted = "" if fact.holds else f", {_MUST[operator]} {right}"
+            return f"{_stated(fact, left)}{wanted}"
+        case Call("ipMatch", (Attribute() as address, network)):
+            return f"{_stated(fact, address)}, which is {'' if fact.holds else 'not '}in {network}"
+        case Shared():
+            return f"it is {'' if fact.holds else 'not '}shared with the caller for {_action(permission)}"
+    return fact.text
+
+
+def asked(fact: Fact, permission: str) -> str:
+    """What is wanted, of an object that nobody named."""
+    match fact.atom:
+        case Comparison(operator, left, right):
+            return f"{_name(left)} {_MUST[operator]} {_name(right)}"
+        case Shared():
+            return f"it must be shared with the caller for {_action(permission)}"
+    return fact.text
+
+
+def depends(fact: Fact) -> bool:
+    """Whether the fact can differ from one object to the next."""
+    return reads_object(fact.atom)
+
+
+def _stated(fact: Fact, attribute: Attribute) -> str:
+    value = _value(fact, attribute)
+    return f"{_name(attribute)} is {'missing' if value is None else value}"
+
+
+def _value(fact: Fact, attribute: Attribute) -> object:
+    return fact.values.get(str(attribute))
+
+
+def _name(operand: Operand) -> str:
+    if not isinstance(operand, Attribute):
+        return str(operand)
+    return _NAMES.get((operand.root, operand.name), operand.name)
+
+
+def _action(permission: str) -> str:
+    return permission.partition(".")[2]

@@ -1,0 +1,154 @@
+"""Who may do what, on one page: permissions down, roles across, a condition in each cell.
+
+As text for a terminal and as plain data for scripts; page.py makes one HTML page of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..evaluation.grants import NOTHING, Grant, Grants, ordered
+
+if TYPE_CHECKING:
+    from .. import Policy
+
+# Actions in the order of a row's life; a resource's own actions follow in the order of the alphabet.
+_FIRST = ("view", "create", "update", "delete")
+_LAST = ("share", "export", "import", "manage")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One permission, and what the role of each column may do with it."""
+
+    permission: str
+    grants: tuple[Grant, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """The rows of one resource."""
+
+    resource: str
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """The whole table. `columns` are roles.
+
+    persons     person → permission → what lines of their own say, on top of their role
+    conditions  what each word in the cells means, as it stands in model.conf
+    scopes      scope → permissions that it covers, as written
+    """
+
+    version: str
+    columns: tuple[str, ...]
+    sections: tuple[Section, ...]
+    persons: Mapping[str, Mapping[str, Grant]]
+    conditions: tuple[tuple[str, str], ...]
+    scopes: tuple[tuple[str, tuple[str, ...]], ...]
+
+    def as_json(self) -> dict[str, object]:
+        """`{policy_version, roles, permissions: {permission: {role: {allow, deny, lines}}}, persons, conditions,
+        scopes}`; a role that may not do it is absent."""
+        return {
+            "policy_version": self.version,
+            "roles": list(self.columns),
+            "permissions": {
+                row.permission: {
+                    role: {
+                        "allow": list(dict.fromkeys(part.word for part in cell.allows)),
+                        "deny": list(dict.fromkeys(part.word for part in cell.denies)),
+                        "lines": list(cell.places),
+                    }
+                    for role, cell in zip(self.columns, row.grants, strict=True)
+                    if cell
+                }
+                for section in self.sections
+                for row in section.rows
+            },
+            "persons": {
+                person: {permission: found.words for permission, found in spoken.items()}
+                for person, spoken in self.persons.items()
+            },
+            "conditions": dict(self.conditions),
+            "scopes": {scope: list(permissions) for scope, permissions in self.scopes},
+        }
+
+
+def matrix(policy: Policy, roles: Sequence[str] = ()) -> Matrix:
+    """The table for `roles`, by default for every role, with the persons for whom there are lines of their own."""
+    grants = Grants(policy)
+    columns = tuple(roles) or tuple(ordered(policy.vocabulary.roles))
+    sections = []
+    used: dict[str, None] = {}
+    # Collections first: the rest are single questions, such as who may log in.
+    for resource in sorted(policy.vocabulary.resources.values(), key=lambda found: (not found.columns, found.name)):
+        rows = []
+        for permission in sorted(resource.permissions, key=_order):
+            cells = tuple(grants.of(column, permission) for column in columns)
+            rows.append(Row(permission, cells))
+            for cell in cells:
+                used.update(dict.fromkeys(part.word for part in (*cell.allows, *cell.denies)))
+        sections.append(Section(resource.name, tuple(rows)))
+    persons = {
+        person: {permission: grants.of(person, permission) for permission in sorted(grants.concerning(person))}
+        for person in (() if roles else grants.persons)
+    }
+    conditions = tuple((name, policy.conditions[name].source) for name in used if name in policy.conditions)
+    scopes: dict[str, list[str]] = {}
+    for line in policy.scopes:
+        scopes.setdefault(line.scope, []).append(line.act)
+    listed = tuple((scope, tuple(permissions)) for scope, permissions in sorted(scopes.items()))
+    return Matrix(policy.version, columns, tuple(sections), persons, conditions, listed)
+
+
+def as_text(table: Matrix) -> str:
+    """For a terminal: `●` is always, a word is a condition, `·` is never."""
+    permissions = [row.permission for section in table.sections for row in section.rows]
+    first = max(map(len, permissions), default=0)
+    widths = [
+        max(len(column), *(len(line) for section in table.sections for row in section.rows
+                           for line in _stacked(row.grants[index])))
+        for index, column in enumerate(table.columns)
+    ]  # fmt: skip
+    lines = [_joined("", table.columns, first, widths)]
+    for section in table.sections:
+        lines.append("")
+        for row in section.rows:
+            stacks = [_stacked(cell) for cell in row.grants]
+            for depth in range(max(map(len, stacks))):
+                words = [stack[depth] if depth < len(stack) else "" for stack in stacks]
+                lines.append(_joined(row.permission if depth == 0 else "", words, first, widths))
+    for person, spoken in table.persons.items():
+        lines += ["", f"{person}, besides what the role gives"]
+        lines += [f"{permission.ljust(first)}  {found.words}" for permission, found in spoken.items()]
+    lines += ["", "● always   · never"]
+    longest = max((len(name) for name, _ in table.conditions), default=0)
+    lines += [f"{name.ljust(longest)}  {source}" for name, source in table.conditions if name != "always"]
+    return "\n".join(lines)
+
+
+def _stacked(cell: Grant) -> list[str]:
+    """The words of a cell, one below the other."""
+    if cell is NOTHING or not cell:
+        return ["·"]
+    if cell.always:
+        return ["●"]
+    allowed = ["●" if part.expression is True else part.word for part in cell.allows]
+    return list(dict.fromkeys([*allowed, *(f"not {part.word}" for part in cell.denies)]))
+
+
+def _joined(head: str, words: Sequence[str], first: int, widths: Sequence[int]) -> str:
+    cells = (word.ljust(width) for word, width in zip(words, widths, strict=True))
+    return "  ".join([head.ljust(first), *cells]).rstrip()
+
+
+def _order(permission: str) -> tuple[int, int, str]:
+    action = permission.partition(".")[2]
+    if action in _FIRST:
+        return 0, _FIRST.index(action), action
+    return (2, _LAST.index(action), action) if action in _LAST else (1, 0, action)

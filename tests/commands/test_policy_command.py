@@ -1,0 +1,501 @@
+"""`gatepost policy …`: what the administrator's commands print, and with which code they leave."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from app import create_app
+from blueprints.commands import policy_files
+from blueprints.commands.policy import policy
+from blueprints.commands.server import init
+from models.base import Rows
+from models.engine.database import open_database
+from models.tables import share
+from models.tables.article import Article
+from models.tables.tenant import Tenant
+from models.tables.user import User
+from policies import SHIPPED
+from tests.policies.editing import add_line, remove_line, replace, shipped_copy
+from tests.policies.shipped_vocabulary import VOCABULARY
+
+Run = Callable[..., Result]
+COMMANDS = ["check", "explain", "matrix", "test", "diff", "export", "adopt"]
+
+
+def no_app(*_: Any) -> None:
+    raise AssertionError("this command must work without the app")
+
+
+@pytest.fixture
+def instance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An instance that has policies, and nothing else: no database, no keys, no app that could start."""
+    monkeypatch.setenv("GATEPOST_INSTANCE", str(tmp_path / "instance"))
+    shipped = SimpleNamespace(
+        vocabulary=VOCABULARY,
+        plugin_policies={},
+        required_policies=sorted(path.name for path in SHIPPED.glob("*.csv")),
+        collections={},
+    )
+    monkeypatch.setattr(policy_files, "registry", lambda: shipped)
+    return shipped_copy(tmp_path / "instance" / "policies")
+
+
+@pytest.fixture
+def run(instance: Path) -> Run:
+    def invoke(*arguments: str | Path) -> Result:
+        result = CliRunner().invoke(policy, [str(one) for one in arguments], obj=no_app)
+        assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+        return result
+
+    return invoke
+
+
+# Every command
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_help_of_a_command_shows_an_example(run: Run, command: str) -> None:
+    result = run(command, "--help")
+    assert result.exit_code == 0
+    assert f"Example: gatepost policy {command}" in result.stdout
+
+
+# Files that are none
+
+
+@pytest.mark.parametrize("name", ["articles.csv", "tests.yaml", "model.conf"])
+def test_a_fifo_among_the_files_is_a_finding_and_the_check_ends(run: Run, instance: Path, name: str) -> None:
+    (instance / name).unlink(missing_ok=True)
+    os.mkfifo(instance / name)
+    result = run("check")
+    assert result.exit_code == 1
+    assert f"{name}: this is not a regular file" in result.stdout
+
+
+@pytest.mark.parametrize("arguments", [["test"], ["diff", "shipped"], ["export"], ["matrix"]], ids=" ".join)
+def test_on_a_fifo_a_command_that_needs_the_policy_says_so_and_leaves_with_2(
+    run: Run, instance: Path, arguments: list[str]
+) -> None:
+    (instance / "articles.csv").unlink()
+    os.mkfifo(instance / "articles.csv")
+    (instance / "tests.yaml").write_text("cases: []\n")
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert "articles.csv: this is not a regular file" in result.stderr
+
+
+def test_cases_that_are_a_fifo_are_not_waited_for(run: Run, instance: Path) -> None:
+    os.mkfifo(instance / "tests.yaml")
+    result = run("test")
+    assert result.exit_code == 2 and "this is not a regular file" in result.stderr
+
+
+def test_a_link_that_leads_nowhere_is_a_file_that_is_there(run: Run, instance: Path) -> None:
+    (instance / "articles.csv").unlink()
+    (instance / "articles.csv").symlink_to("nothing.csv")
+    result = run("adopt", "articles")
+    assert result.exit_code == 2 and "is there already" in result.stderr
+
+
+QUESTIONS = [["matrix"], ["diff", "shipped"], ["explain", "--as", "user", "article.view"]]
+
+
+@pytest.mark.parametrize("arguments", [["check"], ["test"], ["export"], ["adopt", "x"], *QUESTIONS], ids=" ".join)
+def test_without_an_instance_a_command_says_so_and_leaves_with_2(
+    run: Run, instance: Path, arguments: list[str]
+) -> None:
+    shutil.rmtree(instance)
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert "Name a folder, or run: gatepost init" in result.stderr
+
+
+@pytest.mark.parametrize("arguments", QUESTIONS, ids=" ".join)
+def test_on_broken_files_a_command_says_what_is_broken_and_leaves_with_2(
+    run: Run, instance: Path, arguments: list[str]
+) -> None:
+    add_line(instance / "contact.csv", "p, user, contact.view, always, dney")
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert "contact.csv:7: `dney` is no effect" in result.stderr
+
+
+# check
+
+
+def test_check_finds_the_shipped_files_fine(run: Run) -> None:
+    result = run("check")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("Fine: ")
+
+
+def test_check_names_every_error_with_its_line_and_leaves_with_1(run: Run, instance: Path) -> None:
+    add_line(instance / "contact.csv", "p, usr, contact.view, always, allow")
+    add_line(instance / "contact.csv", "p, user, contact.veiw, always, allow")
+    result = run("check")
+    assert result.exit_code == 1
+    first, second, verdict = result.stdout.splitlines()
+    assert first.startswith("contact.csv:7: `usr` is neither a role")
+    assert second.startswith("contact.csv:8: `contact.veiw` is no permission")
+    assert verdict == "2 errors."
+
+
+def test_check_reads_another_folder(run: Run, tmp_path: Path) -> None:
+    trial = shipped_copy(tmp_path / "trial")
+    remove_line(trial / "roles.csv", "g, user, guest")
+    assert run("check", trial).exit_code == 0
+    (trial / "model.conf").unlink()
+    assert run("check", trial).exit_code == 1
+
+
+def test_a_warning_does_not_change_the_exit_code(run: Run, instance: Path) -> None:
+    add_line(instance / "contact.csv", "p, guest, contact.create, always, allow")
+    result = run("check")
+    assert result.exit_code == 0
+    assert "warning: the same as contact.csv:4" in result.stdout
+
+
+def test_a_missing_shipped_file_is_named_with_the_command_that_brings_it(run: Run, instance: Path) -> None:
+    (instance / "orders.csv").unlink()
+    result = run("check")
+    assert result.exit_code == 1
+    assert "gatepost policy adopt orders" in result.stdout
+    for question in (["matrix"], ["explain", "--as", "user", "order.view"]):
+        result = run(*question)
+        assert result.exit_code == 2
+        assert "gatepost policy adopt orders" in result.stderr
+    assert run("diff", "shipped").exit_code == 1, "what an upgrade brought can be looked at before it is adopted"
+    assert run("adopt", "orders").exit_code == 0
+    assert run("check").exit_code == 0
+
+
+def test_check_also_runs_the_cases_beside_the_files(run: Run, instance: Path) -> None:
+    shutil.copyfile(SHIPPED / "tests.yaml", instance / "tests.yaml")
+    assert run("check").exit_code == 0
+    remove_line(instance / "users.csv", "p, user, user.view, always, allow")
+    result = run("check")
+    assert result.exit_code == 1
+    assert "may not user.view" in result.stdout
+
+
+def test_check_speaks_json(run: Run, instance: Path) -> None:
+    assert json.loads(run("check", "--json").stdout)["fine"] is True
+    add_line(instance / "contact.csv", "p, usr, contact.view, always, allow")
+    result = run("check", "--json")
+    data = json.loads(result.stdout)
+    assert result.exit_code == 1
+    assert (data["fine"], data["policy_version"]) == (False, None)
+    [finding] = data["findings"]
+    assert (finding["file"], finding["line"], finding["severity"]) == ("contact.csv", 7, "error")
+
+
+# matrix
+
+
+def test_matrix_shows_the_table(run: Run) -> None:
+    result = run("matrix", "--role", "guest", "--role", "editor")
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[0].split() == ["guest", "editor"]
+    assert "article.view     published  ●" in result.stdout
+
+
+def test_matrix_writes_a_page(run: Run, tmp_path: Path) -> None:
+    result = run("matrix", "--html", tmp_path / "matrix.html")
+    assert result.exit_code == 0
+    assert (tmp_path / "matrix.html").read_text().startswith("<!doctype html>")
+
+
+def test_matrix_speaks_json(run: Run) -> None:
+    data = json.loads(run("matrix", "--json").stdout)
+    assert data["permissions"]["health.view"]["guest"]["allow"] == ["always"]
+
+
+def test_matrix_refuses_a_role_that_is_none(run: Run) -> None:
+    result = run("matrix", "--role", "boss")
+    assert result.exit_code == 2
+    assert "there is no role 'boss'" in result.stderr
+
+
+# test
+
+
+def test_without_cases_of_its_own_an_instance_tests_the_shipped_files(run: Run, instance: Path) -> None:
+    remove_line(instance / "users.csv", "p, user, user.view, always, allow")
+    result = run("test", "--coverage")
+    assert result.exit_code == 0
+    assert "the shipped cases, on the shipped files" in result.stderr
+    assert "0 wrong answers, 0 lines without a case" in result.stdout
+
+
+def test_a_wrong_answer_leaves_with_1(run: Run, instance: Path) -> None:
+    (instance / "tests.yaml").write_text(
+        "principals: {ann: {role: user}}\ncases: [{name: reading, who: ann, what: stats, may: [stats.view]}]\n"
+    )
+    result = run("test")
+    assert result.exit_code == 1
+    assert result.stdout.splitlines() == [
+        "tests.yaml:2: reading: ann may not stats.view, and should",
+        "Findings: 1 case, 1 question, 1 wrong answer.",
+    ]
+
+
+def test_coverage_names_the_lines_without_a_case_and_leaves_with_1(run: Run, instance: Path) -> None:
+    (instance / "tests.yaml").write_text(
+        "principals: {ann: {role: user}}\ncases: [{name: reading, who: ann, what: health, may: [health.view]}]\n"
+    )
+    assert run("test").exit_code == 0
+    result = run("test", "--coverage")
+    assert result.exit_code == 1
+    assert "articles.csv:4: warning: no case reaches this line" in result.stdout
+    assert "admin.csv:4:" not in result.stdout
+
+
+def test_a_folder_without_cases_cannot_be_tested(run: Run, tmp_path: Path) -> None:
+    assert run("test", shipped_copy(tmp_path / "trial")).exit_code == 2
+
+
+def test_cases_that_cannot_be_read_leave_with_2(run: Run, instance: Path) -> None:
+    (instance / "tests.yaml").write_text("case: []\n")
+    result = run("test")
+    assert result.exit_code == 2
+    assert "tests.yaml:1: the file knows no 'case'; did you mean 'cases'?" in result.stderr
+
+
+# diff
+
+
+def test_diff_finds_no_difference_in_a_fresh_instance(run: Run) -> None:
+    result = run("diff", "shipped")
+    assert (result.exit_code, result.stdout) == (0, "No difference in what anybody may do.\n")
+
+
+def test_diff_tells_effective_changes_and_leaves_with_1(run: Run, instance: Path) -> None:
+    replace(instance / "articles.csv", "article.update, own_draft,    allow", "article.update, own, allow")
+    result = run("diff", "shipped")
+    assert result.exit_code == 1
+    assert result.stdout.startswith("+ article.update: own_draft, shared_draft → own, shared_draft, for user, ")
+
+
+def test_diff_compares_two_folders_in_json(run: Run, instance: Path, tmp_path: Path) -> None:
+    trial = shipped_copy(tmp_path / "trial")
+    remove_line(trial / "session.csv", "p, guest, user.register, always, allow")
+    result = run("diff", instance, trial, "--json")
+    assert result.exit_code == 1
+    [change] = json.loads(result.stdout)["changes"]
+    assert (change["permission"], change["change"], change["before"], change["after"]) == (
+        "user.register", "less", "always", None,
+    )  # fmt: skip
+
+
+# export and adopt
+
+
+def test_export_prints_both_texts_or_writes_two_files(run: Run, tmp_path: Path) -> None:
+    printed = run("export").stdout
+    assert "[request_definition]" in printed
+    assert "p, guest, article.view, published, allow" in printed
+    assert run("export", "--to", tmp_path / "casbin").exit_code == 0
+    assert (tmp_path / "casbin" / "model.conf").read_text() in printed
+    assert (tmp_path / "casbin" / "policy.csv").read_text() in printed
+    data = json.loads(run("export", "--json").stdout)
+    assert data["model"] in printed
+
+
+@pytest.mark.parametrize("name", ["orders", "orders.csv", "model.conf"])
+def test_adopt_brings_a_shipped_file(run: Run, instance: Path, name: str) -> None:
+    file = "orders.csv" if name.startswith("orders") else name
+    (instance / file).unlink()
+    assert run("adopt", name).exit_code == 0
+    assert (instance / file).read_bytes() == (SHIPPED / file).read_bytes()
+    assert not list(instance.glob(".*"))
+
+
+def test_adopt_replaces_nothing(run: Run, instance: Path) -> None:
+    add_line(instance / "orders.csv", "# mine")
+    before = (instance / "orders.csv").read_bytes()
+    result = run("adopt", "orders")
+    assert result.exit_code == 2
+    assert "is there already" in result.stderr
+    assert (instance / "orders.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["secrets", "../policies/orders.csv", "README.md", ""])
+def test_adopt_brings_nothing_but_policy_files(run: Run, name: str) -> None:
+    result = run("adopt", name)
+    assert result.exit_code == 2
+    assert "is shipped. There are: admin.csv, " in result.stderr
+
+
+# explain, from the files
+
+
+def test_explain_answers_for_a_role_from_the_files_alone(run: Run) -> None:
+    result = run("explain", "--as", "guest", "article.update")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("guest (guest) may not article.update: no line gives article.update to guest\n")
+    assert "others    user, support, moderator, manager, developer may (own_draft, shared_draft); " in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "verdict"),
+    [
+        (["--at", "2026-11-18T10:00"], "may stats.view: "),
+        (["--at", "2026-11-18T22:00"], "the hour is 22, must be less than 18"),
+        (["--at", "2026-11-21T10:00"], "the weekday (1 is Monday) is 6, must be less than 6"),
+    ],
+)
+def test_explain_answers_for_another_time(run: Run, instance: Path, options: list[str], verdict: str) -> None:
+    add_line(instance / "admin.csv", "p, user, stats.view, office_hours, allow")
+    assert verdict in run("explain", "--as", "user", *options, "stats.view").stdout.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "verdict"),
+    [
+        (["--ip", "10.1.2.3"], "may stats.view: "),
+        (["--ip", "192.0.2.1"], "the caller's address is 192.0.2.1, which is not in 10.0.0.0/8"),
+        ([], "the caller's address is missing, which is not in 10.0.0.0/8"),
+    ],
+)
+def test_explain_answers_for_an_address(run: Run, instance: Path, options: list[str], verdict: str) -> None:
+    add_line(instance / "admin.csv", "p, user, stats.view, intranet, allow")
+    assert verdict in run("explain", "--as", "user", *options, "stats.view").stdout.splitlines()[0]
+
+
+def test_explain_answers_for_a_token_with_scopes(run: Run) -> None:
+    result = run("explain", "--as", "editor", "--scope", "read:articles", "article.update")
+    assert "the token's scopes do not cover it" in result.stdout
+    assert "needed    manage:articles or write:articles" in result.stdout
+
+
+def test_explain_refuses_what_is_no_permission(run: Run) -> None:
+    result = run("explain", "--as", "user", "article.fly")
+    assert result.exit_code == 2
+    assert "There is no permission 'article.fly'" in result.stderr
+
+
+def test_explain_refuses_what_is_no_role(run: Run) -> None:
+    result = run("explain", "--as", "boss", "article.view")
+    assert result.exit_code == 2
+    assert "There is no such user or role. Roles: admin, " in result.stderr
+
+
+# explain, from the rows
+
+Rowed = SimpleNamespace  # ask, and the ids of what was inserted
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rowed]:
+    """A real instance with two users, three articles and a share."""
+    folder = tmp_path_factory.mktemp("rows") / "instance"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GATEPOST_INSTANCE", str(folder))
+        arguments = ["--no-demo", "--admin-email", "root@example.org", "--admin-password-file", "-"]
+        made = CliRunner().invoke(init, arguments, input="a long walk along the shore")
+        assert made.exit_code == 0, made.output
+        database = open_database(f"sqlite:///{folder / 'gatepost.db'}", pool_size=1, synchronous="normal",
+                                 statement_timeout=5)  # fmt: skip
+        with database.connected():
+            tenant = Tenant.by_name("default")
+            assert tenant is not None
+            found = database.transact(lambda: _filled(tenant.id))
+        database.close_all()
+
+        def ask(*arguments: str) -> Result:
+            return CliRunner().invoke(policy, ["explain", *arguments], obj=create_app)
+
+        yield Rowed(ask=ask, **found)
+
+
+def _filled(tenant: str) -> dict[str, str]:
+    users, articles = Rows(User, tenant), Rows(Article, tenant)
+    ann = users.insert(User(name="Ann", email="ann@example.org", password_hash="!", role="user"))
+    users.insert(User(name="Gone", email="gone@example.org", password_hash="!", role="user", active=False))
+    bob = users.insert(User(name="Bob", email="bob@example.org", password_hash="!", role="user"))
+
+    def article(slug: str, owner: User, status: str) -> str:
+        row = Article(title=slug, slug=slug, body="…", owner_id=owner.id, status=status, language="en")
+        return str(articles.insert(row).id)
+
+    shared = article("shared", bob, "draft")
+    share.grant(tenant, "article", shared, f"user:{ann.id}", "write")
+    return {
+        "own": article("own", ann, "draft"),
+        "published": article("published", bob, "published"),
+        "hidden": article("hidden", bob, "draft"),
+        "shared": shared,
+        "bob": str(bob.id),
+        "ann": str(ann.id),
+    }
+
+
+def test_an_allowed_object_is_explained_by_its_line_and_facts(rows: Rowed) -> None:
+    result = rows.ask("--as", "ann@example.org", "article.update", rows.own)
+    assert result.exit_code == 0, result.output
+    first, *rest = result.stdout.splitlines()
+    assert first.startswith(f"ann@example.org (user) may article.update on {rows.own}: articles.csv:")
+    assert "allows it (own_draft)" in first
+    assert f"            ✓ owner_id is {rows.ann}, the caller's id" in rest
+
+
+def test_a_refused_object_is_explained_by_the_missing_fact(rows: Rowed) -> None:
+    result = rows.ask("--as", "ann@example.org", "article.update", rows.published)
+    assert result.exit_code == 0, result.output
+    assert "ann@example.org (user) may not article.update" in result.stdout
+    assert f"✗ owner_id is {rows.bob}, must be the caller's id, {rows.ann}" in result.stdout
+    assert "hidden" not in result.stdout
+
+
+def test_a_hidden_object_is_explained_as_hidden(rows: Rowed) -> None:
+    result = rows.ask("--as", "ann@example.org", "article.update", rows.hidden)
+    assert result.exit_code == 0, result.output
+    assert "hidden    ann@example.org cannot even view it: the answer is 404" in result.stdout
+    assert f"ann@example.org (user) may not article.view on {rows.hidden}: " in result.stdout
+    data = json.loads(rows.ask("--json", "--as", "ann@example.org", "article.update", rows.hidden).stdout)
+    assert (data["verdict"], data["hidden"]) == ("refused", True)
+
+
+def test_a_shared_object_is_explained_by_the_share(rows: Rowed) -> None:
+    result = rows.ask("--as", "ann@example.org", "article.update", rows.shared)
+    assert "✓ it is shared with the caller for update" in result.stdout
+    assert "may not article.delete" in rows.ask("--as", "ann@example.org", "article.delete", rows.shared).stdout
+
+
+def test_a_role_is_explained_on_an_object(rows: Rowed) -> None:
+    assert "editor (editor) may article.delete" in rows.ask("--as", "editor", "article.delete", rows.hidden).stdout
+    assert "guest (guest) may not article.view" in rows.ask("--as", "guest", "article.view", rows.hidden).stdout
+
+
+def test_a_person_is_explained_without_an_object(rows: Rowed) -> None:
+    assert "may article.update, depending on the object" in rows.ask("--as", "Ann@Example.org", "article.update").stdout
+
+
+def test_a_disabled_person_is_explained_with_a_remark(rows: Rowed) -> None:
+    result = rows.ask("--as", "gone@example.org", "article.view", rows.published)
+    assert result.exit_code == 0
+    assert "gone@example.org is disabled" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--as", "nobody@example.org", "article.view"], "There is no such user or role"),
+        (["--as", "ann@example.org", "article.view", "0199f3a0-0000-7000-8000-000000000009"], "There is no article"),
+        (["--as", "ann@example.org", "article.view", "7"], "'7' is no id"),
+        (["--as", "ann@example.org", "stats.view", "0199f3a0-0000-7000-8000-000000000009"], "stats is no collection"),
+    ],
+)
+def test_who_or_what_is_not_there_is_said(rows: Rowed, arguments: list[str], message: str) -> None:
+    result = rows.ask(*arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr

@@ -1,0 +1,116 @@
+"""What runs beside the requests: one thread a process, which nothing that fails can stop."""
+
+from __future__ import annotations
+
+import threading
+from queue import Queue
+
+import pytest
+
+from blueprints.http.operations import background
+from blueprints.http.operations.background import Background, Job
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    monkeypatch.setattr(background, "TICK", 0.001)
+
+
+@pytest.fixture
+def started():
+    running = []
+
+    def start(*jobs):
+        made = Background(*jobs)
+        running.append(made)
+        made.start()
+        return made
+
+    yield start
+    for each in running:
+        each.stop()
+
+
+def broken():
+    raise ZeroDivisionError("no such luck")
+
+
+def names():
+    return [thread.name for thread in threading.enumerate()]
+
+
+def test_a_job_is_done_again_and_again(started):
+    done = Queue()
+    started(Job("work", 0, lambda: done.put(1)))
+    for _ in range(5):
+        assert done.get(timeout=30) == 1
+
+
+def test_a_job_that_fails_is_told_once_and_stops_no_other(started, caplog):
+    done = Queue()
+    running = started(Job("luck", 0, broken), Job("work", 0, lambda: done.put(1)))
+    for _ in range(5):
+        done.get(timeout=30)
+    running.stop()
+    assert [record.getMessage() for record in caplog.records] == [
+        "luck failed and will be tried again: ZeroDivisionError: no such luck"]
+
+
+def test_a_job_that_works_again_says_so(started, caplog):
+    caplog.set_level("INFO")
+    outcomes, done = iter((broken, lambda: None)), Queue()
+
+    def sometimes():
+        try:
+            next(outcomes, lambda: None)()
+        finally:
+            done.put(1)
+
+    running = started(Job("luck", 0, sometimes))
+    for _ in range(3):
+        done.get(timeout=30)
+    running.stop()
+    assert caplog.records[-1].getMessage() == "luck works again"
+
+
+def test_there_is_one_thread_however_often_it_is_started_and_none_after_the_end(started):
+    before = len(names())
+    running = started(Job("work", 60, lambda: None))
+    running.start()
+    assert len(names()) == before + 1
+    running.stop()
+    running.stop()
+    assert len(names()) == before
+
+
+def test_what_must_not_be_left_undone_is_done_at_the_end(started):
+    done = []
+    running = started(Job("last words", 60, lambda: done.append("work"), last=lambda: done.append("last")),
+                      Job("other", 60, lambda: done.append("other")))
+    running.stop()
+    assert done == ["last"]
+
+
+def test_it_can_be_started_again_after_it_was_stopped(started):
+    done = Queue()
+    running = started(Job("work", 0, lambda: done.put(1)))
+    running.stop()
+    while not done.empty():
+        done.get()
+    running.start()
+    assert done.get(timeout=30) == 1
+
+
+def test_a_child_process_gets_a_thread_of_its_own(started, monkeypatch):
+    done = Queue()
+    running = started(Job("work", 0, lambda: done.put(threading.current_thread())))
+    first = done.get(timeout=30)
+    # What a fork leaves behind: the object as it was, and another process id.
+    monkeypatch.setattr(background.os, "getpid", lambda: -1)
+    running.start()
+    second = done.get(timeout=30)
+    while second is first:
+        second = done.get(timeout=30)
+    assert second is not first
+    running.stop()
+    first.join(timeout=30)

@@ -1,0 +1,149 @@
+"""How many rows a user may own (the setting `owner_rows`), and who is not counted."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from blueprints.http.operations import ownership
+from blueprints.http.operations.ownership import Ownership
+from models.base import Rows
+from models.tables.article import Article
+from tests.apps import Caller
+
+_numbers = itertools.count(1)
+NDJSON = {"Content-Type": "application/x-ndjson"}
+
+
+@pytest.fixture
+def most(app, monkeypatch):
+    """`most(3)`: from now on, with nothing counted yet."""
+    services = app.extensions["gatepost"]
+    return lambda rows: monkeypatch.setattr(services, "ownership", Ownership(rows))
+
+
+def article(**values):
+    return {"title": "T", "slug": f"owned-{next(_numbers)}", "body": "b"} | values
+
+
+def refused(answer):
+    if answer.status_code != 409:
+        return False
+    problem = answer.get_json()
+    assert (problem["code"], problem["errors"][0]["pointer"]) == ("conflict", "/owner_id")
+    return problem["errors"][0]["meta"]
+
+
+def test_a_user_owns_so_many_rows_of_a_collection_and_a_deletion_makes_room(most, as_user, given):
+    most(3)
+    author, other = as_user("user"), as_user("user")
+    given.article("draft", owner_id=author.id)
+    made = [author.post("/api/articles", article()) for _ in range(3)]
+    assert [answer.status_code for answer in made] == [201, 201, 409]
+    assert refused(made[-1]) == {"max": 3}
+    assert author.post("/api/comments", {"article_id": given.article().id, "body": "b"}).status_code == 201
+    assert other.post("/api/articles", article()).status_code == 201
+    assert author.delete(made[0].headers["Location"]).status_code == 204
+    assert [author.post("/api/articles", article()).status_code for _ in range(2)] == [201, 409]
+
+
+def test_a_create_asks_the_database_once_a_minute_how_much_its_owner_has(most, as_user, monkeypatch):
+    most(1000)
+    moment, asked = 1000.0, []
+    monkeypatch.setattr(ownership, "monotonic", lambda: moment)
+    monkeypatch.setattr(ownership, "owned", lambda *_: asked.append(1) or 0)
+    author = as_user("user")
+    for _ in range(5):
+        assert author.post("/api/articles", article()).status_code == 201
+    assert len(asked) == 1
+    moment += 61
+    assert author.post("/api/articles", article()).status_code == 201
+    assert len(asked) == 2
+
+
+def test_before_anybody_is_refused_what_they_own_is_looked_up(most, as_user, given):
+    """It may have become less past this process, or a write that was counted may have been undone."""
+    most(2)
+    author = as_user("user")
+    for _ in range(2):
+        assert author.post("/api/articles", article(slug=None)).status_code == 400
+    made = [author.post("/api/articles", article()) for _ in range(2)]
+    given.database.transact(lambda: Rows(Article, given.tenant_id).remove(id=made[0].get_json()["id"]))
+    assert [author.post("/api/articles", article()).status_code for _ in range(2)] == [201, 409]
+
+
+def test_whoever_manages_the_resource_is_not_counted(most, as_role):
+    most(1)
+    assert [as_role("editor").post("/api/articles", article()).status_code for _ in range(3)] == [201] * 3
+
+
+def test_without_a_setting_there_is_no_limit(most, as_user):
+    most(0)
+    author = as_user("user")
+    assert [author.post("/api/articles", article()).status_code for _ in range(3)] == [201] * 3
+
+
+def test_lines_of_an_import_count(under, as_user, monkeypatch):
+    """Where a role may import without managing."""
+    app = under(lines={"articles.csv": "p, user, article.import, always, allow"})
+    monkeypatch.setattr(app.extensions["gatepost"], "ownership", Ownership(3))
+    somebody = as_user("user")
+    author = Caller(app.test_client(), somebody.user, somebody.token)
+    lines = "".join(f'{{"title":"T","slug":"owned-{next(_numbers)}","body":"b"}}\n' for _ in range(5))
+    whole = author.post("/api/articles/import", data=lines, headers=NDJSON)
+    assert (whole.status_code, whole.get_json()["errors"][0]["code"]) == (400, "conflict")
+    answer = author.post("/api/articles/import?on_error=skip", data=lines, headers=NDJSON).get_json()
+    assert (answer["imported"], answer["failed"]) == (3, 2)
+    assert [fault["line"] for fault in answer["errors"]] == [4, 5]
+
+
+def test_a_user_has_a_hundred_service_tokens(as_user, given, most):
+    most(0)
+    user = as_user("user")
+    for _ in range(99):
+        given.service_token(user.user)
+    body = {"name": "n", "scopes": ["read:articles"]}
+    made = [user.post("/api/tokens", body) for _ in range(2)]
+    assert [answer.status_code for answer in made] == [201, 409]
+    assert refused(made[1]) == {"max": 100}
+
+
+def test_lines_beyond_what_their_owner_may_have_are_refused_without_counting_again(under, as_user, monkeypatch):
+    app = under(lines={"articles.csv": "p, user, article.import, always, allow"})
+    monkeypatch.setattr(app.extensions["gatepost"], "ownership", Ownership(3))
+    asked, count = [], ownership.owned
+    monkeypatch.setattr(ownership, "owned", lambda *about: asked.append(1) or count(*about))
+    somebody = as_user("user")
+    author = Caller(app.test_client(), somebody.user, somebody.token)
+    lines = "".join(f'{{"title":"T","slug":"owned-{next(_numbers)}","body":"b"}}\n' for _ in range(900))
+    answer = author.post("/api/articles/import?on_error=skip", data=lines, headers=NDJSON).get_json()
+    assert (answer["imported"], answer["failed"]) == (3, 897)
+    assert len(asked) == 2, "before the first row, and before the first refusal"
+
+
+def test_after_a_thousand_refused_lines_of_an_import_no_other_is_looked_at(under, as_user, monkeypatch):
+    app = under(lines={"articles.csv": "p, user, article.import, always, allow"})
+    services = app.extensions["gatepost"]
+    monkeypatch.setattr(services, "ownership", Ownership(1))
+    taken, take = [], services.ownership.take
+    monkeypatch.setattr(services.ownership, "take", lambda *about: taken.append(1) or take(*about))
+    somebody = as_user("user")
+    author = Caller(app.test_client(), somebody.user, somebody.token)
+    lines = "".join(f'{{"title":"T","slug":"owned-{next(_numbers)}","body":"b"}}\n' for _ in range(1400))
+    assert author.post("/api/articles/import?on_error=skip", data=lines, headers=NDJSON).status_code == 400
+    assert len(taken) == 1001
+
+
+def test_who_was_refused_is_refused_again_for_a_second_without_counting(most, as_user, given, monkeypatch):
+    most(1)
+    moment, asked, count = 1000.0, [], ownership.owned
+    monkeypatch.setattr(ownership, "monotonic", lambda: moment)
+    monkeypatch.setattr(ownership, "owned", lambda *about: asked.append(1) or count(*about))
+    author = as_user("user")
+    made = author.post("/api/articles", article())
+    assert [author.post("/api/articles", article()).status_code for _ in range(5)] == [409] * 5
+    assert len(asked) == 2
+    given.database.transact(lambda: Rows(Article, given.tenant_id).remove(id=made.get_json()["id"]))
+    moment += ownership.FULL + 0.01
+    assert author.post("/api/articles", article()).status_code == 201

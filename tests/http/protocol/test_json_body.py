@@ -1,0 +1,90 @@
+"""The strict JSON reader: takes what RFC 8259 and I-JSON allow, and says what is wrong with anything else."""
+
+from __future__ import annotations
+
+import json
+from io import BytesIO
+
+import pytest
+from flask import Request
+from hypothesis import given as examples
+from hypothesis import strategies as st
+
+from blueprints.http.pipeline.errors import Problem
+from blueprints.http.protocol.json_body import MAX_DEPTH, parse_object
+from blueprints.http.servers.granian.bodies import Bodies
+
+SCALARS = (st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1)
+           | st.floats(allow_nan=False, allow_infinity=False)
+           | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")))
+KEYS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=5)
+VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
+                      max_leaves=10)
+
+
+def nested(depth: int) -> bytes:
+    return b'{"a":' * depth + b"1" + b"}" * depth
+
+
+@examples(st.dictionaries(KEYS, VALUES, max_size=4), st.booleans())
+def test_what_is_json_is_read_as_it_was_meant(value, ascii_only):
+    assert parse_object(json.dumps(value, ensure_ascii=ascii_only).encode()) == value
+
+
+@examples(st.binary(max_size=200))
+def test_any_bytes_are_an_object_or_a_problem(raw):
+    try:
+        assert isinstance(parse_object(raw), dict)
+    except Problem as problem:
+        assert problem.status == 400
+
+
+@pytest.mark.parametrize("raw", [
+    b"{}", b' {"a" : 1 } \n', b'{"a":-0}', b'{"a":1E2}', b'{"a":9223372036854775807}', b'{"a":-9223372036854775808}',
+    b'{"a":"\\ud83d\\ude00"}', '{"a":"\u2028"}'.encode(), b'{"a":"\\u001f"}', nested(MAX_DEPTH - 1),
+])  # fmt: skip
+def test_what_is_allowed_is_read(raw):
+    assert parse_object(raw) == json.loads(raw)
+
+
+@pytest.mark.parametrize(("raw", "code"), [
+    (b"", "malformed_json"), (b"{", "malformed_json"), (b"{}x", "malformed_json"), (b"{'a':1}", "malformed_json"),
+    (b'{"a":01}', "malformed_json"), (b'{"a":1.}', "malformed_json"), (b'{"a":.5}', "malformed_json"),
+    (b'{"a":+1}', "malformed_json"), (b'{"a":0x1}', "malformed_json"), (b'{"a":1,}', "malformed_json"),
+    (b'{"a":NaN}', "malformed_json"), (b'{"a":Infinity}', "malformed_json"), (b'{"a":-Infinity}', "malformed_json"),
+    (b'{"a":1e400}', "malformed_json"), (b'{"a":9223372036854775808}', "malformed_json"),
+    (b'{"a":-9223372036854775809}', "malformed_json"), (b'{"a":' + b"9" * 5_000 + b"}", "malformed_json"),
+    (b'{"a":0.' + b"1" * 5_000 + b"}", "malformed_json"), (b'{"a":1,"a":2}', "malformed_json"),
+    (b'{"x":{"a":1,"a":1}}', "malformed_json"), (b'{"a":"\n"}', "malformed_json"), (b'{"a":"\\x"}', "malformed_json"),
+    (b'{"a":"\xff"}', "malformed_json"), (b"\xef\xbb\xbf{}", "malformed_json"), (b'{"\\u0000":1}', "malformed_json"),
+    (b'{"\\ud800":1}', "malformed_json"), (nested(MAX_DEPTH), "malformed_json"), (b"[" * 100_000, "malformed_json"),
+    (b'{"a":"\\u0000"}', "invalid_field"), (b'{"a":["\\udfff"]}', "invalid_field"),
+    (b"[]", "invalid_body"), (b"null", "invalid_body"), (b"1", "invalid_body"), (b'"a"', "invalid_body"),
+])  # fmt: skip
+def test_what_is_not_allowed_is_refused_with_its_code(raw, code):
+    with pytest.raises(Problem) as caught:
+        parse_object(raw)
+    assert caught.value.code == code
+
+
+def test_a_string_that_cannot_be_stored_is_pointed_at():
+    with pytest.raises(Problem) as caught:
+        parse_object(b'{"a/b":{"c~d":[1,"\\u0000"]}}')
+    assert caught.value.faults[0].pointer == "/a~1b/c~0d/1"
+
+
+@pytest.mark.parametrize("sent, reads", [({"CONTENT_LENGTH": "6"}, 1), ({}, 2)])
+def test_behind_granian_a_body_is_read_to_its_length_or_else_to_its_end(sent, reads):
+    asked = []
+
+    class Sent(BytesIO):
+        def read(self, size=-1):
+            asked.append(size)
+            return super().read(size)
+
+    environ = {"wsgi.input": Sent(b"a body"), "REQUEST_METHOD": "POST", **sent}
+    Bodies(1).of(environ, None)
+    request = Request(environ)
+    request.max_content_length = 1000
+    assert request.get_data() == b"a body"
+    assert len(asked) == reads

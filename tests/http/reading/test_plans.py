@@ -1,0 +1,211 @@
+"""The page that each kind of caller gets, in each declared order, is read from indexes and not sorted."""
+
+import pytest
+
+from models.base import Rows, later, new_id
+from models.records import bulk
+from models.tables.article import Article
+from models.tables.comment import Comment
+from models.tables.order import Order
+from models.tables.page import Page
+from models.tables.product import Product
+from models.tables.share import grant
+from models.tables.user import User
+from tests.apps import NOBODY
+
+ROWS = 3_000
+START = "2026-01-01T00:00:00.000000Z"
+ORDERS = {
+    "articles": ("created_at", "updated_at", "title", "published_at", "status,-created_at"),
+    "categories": ("created_at", "updated_at", "name"),
+    "comments": ("created_at", "updated_at", "status,-created_at"),
+    "contact": ("created_at", "updated_at"),
+    "orders": ("created_at", "updated_at", "total", "status,-created_at"),
+    "pages": ("created_at", "updated_at", "title", "slug", "published_at", "status,-created_at"),
+    "products": ("created_at", "updated_at", "name", "price", "stock", "status,-created_at"),
+    "users": ("created_at", "updated_at", "name", "email"),
+}
+GUARDED = {("users", "created_at"), ("users", "updated_at"), ("users", "email")}
+WALKS = [(collection, sort) for collection, sorts in ORDERS.items() for sort in sorts]
+TABLES = {"contact": "contact_messages"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def full(app, given, as_role):
+    """Thousands of rows, nine tenths of them public, every hundredth owned by the ordinary caller."""
+    me, other = as_role("user").id, given.user().id
+    article = given.article()
+
+    def row(number, **content):
+        at = later(number, START)
+        return {"id": new_id(), "tenant_id": given.tenant_id, "version": 1, "created_at": at, "updated_at": at,
+                "owner_id": other if number % 100 else me, **content}
+
+    def person(values):
+        return values | {"owner_id": values["id"]}
+
+    def shown(number, public):
+        return public if number % 10 else "draft"
+
+    tables = {
+        Article: lambda n: row(n, title=f"t{n * 7919 % ROWS}", slug=f"s{n}", body="", language="en",
+                               status=shown(n, "published"), published_at=later(n, START) if n % 10 else None),
+        Comment: lambda n: row(n, body="", article_id=article.id, status=shown(n, "approved")),
+        Order: lambda n: row(n, total=n, currency="EUR", status=shown(n, "pending")),
+        Page: lambda n: row(n, title=f"t{n}", slug=f"s{n}", language="en", body="", status=shown(n, "published")),
+        Product: lambda n: row(n, name=f"n{n}", sku=f"s{n}", price=n, currency="EUR", stock=n,
+                               status=shown(n, "active")),
+        User: lambda n: person(row(n, name=f"n{n}", email=f"{n}@plans.example", password_hash="", role="user",
+                                   groups="[]", active=True, token_version=0)),
+    }
+    with given.database.connected():
+        for model, make in tables.items():
+            rows = [make(number) for number in range(ROWS)]
+            given.database.transact(lambda model=model, rows=rows: bulk.load(
+                given.database, model, tuple(rows[0]), [tuple(row.values()) for row in rows]))
+        given.database.analyze()
+
+
+@pytest.fixture
+def plan(app, monkeypatch):
+    """The plans of every statement on the collection's table that a request runs, after what it was answered."""
+    database = app.extensions["gatepost"].database
+    kind, run = type(database), type(database).query
+
+    def ask(caller, path):
+        statements = []
+        with monkeypatch.context() as patched:
+            patched.setattr(kind, "query", lambda self, sql, params=(): (
+                statements.append((sql, params)), run(self, sql, params))[1])
+            answer = caller.get(path)
+        assert answer.status_code == 200, answer.get_data(as_text=True)
+        collection = path.split("?")[0].removeprefix("/api/")
+        table = f'"{TABLES.get(collection, collection)}"'
+        mine = [(sql, params) for sql, params in statements if f"FROM {table}" in sql]
+        with database.connected():
+            if database.dialect == "sqlite":
+                return answer, [[row[3] for row in run(database, f"EXPLAIN QUERY PLAN {sql}", params)]
+                                for sql, params in mine]
+            try:
+                # Few rows are quickly read whole and sorted; what we ask is whether there is a plan that need not.
+                for other in ("seqscan", "bitmapscan", "sort", "incremental_sort"):
+                    database.execute_sql(f"SET enable_{other} = off")
+                return answer, [list(nodes(run(database, f"EXPLAIN (FORMAT JSON) {sql}", params)[0][0][0]["Plan"]))
+                                for sql, params in mine]
+            finally:
+                database.execute_sql("RESET ALL")
+                database.execute_sql("SET timezone = 'UTC'")
+
+    return ask
+
+
+def nodes(plan, under=""):
+    kind = plan["Node Type"]
+    yield f"{kind} {plan.get('Index Name', '')} {plan.get('Relation Name', '')}".strip()
+    for child in plan.get("Plans", ()):
+        yield from nodes(child, kind)
+
+
+def assert_read_by_index(lines):
+    reads = [line for line in lines if line.startswith(("SEARCH", "SCAN", "Index", "Seq", "Bitmap"))]
+    assert reads, lines
+    # What the branches found together is gone through: the rows of one page.
+    assert not [line for line in reads if line.startswith(("SCAN", "Seq")) and line != "SCAN found"], lines
+
+
+def sorts(lines):
+    return [line for line in lines if "TEMP B-TREE" in line or line.startswith(("Sort", "Incremental Sort"))]
+
+
+def looks_up(lines):
+    """How many branches name their rows by id: what is shared. Those few are looked up and sorted."""
+    return len([line for line in lines if "(id=?)" in line or "_pkey" in line]) - ("SCAN found" in lines)
+
+
+def directions(sort):
+    yield sort
+    yield ",".join(key.removeprefix("-") if key.startswith("-") else f"-{key}" for key in sort.split(","))
+
+
+@pytest.mark.parametrize("role", ["guest", "user", "admin"])
+@pytest.mark.parametrize(("collection", "sort"), WALKS, ids=lambda value: value)
+def test_every_declared_order_is_an_index(plan, as_role, collection, sort, role):
+    caller = as_role(role)
+    for asked in directions(sort):
+        answer = caller.get(f"/api/{collection}?limit=2&sort={asked}")
+        if answer.status_code in (401, 403):  # there is no list for this caller
+            continue
+        if (collection, sort) in GUARDED and role == "user":
+            assert answer.status_code == 400
+            continue
+        found = answer.get_json()
+        pages = [f"/api/{collection}?limit=2&sort={asked}"]
+        if found["next_cursor"]:
+            pages += [f"{pages[0]}&cursor={found['next_cursor']}", f"{pages[0]}&before={found['next_cursor']}"]
+        for path in pages:
+            _, plans = plan(caller, path)
+            for lines in plans:
+                assert_read_by_index(lines)
+                mixed = "," in sort
+                allowed = looks_up(lines) if role == "user" else 0
+                assert mixed or len(sorts(lines)) <= allowed, lines
+
+
+@pytest.mark.parametrize("role", ["guest", "user", "admin"])
+@pytest.mark.parametrize("collection", ["articles", "comments", "orders", "products"])
+def test_the_rows_of_one_owner_are_found_by_the_index_of_owners(plan, as_role, collection, role):
+    caller = as_role(role)
+    if caller.get(f"/api/{collection}").status_code == 401:
+        return
+    owner = as_role("user").id
+    _, plans = plan(caller, f"/api/{collection}?owner_id={owner}")
+    assert plans
+    for lines in plans:
+        assert_read_by_index(lines)
+        assert any(f"{collection}_owner" in line for line in lines), lines
+        assert len(sorts(lines)) <= (looks_up(lines) if role == "user" else 0), lines
+
+
+def test_what_is_shared_is_looked_up_and_not_searched_for(plan, given, as_role):
+    if given.database.dialect == "postgres":
+        return  # it decides by the numbers of shares and of rows, and may well read these few thousand
+    article, caller = given.article(), as_role("user")
+    with given.database.connected():
+        given.database.transact(lambda: grant(given.tenant_id, "article", article.id, f"user:{caller.id}", "read"))
+    _, plans = plan(caller, "/api/articles")
+    for lines in plans:
+        assert looks_up(lines) == 1, lines
+        assert not [line for line in lines if "articles_created" in line], lines
+
+
+def test_a_search_for_a_rare_word_looks_its_rows_up(plan, given, as_role):
+    given.article(title="Quetzal")
+    answer, plans = plan(as_role("admin"), "/api/articles?q=quetzal")
+    assert len(answer.get_json()["items"]) == 1
+    if given.database.dialect == "sqlite":
+        assert any("INTEGER PRIMARY KEY (rowid=?)" in line for lines in plans for line in lines), plans
+
+
+def test_an_id_that_nobody_has_is_looked_up(plan, as_role):
+    answer, plans = plan(as_role("admin"), f"/api/articles?category_id={NOBODY}")
+    assert answer.get_json()["items"] == []
+    for lines in plans:
+        assert any("articles_category" in line for line in lines), lines
+
+
+def test_a_page_runs_one_statement_on_its_table(plan, as_role):
+    for role in ("guest", "user", "admin"):
+        _, plans = plan(as_role(role), "/api/articles")
+        assert len(plans) == 1
+
+
+def test_every_declared_order_is_tried_here(app):
+    collections = app.extensions["gatepost"].collections
+    for name, sorts_ in ORDERS.items():
+        assert set(sorts_) == set(collections[name].sort) | {collections[name].default_sort.removeprefix("-")}
+    assert {name for name, one in collections.items() if len(one.sort) > 1} == set(ORDERS)
+
+
+def test_rows_are_there(given):
+    with given.database.connected():
+        assert Rows(Article, given.tenant_id).select().count() > ROWS

@@ -1,0 +1,544 @@
+"""The audit trail: a row for every write and login, refusals merged, nothing that can be changed unnoticed."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from math import inf
+from threading import Event
+
+import pytest
+from peewee import fn
+
+from blueprints.http.operations import refusals
+from blueprints.http.operations.housekeeping import end_retention
+from blueprints.http.operations.refusals import OWN, SOURCES, Refusal
+from blueprints.http.request.trail import Trail, prover
+from models.base import later, new_id, now
+from models.engine.database import open_database
+from models.engine.errors import Unavailable
+from models.tables import seals
+from models.tables.audit import Audit, Retention, Seal, append, of_tenant
+from tests.apps import NOBODY, PASSWORD, Caller, close, make_app, new_instance
+from tests.databases import new_database
+
+
+@pytest.fixture
+def services(app):
+    return app.extensions["gatepost"]
+
+
+@pytest.fixture
+def trail(services):
+    """The app's own trail, with nothing waiting in it."""
+    services.trail.flush(early=True)
+    return services.trail
+
+
+def rows(given, *where):
+    with given.database.connected():
+        return [dict(row.__data__) for row in of_tenant(given.tenant_id).where(*where).order_by(Audit.seq)]
+
+
+# What is recorded
+
+
+def test_a_write_is_recorded_with_who_what_and_the_rule_that_allowed_it(as_user, given, services):
+    somebody = as_user("user")
+    made = somebody.post("/api/articles", {"title": "T", "slug": "audited", "body": "b"},
+                         headers={"X-Request-ID": "my-request"}).get_json()
+    row, = rows(given, Audit.resource_id == made["id"])
+    assert {name: row[name] for name in ("principal", "role", "action", "resource", "result", "request_id")} == {
+        "principal": f"user:{somebody.id}", "role": "user", "action": "create", "resource": "article",
+        "result": "allowed", "request_id": "my-request"}
+    policy = services.policy.current
+    rule = next(rule for rule in policy.rules if f"{rule.file}:{rule.line}" == row["rule"])
+    assert (rule.sub, rule.act, rule.when) == ("user", "article.create", "own")
+    assert (row["address"], row["policy_version"], row["count"]) == ("127.0.0.1", policy.version, 1)
+
+
+@pytest.mark.parametrize(("role", "status", "when"), [
+    ("editor", "published", "always"), ("user", "draft", "own_draft")])
+def test_the_rule_is_that_of_the_row_before_it_was_changed(role, status, when, as_user, given, services):
+    somebody = as_user(role)
+    article = given.article(status, owner_id=somebody.id)
+    assert somebody.patch(f"/api/articles/{article.id}", {"title": "New"}).status_code == 200
+    row, = rows(given, Audit.resource_id == article.id)
+    rule = next(rule for rule in services.policy.current.rules if f"{rule.file}:{rule.line}" == row["rule"])
+    assert rule.when == when
+
+
+def test_a_login_and_everything_that_a_session_goes_through_is_recorded(app, given, client):
+    user = given.user(password=PASSWORD)
+    login = client.post("/api/login", json={"email": user.email, "password": PASSWORD}).get_json()
+    client.post("/api/token/refresh", json={"refresh_token": login["refresh_token"]})
+    client.post("/api/token/refresh", json={"refresh_token": login["refresh_token"]})
+    caller = Caller(client, user, login["access_token"])
+    caller.patch("/api/profile", {"name": "New"})
+    caller.post("/api/profile/password", {"current_password": PASSWORD, "new_password": "another long walk"})
+    caller.post("/api/logout")
+    recorded = rows(given, Audit.principal == f"user:{user.id}")
+    assert [(row["resource"], row["action"], row["result"]) for row in recorded] == [
+        ("session", "create", "allowed"), ("session", "refresh", "allowed"), ("profile", "update", "allowed"),
+        ("profile", "password", "allowed"), ("session", "logout", "allowed"),
+    ], "the repeated exchange had no effect"
+
+
+def test_what_a_program_did_names_its_token(as_user, given):
+    somebody = as_user("user")
+    token = somebody.post("/api/tokens", {"name": "ci", "scopes": ["write:articles"]}).get_json()
+    caller = Caller(somebody.client, somebody.user, token["token"])
+    made = caller.post("/api/articles", {"title": "T", "slug": "by-a-program", "body": "b"}).get_json()
+    row, = rows(given, Audit.resource_id == made["id"])
+    assert row["principal"] == f"user:{somebody.id}"
+    assert row["reason"] == f"{row['rule']}, service token {token['id']}"
+
+
+@pytest.fixture(scope="module")
+def taken(given):
+    given.article(slug="taken")
+
+
+@pytest.mark.parametrize(("method", "path", "body", "status"), [
+    ("POST", "/api/articles", {"title": "T"}, 400),
+    ("PATCH", "/api/articles/{article}", {"slug": "taken"}, 409),
+    ("POST", "/api/articles/{article}/publish", {}, 409),
+    ("DELETE", "/api/articles/01930000-0000-7000-8000-000000000000", {}, 404),
+    ("GET", "/api/articles/{article}", {}, 200),
+])
+def test_what_had_no_effect_leaves_no_row(method, path, body, status, taken, as_role, given):
+    article, before = given.article(), len(rows(given))
+    answer = as_role("editor").call(method, path.format(article=article.id), body)
+    assert (answer.status_code, len(rows(given))) == (status, before)
+
+
+def test_an_import_says_how_much_it_was(as_role, given):
+    lines = "".join(f'{{"title":"T","slug":"imported-{number}","body":"b"}}\n' for number in range(3))
+    answer = as_role("editor").call("POST", "/api/articles/import", data=lines,
+                                    headers={"Content-Type": "application/x-ndjson"})
+    assert answer.status_code == 200
+    assert rows(given, Audit.action == "import")[-1]["reason"].endswith(", 3 imported, 0 updated")
+
+
+# Refusals
+
+
+def test_refusals_are_merged_and_stored_beside_the_requests(as_user, given, trail):
+    somebody, article = as_user("user"), given.article()
+    for _ in range(5):
+        assert somebody.delete(f"/api/articles/{article.id}").status_code == 403
+    trail.flush(early=True)
+    found = rows(given, Audit.principal == f"user:{somebody.id}")
+    assert sum(row["count"] for row in found) == 5 and len(found) <= 2
+    assert (found[0]["resource_id"], found[0]["reason"].partition(" (")[0]) == (article.id, "forbidden")
+    assert {(row["role"], row["action"], row["resource"], row["result"]) for row in found} == {
+        ("user", "delete", "article", "refused")}
+    trail.flush(early=True)
+    assert rows(given, Audit.principal == f"user:{somebody.id}") == found, "each is stored once"
+
+
+@pytest.mark.parametrize("id", ["x" * 16_000, "not-an-id", "01930000-0000-7000-8000-00000000000Z"])
+def test_what_is_no_id_is_not_kept_as_one(id, as_user, given, trail):
+    somebody = as_user("guest")
+    assert somebody.delete(f"/api/articles/{id}").status_code == 403
+    trail.flush(early=True)
+    row, = rows(given, Audit.principal == f"user:{somebody.id}")
+    assert (row["resource_id"], row["action"], row["resource"]) == (None, "delete", "article")
+
+
+def test_an_address_that_a_proxy_made_up_is_not_kept(as_user, given, trail):
+    somebody = as_user("user")
+    for address in ("9" * 65, "1.2.3.4\0"):
+        answer = somebody.client.get("/api/audit", headers=somebody.headers, environ_overrides={"REMOTE_ADDR": address})
+        assert answer.status_code == 403
+    trail.flush(early=True)
+    assert {row["address"] for row in rows(given, Audit.principal == f"user:{somebody.id}")} == {"unusable"}
+
+
+@pytest.mark.parametrize(("token", "path", "reason"), [
+    (None, "/api/profile", "unauthenticated"), ("rubbish", "/api/articles", "invalid_token")])
+def test_what_nobody_in_particular_was_refused_is_a_guest_s(token, path, reason, client, given, trail):
+    headers = {"X-Request-ID": new_id(), **({"Authorization": f"Bearer {token}"} if token else {})}
+    assert client.get(path, headers=headers).status_code == 401
+    trail.flush()
+    row, = rows(given, Audit.request_id == headers["X-Request-ID"])
+    assert (row["principal"], row["result"], row["reason"]) == ("guest", "refused", reason)
+
+
+def test_a_failed_login_is_recorded_in_the_tenant_that_it_aimed_at(client, given, elsewhere, trail):
+    for home in (given, elsewhere):
+        user = home.user(password=PASSWORD)
+        client.post("/api/login", json={"email": user.email, "password": "wrong"})
+        trail.flush()
+        row, = rows(home, Audit.resource_id == user.id)
+        assert (row["principal"], row["action"], row["resource"], row["result"], row["reason"]) == (
+            "guest", "create", "session", "failed", "invalid_credentials")
+
+
+def refusal(given, **values):
+    return Refusal(**{"tenant_id": given.tenant_id, "principal": "guest", "role": "guest", "action": "view",
+                      "resource": "flood", "resource_id": None, "address": "192.0.2.1", "result": "refused",
+                      "reason": "unauthenticated", "policy_version": "1", **values})
+
+
+@pytest.fixture
+def flooded(services, given, monkeypatch):
+    """`flooded(refusals…, minutes=2)`: the rows that these make, refused again in each minute."""
+    moment = 1000.0
+    monkeypatch.setattr(refusals, "monotonic", lambda: moment)
+    trail = Trail(services.database, services.keys)
+
+    def flood(*every, minutes=1):
+        nonlocal moment
+        before = len(rows(given))
+        for _ in range(minutes):
+            for number, each in enumerate(every):
+                trail.refuse(each, "r")
+                if number % 100 == 0:
+                    trail.flush()
+            moment += 60
+            trail.flush()
+        return rows(given)[before:]
+
+    return flood
+
+
+def test_a_repeated_refusal_has_its_own_row_at_once_and_one_for_the_rest_of_the_minute(given, flooded):
+    own, rest = flooded(*[refusal(given, resource_id=NOBODY)] * 10_000)
+    assert (own["count"], own["resource_id"], own["reason"]) == (1, NOBODY, "unauthenticated")
+    assert (rest["count"], rest["resource_id"]) == (9_999, None)
+    assert rest["reason"] == "unauthenticated, more of the same minute (9999 times)"
+    same = {"principal": "guest", "action": "view", "resource": "flood", "address": "192.0.2.1", "result": "refused"}
+    assert {name: own[name] for name in same} == {name: rest[name] for name in same} == same
+
+
+def test_a_source_makes_so_many_rows_a_minute_and_one_whatever_it_asks_for(given, flooded):
+    found = flooded(*[refusal(given, resource_id=new_id()) for _ in range(1000)], minutes=3)
+    assert len(found) == 3 * (OWN + 1)
+    assert sum(row["count"] for row in found) == 3000
+    assert [row["count"] for row in found if row["resource_id"] is None] == [1000 - OWN] * 3
+
+
+def test_a_row_of_the_rest_says_only_what_all_of_it_has_in_common(given, flooded):
+    *_, rest = flooded(*[refusal(given, resource_id=new_id(), action=action, reason=reason)
+                         for action, reason in [("view", "unauthenticated")] * OWN + [("update", "invalid_token"),
+                                                                                      ("delete", "invalid_token")]])
+    assert (rest["action"], rest["resource"], rest["reason"], rest["count"]) == (
+        "*", "flood", "invalid_token, more of the same minute (2 times)", 2)
+
+
+def test_guests_of_one_network_are_one_source_and_principals_one_each(given, flooded):
+    network = flooded(*[refusal(given, resource_id=new_id(), address=f"2001:db8::{number:x}") for number in range(60)])
+    assert len(network) == OWN + 1 and network[-1]["address"] == "2001:db8::/64"
+    people = flooded(*[refusal(given, principal=f"user:{number}", role="user") for number in range(60)])
+    assert len(people) == 60
+
+
+def test_beyond_a_thousand_sources_a_minute_the_rest_is_one(given, flooded):
+    found = flooded(*[refusal(given, address=f"192.0.{number // 250}.{number % 250}") for number in range(2 * SOURCES)])
+    assert len(found) == SOURCES + 1
+    assert (found[-1]["principal"], found[-1]["address"], found[-1]["count"]) == ("*", None, SOURCES)
+
+
+def test_networks_however_many_do_not_hide_what_a_principal_was_refused(given, flooded):
+    found = flooded(*[refusal(given, address=f"192.0.{number // 250}.{number % 250}") for number in range(2 * SOURCES)],
+                    refusal(given, principal="user:1", role="user", resource_id=NOBODY))
+    row, = (row for row in found if row["principal"] == "user:1")
+    assert row["resource_id"] == NOBODY
+    people = flooded(*[refusal(given, principal=f"user:{number}", role="user") for number in range(2 * SOURCES)])
+    assert len(people) == SOURCES + 1, "they are bounded, too"
+
+
+def test_whose_password_is_guessed_is_told_whatever_else_a_network_was_refused(client, given, trail):
+    user = given.user(password=PASSWORD)
+    for _ in range(OWN):
+        assert client.delete(f"/api/articles/{new_id()}").status_code == 401
+    for _ in range(5):
+        assert client.post("/api/login", json={"email": user.email, "password": "a guess"}).status_code == 401
+    trail.flush(early=True)
+    # How many they are may stand in the row of the minute: the service stores what there is each second.
+    assert len(rows(given, Audit.resource_id == user.id, Audit.result == "failed")) == 1
+
+
+def test_tenants_and_results_are_never_merged(given, elsewhere, flooded):
+    before = len(rows(elsewhere))
+    here = flooded(*[refusal(home, result=result, resource_id=new_id()) for _ in range(OWN + 5)
+                     for home in (given, elsewhere) for result in ("failed", "refused")])
+    for found in (here, rows(elsewhere)[before:]):
+        assert {result: sum(row["count"] for row in found if row["result"] == result)
+                for result in ("failed", "refused")} == {"failed": OWN + 5, "refused": OWN + 5}
+        assert [row["result"] for row in found if row["resource_id"] is None] == ["failed", "refused"]
+
+
+def test_what_waits_while_the_database_is_away_is_bounded_and_nothing_goes_uncounted(services, given, monkeypatch):
+    moment = 1000.0
+    monkeypatch.setattr(refusals, "monotonic", lambda: moment)
+    monkeypatch.setattr(refusals, "MOST", 120)
+    trail = Trail(services.database, services.keys)
+
+    def gone(work):
+        raise Unavailable("gone")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(services.database, "transact", gone)
+        for minute in range(5):
+            for number in range(100):
+                for resource in ("a", "b"):
+                    trail.refuse(refusal(given, resource=resource, address=f"10.{minute}.0.{number}"), "r")
+            moment += 60
+            with pytest.raises(Unavailable):
+                trail.flush()
+    before = len(rows(given))
+    trail.flush(early=True)
+    found = rows(given)[before:]
+    assert sum(row["count"] for row in found) == 5 * 200
+    assert len(found) <= 2 * 120 + 1
+
+
+def test_a_stop_stores_what_would_wait_for_the_end_of_the_minute(database_url, tmp_path, request):
+    url = new_database("postgres" if database_url.startswith("postgres") else "sqlite", request)
+    app = make_app(new_instance(tmp_path / "instance", url, "default"), url)
+    for _ in range(3):
+        assert app.test_client().get("/api/profile").status_code == 401
+    app.extensions["gatepost"].trail.flush()
+    assert app.test_client().get("/api/profile").status_code == 401
+    close(app)
+    database = open_database(url, pool_size=1)
+    with database.connected():
+        assert Audit.select(fn.SUM(Audit.count)).scalar() == 4
+    database.close_all()
+
+
+def test_a_database_that_cannot_be_reached_gets_the_refusals_later(services, given, monkeypatch):
+    trail = Trail(services.database, services.keys)
+    trail.refuse(refusal(given, resource="outage"), "r")
+
+    def gone(work):
+        raise Unavailable("gone")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(services.database, "transact", gone)
+        with pytest.raises(Unavailable):
+            trail.flush()
+    trail.refuse(refusal(given, resource="outage"), "r")
+    trail.flush()
+    row, = rows(given, Audit.resource == "outage")
+    assert row["count"] == 2
+
+
+def test_an_outage_while_rows_are_stored_one_by_one_loses_none(services, given, monkeypatch):
+    trail, transact = Trail(services.database, services.keys), services.database.transact
+    trail.refuse(refusal(given, resource="poison", tenant_id=new_id()), "r")
+    for number in range(3):
+        trail.refuse(refusal(given, resource="halfway", address=f"192.0.2.{number}"), "r")
+    left = iter([True, True, True])
+
+    def breaking(work):
+        if next(left, False):
+            return transact(work)
+        raise Unavailable("gone")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(services.database, "transact", breaking)
+        with pytest.raises(Unavailable):
+            trail.flush()
+    trail.flush()
+    assert [row["count"] for row in rows(given, Audit.resource == "halfway")] == [1, 1, 1]
+
+
+def test_one_row_that_cannot_be_stored_does_not_keep_the_others_waiting(services, given, caplog):
+    trail = Trail(services.database, services.keys)
+    for _ in range(3):
+        trail.refuse(refusal(given, resource="poison", tenant_id=new_id()), "r")
+    trail.refuse(refusal(given, resource="fine"), "r")
+    trail.flush()
+    assert len(rows(given, Audit.resource == "fine")) == 1
+    assert "3 refusals could not be recorded" in caplog.text and len(caplog.records) == 1
+
+
+# Reading it
+
+
+def test_the_trail_is_read_page_by_page_newest_first(as_role, given):
+    for _ in range(3):
+        as_role("editor").patch("/api/profile", {})
+    first = as_role("owner").get("/api/audit?limit=2").get_json()
+    assert set(first["items"][0]) == {"id", "time", "principal", "role", "action", "resource", "resource_id", "address",
+                                      "result", "reason", "policy_version", "request_id"}
+    second = as_role("owner").get(f"/api/audit?limit=2&cursor={first['next_cursor']}").get_json()
+    times = [row["time"] for row in first["items"] + second["items"]]
+    assert len(times) == 4 and times == sorted(times, reverse=True)
+    assert as_role("owner").get("/api/audit?limit=2&snapshot=true").status_code == 200
+
+
+@pytest.mark.parametrize(("filters", "column"), [
+    ("principal={principal}", "principal"), ("action=update", "action"), ("result=allowed", "result"),
+    ("resource=profile", "resource"), ("resource_id={id}", "resource_id")])
+def test_it_is_filtered(filters, column, as_role):
+    editor = as_role("editor")
+    editor.patch("/api/profile", {"name": "New"})
+    wanted = filters.format(principal=f"user:{editor.id}", id=editor.id)
+    items = as_role("owner").get(f"/api/audit?{wanted}").get_json()["items"]
+    assert items and {row[column] for row in items} == {wanted.partition("=")[2]}
+
+
+def test_it_is_filtered_by_time(as_role):
+    moment = now()
+    as_role("editor").patch("/api/profile", {"name": "Newer"})
+    after = as_role("owner").get("/api/audit", query_string={"time__gte": moment}).get_json()["items"]
+    before = as_role("owner").get("/api/audit", query_string={"time__lt": moment}).get_json()["items"]
+    assert after and before and min(row["time"] for row in after) >= moment > max(row["time"] for row in before)
+
+
+def test_only_those_whom_the_policy_lets_read_it_do_and_each_in_their_tenant(as_role, given):
+    as_role("editor").patch("/api/profile", {"name": "Seen"})
+    for role in ("user", "editor", "support", "manager", "developer"):
+        assert as_role(role).get("/api/audit").status_code == 403
+    assert as_role("guest").get("/api/audit").status_code == 401
+    other = as_role("owner", tenant="other").get("/api/audit?limit=200").get_json()["items"]
+    assert not {row["id"] for row in other} & {row["id"] for row in rows(given)}
+    for method in ("POST", "DELETE", "PUT"):
+        assert as_role("admin").call(method, "/api/audit").status_code == 405
+
+
+# Proving it
+
+
+@pytest.fixture
+def sealed(services, trail, monkeypatch):
+    """Services whose trail is sealed to the last row; what comes now, the test alone seals."""
+    [job] = (job for job in services.background._jobs if job.name == "sealing the audit trail")
+    monkeypatch.setattr(job, "every", inf)
+    monkeypatch.setattr(job, "due", inf)
+    trail.seal()
+    return services
+
+
+def verify(services, known=None):
+    return seals.verify(services.database, prover(services.keys), known)
+
+
+def disarmed(services, *statements):
+    """What somebody does who may change the database itself."""
+    database = services.database
+    if database.dialect == "sqlite":
+        triggers = [row[0] for row in _query(database, "SELECT name FROM sqlite_schema WHERE type = 'trigger' "
+                                                       "AND tbl_name IN ('audit', 'audit_seals')")]
+        kept = [row[0] for row in _query(database, "SELECT sql FROM sqlite_schema WHERE type = 'trigger' "
+                                                   "AND tbl_name IN ('audit', 'audit_seals')")]
+        before, after = [f"DROP TRIGGER {name}" for name in triggers], kept
+    else:
+        before = [f"ALTER TABLE {table} DISABLE TRIGGER USER" for table in ("audit", "audit_seals")]
+        after = [f"ALTER TABLE {table} ENABLE TRIGGER USER" for table in ("audit", "audit_seals")]
+
+    def work():
+        for statement in (*before, *statements, *after):
+            database.execute_sql(statement)
+
+    database.transact(work)
+
+
+def _query(database, statement):
+    with database.connected():
+        return database.query(statement)
+
+
+def test_a_whole_trail_is_proved_to_the_last_row(sealed, as_role):
+    as_role("editor").patch("/api/profile", {"name": "One more"})
+    assert verify(sealed).unsealed >= 1
+    sealed.trail.seal()
+    verdict = verify(sealed)
+    assert verdict.findings == [] and verdict.unsealed == 0 and verdict.sealed > 0
+
+
+DAMAGE = {
+    "a changed row": ["UPDATE audit SET principal = 'nobody' WHERE seq = {row}"],
+    "a changed time": ["UPDATE audit SET time = '2020-01-01T00:00:00.000000Z' WHERE seq = {row}"],
+    "a removed row": ["DELETE FROM audit WHERE seq = {row}"],
+    "a changed seal": ["UPDATE audit_seals SET head = previous || 'x' WHERE seq = {seal}"],
+    "a removed seal": ["DELETE FROM audit_seals WHERE seq = {seal}"],
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_damage_is_found_by_whoever_verifies(damage, database_url, tmp_path, request):
+    url = new_database("postgres" if database_url.startswith("postgres") else "sqlite", request)
+    app = make_app(new_instance(tmp_path / "instance", url, "default"), url)
+    try:
+        services = app.extensions["gatepost"]
+        for number in range(3):
+            for thing in "abc":
+                services.trail.refuse(Refusal(services.guest_tenant, "guest", "guest", "view", thing, None, None,
+                                              "refused", f"reason {number}", "1"), "r")
+            services.trail.flush()
+            services.trail.seal()
+        assert verify(services).findings == []
+        with services.database.connected():
+            row, seal = Audit.select().order_by(Audit.seq)[4].seq, Seal.select().order_by(Seal.seq)[1].seq
+        disarmed(services, *(statement.format(row=row, seal=seal) for statement in damage))
+        assert verify(services).findings
+    finally:
+        close(app)
+
+
+def test_a_trail_that_was_cut_off_is_found_by_the_heads_that_were_exported(sealed, as_role):
+    as_role("editor").patch("/api/profile", {"name": "The last thing"})
+    sealed.trail.seal()
+    with sealed.database.connected():
+        known = {one.seq: one.head for one in seals.heads()}
+        last = Seal.select().order_by(Seal.seq.desc()).first()
+    assert verify(sealed, known).findings == []
+    columns = "seq, first_seq, last_seq, rows, previous, head, created_at"
+    kept = _query(sealed.database, f"SELECT {columns} FROM audit_seals WHERE seq = {last.seq}")[0]
+    disarmed(sealed, f"DELETE FROM audit_seals WHERE seq = {last.seq}")
+    assert verify(sealed).findings == [], "nothing inside the database can tell"
+    assert verify(sealed, known).findings == [f"seal {last.seq}, which was exported, is gone"]
+    values = ", ".join(f"'{value}'" if isinstance(value, str) else str(value) for value in kept)
+    disarmed(sealed, f"INSERT INTO audit_seals ({columns}) VALUES ({values})")
+
+
+def test_rows_go_after_their_time_and_the_rest_stays_proved(sealed, as_role):
+    as_role("editor").patch("/api/profile", {"name": "Old"})
+    sealed.trail.seal()
+    as_role("editor").patch("/api/profile", {"name": "New"})
+    sealed.trail.seal()
+    with sealed.database.connected():
+        before = Audit.select().count()
+    assert seals.retire(sealed.database, later(-3600)) == 0, "nothing is that old"
+    gone = seals.retire(sealed.database, now())
+    verdict = verify(sealed)
+    assert gone >= 1 and verdict.findings == [] and verdict.retired >= 1
+    with sealed.database.connected():
+        assert Audit.select().count() == before - gone >= 1, "the newest seal's rows stay"
+        assert Retention.get().before <= now()
+    assert end_retention(sealed.settings, sealed.database) == 0
+
+
+def test_several_sealers_at_once_make_one_chain(sealed, as_role):
+    for number in range(20):
+        as_role("editor").patch("/api/profile", {"name": f"N{number}"})
+    trails = [Trail(sealed.database, sealed.keys) for _ in range(4)]
+    with ThreadPoolExecutor(4) as threads:
+        assert sum(threads.map(Trail.seal, trails)) >= 20
+    assert verify(sealed).findings == []
+
+
+def test_a_row_that_is_committed_late_is_not_left_out(sealed, given):
+    """On Postgres a row gets its number before it is committed, and others may overtake it."""
+    written, go_on = Event(), Event()
+
+    def slow():
+        append([Audit(**refusal(given, resource="slow")._asdict())])
+        written.set()
+        assert go_on.wait(30)
+
+    with ThreadPoolExecutor(1) as threads:
+        waiting = threads.submit(sealed.database.transact, slow)
+        assert written.wait(30)
+        if sealed.database.dialect == "postgres":
+            sealed.database.transact(lambda: append([Audit(**refusal(given, resource="quick")._asdict())]))
+        assert sealed.trail.seal() == 0, "nobody can tell yet what belongs between"
+        go_on.set()
+        waiting.result()
+    assert sealed.trail.seal() >= 1
+    verdict = verify(sealed)
+    assert (verdict.findings, verdict.unsealed) == ([], 0)

@@ -1,0 +1,288 @@
+"""Every route and method there is, found in the app itself: what is promised is answered, whatever is sent."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from blueprints.http.resources.registry import discover
+from tests.apps import NOBODY
+from tests.http.described import Description, check_headers, check_problem
+
+ENDPOINTS = [endpoint for _, _, endpoints in discover().endpoints() for endpoint in endpoints]
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+JSON = "application/json"
+
+
+def routes(chosen=lambda endpoint: True):
+    """The chosen endpoints as parameters of a test, by method and path."""
+    return pytest.mark.parametrize("endpoint", [
+        pytest.param(endpoint, id=f"{endpoint.method} {endpoint.path}") for endpoint in ENDPOINTS if chosen(endpoint)])
+
+
+def url(endpoint, value=NOBODY):
+    """The endpoint's URL with `value` for each variable of its path."""
+    return re.sub("<.*?>", value, endpoint.path)
+
+
+def ask(caller, endpoint, path=None, **more):
+    """Call the endpoint, with an empty object where it takes a body."""
+    if endpoint.body is not None and not {"data", "body"} & set(more):
+        more["body"] = {}
+    return caller.call(endpoint.method, path or url(endpoint), **more)
+
+
+@pytest.fixture(scope="module")
+def description(app):
+    return Description(app)
+
+
+@pytest.fixture
+def admin(as_user):
+    # A fresh one for each test: some routes end the session that calls them.
+    return as_user("admin")
+
+
+def test_the_app_serves_these_routes_and_no_others(app):
+    served = {(method, rule.rule) for rule in app.url_map.iter_rules()
+              for method in rule.methods - {"HEAD", "OPTIONS"}}
+    assert served == {(endpoint.method, endpoint.path) for endpoint in ENDPOINTS}
+
+
+def test_the_document_describes_these_routes_and_no_others(description):
+    assert {(operation.method, operation.path) for operation in description.operations} == {
+        (endpoint.method, re.sub("<(.*?)>", r"{\1}", endpoint.path)) for endpoint in ENDPOINTS}
+
+
+@routes()
+@pytest.mark.parametrize("role", ["guest", "user", "admin"])
+def test_a_route_answers_what_the_document_says(as_user, as_role, description, endpoint, role):
+    caller = as_role("guest") if role == "guest" else as_user(role)
+    answer = ask(caller, endpoint)
+    check_headers(answer)
+    operation = description.operation(endpoint.method, re.sub("<(.*?)>", r"{\1}", endpoint.path))
+    description.check(operation, answer)
+    assert answer.status_code < 500
+    assert answer.mimetype != "text/html" or endpoint.path.startswith("/docs")
+
+
+@routes(lambda endpoint: not endpoint.own_credentials)
+def test_bad_credentials_are_refused_on_every_route(as_role, endpoint):
+    answer = ask(as_role("guest"), endpoint, headers={"Authorization": "Bearer not.a.token"})
+    check_problem(answer, 401, "invalid_token")
+    assert answer.headers["WWW-Authenticate"] == 'Bearer error="invalid_token"'
+
+
+@routes(lambda endpoint: endpoint.query is None or not endpoint.query.fields.get("surprise"))
+def test_no_route_takes_a_parameter_that_it_does_not_know(admin, endpoint):
+    problem = check_problem(ask(admin, endpoint, f"{url(endpoint)}?surprise=1"), 400)
+    assert {"code": "unknown_parameter", "detail": "There is no parameter 'surprise' here.",
+            "parameter": "surprise"} in problem["errors"]
+
+
+@routes()
+def test_every_route_takes_lang_and_says_errors_in_it(admin, endpoint):
+    answer = ask(admin, endpoint, f"{url(endpoint)}?lang=de&surprise=1")
+    problem = check_problem(answer, 400)
+    assert {fault["parameter"] for fault in problem["errors"]} & {"surprise"}
+    assert "lang" not in {fault["parameter"] for fault in problem["errors"]}
+    assert answer.headers["Content-Language"] == "de"
+    assert "Accept-Language" in answer.headers["Vary"].split(", ")
+
+
+@routes()
+def test_a_request_id_comes_back_and_an_unusable_one_is_replaced(as_role, endpoint):
+    guest = as_role("guest")
+    assert ask(guest, endpoint, headers={"X-Request-ID": "Trip-7.a_b"}).headers["X-Request-ID"] == "Trip-7.a_b"
+    for unusable in ("a b", "x" * 129, "é", ""):
+        answer = ask(guest, endpoint, headers={"X-Request-ID": unusable})
+        check_headers(answer)
+        assert answer.headers["X-Request-ID"] != unusable
+
+
+@routes(lambda endpoint: endpoint.path.startswith("/api/"))
+def test_version_one_by_path_is_the_same(as_user, endpoint):
+    plain, versioned = (
+        ask(as_user("user", name="Somebody"), endpoint, url(endpoint).replace("/api/", prefix, 1))
+        for prefix in ("/api/", "/api/v1/"))
+    assert (versioned.status_code, versioned.mimetype) == (plain.status_code, plain.mimetype)
+    if plain.status_code >= 400:
+        ignored = {"request_id": None}
+        assert versioned.get_json() | ignored == plain.get_json() | ignored
+
+
+@routes(lambda endpoint: endpoint.path.startswith("/api/"))
+@pytest.mark.parametrize("prefix", ["/api/v9/", "/api/v0/", "/api/v01/"])
+def test_no_other_version_is_served(as_role, endpoint, prefix):
+    answer = ask(as_role("guest"), endpoint, url(endpoint).replace("/api/", prefix, 1))
+    check_problem(answer, 400, "unsupported_version")
+
+
+@routes(lambda endpoint: endpoint.method == "GET")
+def test_head_is_get_without_its_body(admin, endpoint):
+    get, head = admin.get(url(endpoint)), admin.call("HEAD", url(endpoint))
+    assert head.status_code == get.status_code
+    assert head.data == b""
+    varying = {"X-Request-ID", "Content-Length", "Date", "ETag"}
+    assert {k: v for k, v in head.headers if k not in varying} == {k: v for k, v in get.headers if k not in varying}
+
+
+@pytest.mark.parametrize("path", sorted({endpoint.path for endpoint in ENDPOINTS}))
+def test_a_method_that_a_path_lacks_is_405_with_those_it_has(as_role, path):
+    has = {endpoint.method for endpoint in ENDPOINTS if endpoint.path == path}
+    allowed = has | {"OPTIONS"} | ({"HEAD"} if "GET" in has else set())
+    for method in (*METHODS, "TRACE", "BREW"):
+        # The path of one may also be read as a variable of another: /api/articles/export as an id.
+        if method in allowed or any(method == other.method and re.fullmatch(
+                re.sub("<.*?>", "[^/]+", other.path), re.sub("<.*?>", NOBODY, path)) for other in ENDPOINTS):
+            continue
+        answer = as_role("guest").call(method, re.sub("<.*?>", NOBODY, path))
+        check_problem(answer, 405, "method_not_allowed")
+        assert allowed <= set(answer.headers["Allow"].split(", "))
+
+
+@pytest.mark.parametrize("path", sorted({endpoint.path for endpoint in ENDPOINTS}))
+def test_options_tells_the_methods_of_a_path(as_role, path):
+    answer = as_role("guest").call("OPTIONS", re.sub("<.*?>", NOBODY, path))
+    assert (answer.status_code, answer.data) == (204, b"")
+    assert "Content-Type" not in answer.headers
+    assert {endpoint.method for endpoint in ENDPOINTS if endpoint.path == path} <= set(
+        answer.headers["Allow"].split(", "))
+
+
+@pytest.mark.parametrize("path", [
+    "/nope", "/api", "/api/", "/api/nope", "/api/articles/", "/api//articles", "//api/articles", "/api/v1",
+    "/api/v1/v1/articles", f"/api/articles/{NOBODY}/nope", f"/api/articles/{NOBODY}/shares/x", "/docs/", "/docs/nope",
+    "/docs/..%2f..%2f..%2fapp.py", "/docs/page.css%00", "/docs/" + "a" * 300 + ".js", "/docs/static/page.css",
+    "/API/articles", "/api/articles;x=1", "/static/app.js", "/favicon.ico", "/robots.txt",
+    "/api/" + "x" * 10_000, "/%ff", "/api/%00", "/api/%c0%ae%c0%ae/", "/\u2603", "/api/%2e%2e/%2e%2e/etc/passwd",
+])  # fmt: skip
+def test_a_path_that_does_not_exist_is_a_problem_document(as_role, path):
+    check_problem(as_role("guest").get(path), 404, "not_found")
+
+
+BODIES = {
+    "a list 100 000 deep": b"[" * 100_000,
+    "an object 100 000 deep": b'{"a":' * 100_000,
+    "an object 65 deep": b'{"a":' * 65 + b"1" + b"}" * 65,
+    "a number of 5 000 digits": b'{"title":' + b"9" * 5_000 + b"}",
+    "2**70": b'{"title":1180591620717411303424}',
+    "a number out of range": b'{"title":1e999}',
+    "a lone surrogate": b'{"title":"\\ud800","name":"\\ud800"}',
+    "a lone surrogate as a key": b'{"\\udfff":1}',
+    "NUL in a string": b'{"title":"\\u0000","name":"\\u0000","x":"\\u0000"}',
+    "a raw NUL": b'{"title":"\x00"}',
+    "a key twice": b'{"a":1,"a":1}',
+    "NaN": b'{"title":NaN}',
+    "Infinity": b'{"title":-Infinity}',
+    "what is not UTF-8": b'{"title":"\xff"}',
+    "an encoded surrogate": b'{"title":"\xed\xa0\x80"}',
+    "UTF-16": '{"title":"x"}'.encode("utf-16"),
+    "a byte order mark": b"\xef\xbb\xbf{}",
+    "null": b"null",
+    "a list": b"[]",
+    "a string": b'"text"',
+    "two documents": b"{}{}",
+    "half a document": b'{"title":',
+    "only blanks": b" ",
+    "single quotes": b"{'title': 'x'}",
+    "a comment": b'{"title":"x" /* y */}',
+    "an unknown field": b'{"surprise":1}',
+    "a proto": b'{"__proto__":{},"constructor":{}}',
+}
+
+
+@routes(lambda endpoint: endpoint.body is not None)
+def test_a_body_that_cannot_be_read_is_a_problem_document(admin, endpoint):
+    for name, body in BODIES.items():
+        answer = ask(admin, endpoint, data=body, content_type=JSON)
+        assert answer.status_code == 400, f"{name}: {answer.status}"
+        check_problem(answer)
+
+
+@routes(lambda endpoint: endpoint.body is not None)
+@pytest.mark.parametrize("content_type", [
+    "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain", "text/html",
+    "application/jsonx", "application/xml", "x", "/", "application/json, text/html", "",
+])  # fmt: skip
+def test_a_body_of_another_type_is_415_with_the_types_there_are(admin, endpoint, content_type):
+    answer = ask(admin, endpoint, data=b"title=x", content_type=content_type)
+    check_problem(answer, 415, "unsupported_media_type")
+    header = "Accept-Patch" if endpoint.method == "PATCH" else "Accept"
+    assert answer.headers[header] == ", ".join(endpoint.accepts)
+
+
+@routes(lambda endpoint: endpoint.body is not None and endpoint.body_required)
+def test_an_empty_body_is_a_problem_document(admin, endpoint):
+    check_problem(ask(admin, endpoint, data=b"", content_type=JSON), 400, "malformed_json")
+    check_problem(ask(admin, endpoint, data=b""), 415, "unsupported_media_type")
+
+
+@routes(lambda endpoint: endpoint.body is not None)
+def test_a_body_beyond_the_limit_is_413(admin, endpoint):
+    check_problem(ask(admin, endpoint, data=b" " * (2**20 + 1), content_type=JSON), 413, "body_too_large")
+
+
+@routes(lambda endpoint: "<id>" in endpoint.path and not endpoint.by_slug)
+def test_what_is_not_an_id_is_a_problem_document(admin, endpoint):
+    for id in (str(2**70), "9" * 5_000, "0", "-1", "x", "%00", "%ff", "%ED%A0%80", "%zz", "%F0%9F%98%80", "*", "null",
+               "01930000-0000-7000-8000-00000000000A", NOBODY.replace("-", ""), f"{{{NOBODY}}}", f"{NOBODY}%0A",
+               f"%20{NOBODY}", f"{NOBODY}x", "' OR 1=1 --", "${7*7}", "%D9%A1", "0" * 36, "." * 36):
+        answer = ask(admin, endpoint, url(endpoint, id))
+        check_problem(answer, 400, "invalid_parameter")
+        assert {fault["parameter"] for fault in answer.get_json()["errors"]} == {"id"}
+
+
+@pytest.mark.parametrize("query", [
+    "status=%ff", "status=%ED%A0%80", "%ff=1", "status=%", "status=%4", "status=%zz", "status=%00", "title=%00",
+    "q=%00", "%00=1", "limit=", "limit=x", "limit=1.0", "limit=1e3", "limit=0", "limit=-1", "limit=+1", "limit=%201",
+    "limit=" + "9" * 5_000, f"limit={2**70}", "limit=%D9%A1", "offset=-1", f"offset={2**70}", "page=0",
+    f"page={2**70}", "limit=1&limit=1", "limit[]=1", "sort=nope", "sort=", "sort=title;drop", "fields=nope",
+    "fields=", "fields=,", "expand=nope", "expand=",
+    "cursor=x", "cursor=", "after=%F0%9F%98%80", "snapshot=yes", "created_at__gte=yesterday",
+    f"created_at__gte={'9' * 5_000}", "created_at__gte=2026-02-30T00:00:00Z", "category_id=1", f"owner_id={2**70}",
+    "category_id__isnull=1", "status__in=", "status__regex=x", "title__contains=", "id=1", "__class__=1",
+    "status__in=" + ",".join("x" for _ in range(101)),
+])  # fmt: skip
+def test_a_query_that_cannot_be_meant_is_a_problem_document(admin, query):
+    check_problem(admin.get(f"/api/articles?{query}"), 400)
+
+
+@pytest.mark.parametrize(("path", "status"), [
+    ("/api/articles?title=" + "x" * 16_384, 414), ("/api/" + "x" * 16_384, 414), ("/" + "x" * 16_384, 414),
+    ("/api/articles?title=" + "x" * 1_000, 200),
+])  # fmt: skip
+def test_a_url_has_a_longest_length(as_role, path, status):
+    answer = as_role("guest").get(path)
+    assert answer.status_code == status
+    if status == 414:
+        check_problem(answer, 414, "uri_too_long")
+
+
+@pytest.mark.parametrize("headers", [
+    {"Authorization": ""}, {"Authorization": "Bearer"}, {"Authorization": "Bearer "}, {"Authorization": "Basic eDp5"},
+    {"Authorization": "Bearer é"}, {"Authorization": "Bearer " + "x" * 60_000}, {"Authorization": "Bearer a,Bearer b"},
+    {"Authorization": "Bearer a b"}, {"Authorization": "Bearer e30.e30."}, {"Authorization": "Bearer ..."},
+    {"Authorization": "Bearer gp_"}, {"Authorization": f"Bearer gp_{NOBODY}_x"}, {"Authorization": "Bearer gp_x_y_z"},
+], ids=lambda headers: headers["Authorization"][:30])  # fmt: skip
+def test_credentials_that_make_no_sense_are_401(as_role, headers):
+    check_problem(as_role("guest").get("/api/articles", headers=headers), 401, "invalid_token")
+
+
+@pytest.mark.parametrize(("headers", "status"), [
+    ({"API-Version": "9"}, 400), ({"API-Version": ""}, 400), ({"API-Version": "1, 9"}, 400),
+    ({"API-Version": "1"}, 200),
+    ({"If-None-Match": "nonsense"}, 400), ({"If-Match": '"unterminated'}, 400), ({"Prefer": "count=many"}, 200),
+    ({"Accept-Language": "x" * 5_000 + ";q=nope,,,;"}, 200), ({"Accept": "text/html"}, 406),
+    ({"Accept": "\x80;;;q=,"}, 200), ({"traceparent": "00-" + "0" * 32 + "-x"}, 200), ({"Range": "bytes=9-"}, 200),
+    ({"X-Forwarded-For": "nonsense"}, 200), ({"X-HTTP-Method-Override": "DELETE"}, 200), ({"Cookie": "a=\x00"}, 200),
+    ({"Host": "evil.example"}, 200), ({"Content-Length": "x"}, 200), ({"Expect": "nonsense"}, 200),
+    ({"User-Agent": "x" * 60_000}, 200), ({"Content-Type": "\x80"}, 200), ({"If-Modified-Since": "x"}, 200),
+])  # fmt: skip
+def test_a_strange_header_does_no_harm(as_role, headers, status):
+    answer = as_role("guest").get("/api/articles", headers=headers)
+    assert answer.status_code == status
+    check_headers(answer)
+    if status >= 400:
+        check_problem(answer)

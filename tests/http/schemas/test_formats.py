@@ -1,0 +1,122 @@
+"""Rows as NDJSON and CSV: what is written is read again as it was; what cannot be understood is said line by line."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+from hypothesis import given as over
+from hypothesis import strategies as st
+from marshmallow import fields
+
+from blueprints.http.pipeline.errors import Problem
+from blueprints.http.schemas import formats
+from blueprints.http.schemas.fields import Bool, Int, Line, StrictSchema, Text
+
+
+class Sample(StrictSchema):
+    text = Text(maximum=10**6)
+    other = Text(maximum=10**6)
+    number = Int()
+    flag = Bool()
+    names = fields.List(Line())
+
+
+SCHEMA = Sample()
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
+FORMULA = st.tuples(st.sampled_from("=+-@'\t\r\n＝＋－＠"), TEXT).map("".join)
+ROW = st.fixed_dictionaries({
+    "text": TEXT | FORMULA | st.none(),
+    "other": TEXT | st.none(),
+    "number": st.integers(-(2**63), 2**63 - 1) | st.none(),
+    "flag": st.booleans() | st.none(),
+    "names": st.lists(TEXT) | st.none(),
+})  # fmt: skip
+
+
+def written(media_type, rows):
+    return b"".join(formats.write(media_type, list(SCHEMA.fields), rows))
+
+
+def read(media_type, data):
+    return list(formats.read(media_type, io.BytesIO(data), SCHEMA))
+
+
+@over(st.lists(ROW, max_size=5))
+def test_csv_is_read_again_as_it_was(rows):
+    assert [row for _, row in read(formats.CSV, written(formats.CSV, rows))] == rows
+
+
+@over(st.lists(ROW, max_size=5))
+def test_ndjson_is_read_again_as_it_was(rows):
+    assert [row for _, row in read(formats.NDJSON, written(formats.NDJSON, rows))] == rows
+
+
+@over(st.lists(ROW, max_size=5))
+def test_no_cell_of_text_begins_like_a_formula(rows):
+    for cells in list(csv.reader(io.StringIO(written(formats.CSV, rows).decode(), newline="")))[1:]:
+        assert not cells[0].startswith(("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠"))
+
+
+@over(st.binary(max_size=200))
+def test_any_bytes_are_lines_or_faults_and_never_a_crash(data):
+    for media_type in formats.MEDIA_TYPES:
+        for head in (b"", b"text,number\n"):
+            try:
+                lines = read(media_type, head + data)
+            except Problem as problem:
+                assert problem.status == 400
+            else:
+                assert [number for number, _ in lines] == sorted({number for number, _ in lines})
+
+
+def test_lines_of_csv_are_counted_where_a_row_begins():
+    data = b'text,number\r\n"a\r\nb\r\nc",1\r\n\r\nd,x\r\ne\r\nf,2\r\n'
+    found = [(number, line if isinstance(line, dict) else line.code) for number, line in read(formats.CSV, data)]
+    assert found == [(2, {"text": "a\r\nb\r\nc", "number": 1}), (6, {"text": "d", "number": "x"}), (7, "invalid_body"),
+                     (8, {"text": "f", "number": 2})]
+
+
+def test_lines_of_ndjson_are_counted_with_the_blank_ones():
+    data = b'\xef\xbb\xbf{"text": "a"}\n\n[]\n{"text"\n{"a": 1, "a": 2}\n{}'
+    found = [(number, line if isinstance(line, dict) else line.code) for number, line in read(formats.NDJSON, data)]
+    assert found == [(1, {"text": "a"}), (3, "invalid_body"), (4, "malformed_json"), (5, "malformed_json"), (6, {})]
+
+
+def test_a_line_without_end_is_one_fault_and_the_next_is_read(monkeypatch):
+    monkeypatch.setattr(formats, "LONGEST", 100)
+    found = read(formats.NDJSON, b"x" * 1000 + b"\n" + b"y" * 101 + b'\n{"text": "a"}\n' + b"z" * 500)
+    assert [(number, getattr(line, "code", line)) for number, line in found] == [
+        (1, "body_too_large"), (2, "body_too_large"), (3, {"text": "a"}), (4, "body_too_large")]
+
+
+@pytest.mark.parametrize(("data", "line"), [
+    (b"", 1),
+    (b"\r\n", 1),
+    (b"text,text\n", 1),
+    (b"text,\n", 1),
+    (b"text,nope\na,b\n", 1),
+    (b"text\xff\na\n", 1),
+    (b'text,number\na,1\n"b,2\n', 3),
+    (b'text,number\na,1\n"b"c,2\nd,3', 3),
+], ids=["empty", "blank", "twice", "nameless", "unknown", "not UTF-8", "quote left open", "quote inside"])
+def test_a_file_that_cannot_be_understood_is_refused_as_a_whole(data, line):
+    with pytest.raises(Problem) as refused:
+        read(formats.CSV, data)
+    assert refused.value.code == "invalid_body"
+    assert {fault.meta["line"] for fault in refused.value.faults} == {line}
+
+
+def test_an_empty_ndjson_file_and_a_bare_header_hold_no_rows():
+    assert read(formats.NDJSON, b"") == read(formats.CSV, b"\xef\xbb\xbftext,number\r\n") == []
+
+
+@pytest.mark.parametrize("cell", ["1.5", "1e3", "٣", " 1", "0x1", "--1", "9" * 30, "true"])
+def test_a_cell_that_is_no_number_stays_text_for_the_schema_to_refuse(cell):
+    assert read(formats.CSV, f"number\n{cell}\n".encode()) == [(2, {"number": cell})]
+
+
+def test_cells_may_be_as_long_as_any_text():
+    long = "x" * 500_000
+    assert read(formats.CSV, written(formats.CSV, [{"text": long}]))[0][1]["text"] == long

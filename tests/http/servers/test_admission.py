@@ -1,0 +1,120 @@
+"""More requests than are handled at a time: they wait a little, or are told so, and the process still says it lives."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from email.message import Message
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import pytest
+
+from tests import running
+from tests.running import Instance, Served
+
+SERVERS = {"waitress": (), "granian": ("--workers", "1")}
+THREADS = 2
+
+# The shipped server, except that /api/ping is not answered before a file is there.
+STUCK = """
+import os, pathlib, time
+from blueprints.http.operations import deprecation
+
+def note(call, announced, until=pathlib.Path(os.environ["STUCK_UNTIL"])):
+    while not until.exists():
+        time.sleep(0.02)
+
+deprecation.note = note
+from app import cli
+cli()
+"""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Instance(tmp_path_factory.mktemp("made") / "instance").made().folder
+
+
+@pytest.fixture
+def until(tmp_path: Path) -> Path:
+    """The file for which /api/ping waits."""
+    return tmp_path / "until"
+
+
+@pytest.fixture(params=SERVERS)
+def service(request: pytest.FixtureRequest, made: Path, until: Path, monkeypatch) -> Iterator[Served]:
+    monkeypatch.setattr(running, "GATEPOST", [sys.executable, "-c", STUCK])
+    instance = Instance(made, {"GATEPOST_RATE_LIMITS": "off", "STUCK_UNTIL": str(until)})
+    with instance.served(*SERVERS[request.param], "--threads", str(THREADS)) as service:
+        yield service
+
+
+def get(service: Served, path: str) -> tuple[int, Message, dict]:
+    """Status, headers and JSON."""
+    try:
+        with urlopen(Request(service.url + path), timeout=60) as answer:
+            return answer.status, answer.headers, json.loads(answer.read())
+    except HTTPError as error:
+        with error:
+            return error.code, error.headers, json.loads(error.read())
+
+
+Ask = Callable[[str], Future]
+
+
+@contextmanager
+def stuck(service: Served, until: Path) -> Iterator[Ask]:
+    """As many requests as are handled at a time do not end; `ask(path)` sends another one."""
+    with ThreadPoolExecutor(64) as pool:
+        pings = [pool.submit(get, service, "/api/ping") for _ in range(THREADS)]
+        try:
+            deadline = time.monotonic() + 30
+            while get(service, "/api/articles")[0] != 503:
+                assert time.monotonic() < deadline
+            yield lambda path: pool.submit(get, service, path)
+        finally:
+            until.touch()
+        assert [ping.result()[0] for ping in pings] == [200] * THREADS
+
+
+def test_a_request_that_finds_every_place_taken_is_told_so(service, until):
+    with stuck(service, until):
+        status, headers, problem = get(service, "/api/v1/articles")
+        assert (status, problem["code"], problem["instance"]) == (503, "overloaded", "/api/articles")
+        assert headers["Content-Type"] == "application/problem+json"
+        assert int(headers["Retry-After"]) >= 1
+        assert headers["X-Request-ID"] == problem["request_id"]
+        assert (headers["API-Version"], headers["X-Content-Type-Options"]) == ("1", "nosniff")
+    assert {get(service, "/api/articles")[0] for _ in range(20)} == {200}
+
+
+def test_the_process_says_that_it_lives_while_every_place_is_taken_and_many_wait(service, until):
+    with stuck(service, until) as ask:
+        waiting = [ask("/api/articles") for _ in range(20)]
+        assert {get(service, path)[0] for path in ("/api/health/live", "/api/v1/health/live") * 5} == {200}
+        assert {each.result()[0] for each in waiting} == {503}
+
+
+def test_a_request_that_waits_for_a_moment_is_answered(service, until):
+    with stuck(service, until) as ask:
+        waiting = [ask("/api/articles") for _ in range(10)]
+        until.touch()
+        assert {each.result()[0] for each in waiting} == {200}
+
+
+def test_what_is_sent_at_once_by_many_is_read_whole(service):
+    message = json.dumps({"name": "N", "email": "n@example.org", "subject": "s", "body": "b" * 3000}).encode()
+
+    def send(_: int) -> int:
+        asked = Request(f"{service.url}/api/contact", message, {"Content-Type": "application/json"})
+        with urlopen(asked, timeout=60) as answer:
+            return answer.status
+
+    with ThreadPoolExecutor(40) as pool:
+        assert set(pool.map(send, range(200))) == {202}

@@ -1,0 +1,61 @@
+"""On which cores the threads of a server run: requests on one core each process, hashes of passwords on all."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from blueprints.http.servers import affinity
+from tests.operations.load import SERVERS
+from tests.running import Instance, Served
+
+ALL = len(os.sched_getaffinity(0))
+pytestmark = pytest.mark.skipif(ALL < 2, reason="there is one core only")
+
+
+@pytest.fixture(params=SERVERS)
+def server(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+def instance(folder: Path, **environment: str) -> Instance:
+    return Instance(folder / "instance", {"GATEPOST_RATE_LIMITS": "off", **environment}).made()
+
+
+def cores(service: Served) -> set[int]:
+    """Of how many cores the threads of a server and its workers may choose."""
+    leader = service.process.pid
+    workers = Path(f"/proc/{leader}/task/{leader}/children").read_text("ascii").split()
+    return {len(os.sched_getaffinity(int(thread.name))) for process in (str(leader), *workers)
+            for thread in Path(f"/proc/{process}/task").iterdir()}
+
+
+def test_a_thread_that_answers_has_one_core_and_one_that_hashes_has_all(tmp_path, server):
+    with instance(tmp_path).served(*SERVERS[server]) as service:
+        service.log_in()
+        assert cores(service) == {1, ALL}
+
+
+def test_a_sandbox_that_refuses_it_stops_neither_server_nor_logins(monkeypatch):
+    def refuse(process: int, cores: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "sched_setaffinity", refuse)
+    affinity.keep(1)
+    affinity.roam()
+
+
+def test_by_setting_every_thread_has_all_cores(tmp_path, server):
+    with instance(tmp_path, GATEPOST_ONE_CORE="off").served(*SERVERS[server]) as service:
+        service.log_in()
+        assert cores(service) == {ALL}
+
+
+def test_a_command_that_ends_leaves_its_thread_as_it_was(tmp_path):
+    with instance(tmp_path).served() as service:
+        port = service.url.rpartition(":")[2]
+        assert Instance(tmp_path / "instance").run("serve", "--port", port).returncode != 0
+    assert len(os.sched_getaffinity(0)) == ALL

@@ -1,0 +1,61 @@
+"""Signals of a process that has threads, in a process of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from tests.running import ROOT
+
+PREPARED = """
+import os, signal, threading
+from blueprints.http.servers import signals
+
+def say(number, frame):
+    with lock:
+        os.write(1, signal.Signals(number).name.encode())
+    handled.set()
+
+lock, handled = threading.Lock(), threading.Event()
+signals.hold()
+for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    signal.signal(each, say)
+"""
+
+
+def printed(program: str) -> str:
+    return subprocess.run([sys.executable, "-c", PREPARED + program], cwd=ROOT, check=True, text=True, timeout=30,
+                          stdout=subprocess.PIPE).stdout  # fmt: skip
+
+
+def test_a_signal_that_comes_before_anybody_waits_for_it_is_handled_later():
+    assert printed("""
+os.kill(os.getpid(), signal.SIGTERM)
+os.write(1, b"held ")
+signals.handle()
+handled.wait()
+""") == "held SIGTERM"
+
+
+def test_a_handler_waits_for_a_lock_that_the_first_thread_holds():
+    assert printed("""
+signals.handle()
+with lock:
+    os.kill(os.getpid(), signal.SIGHUP)
+    os.write(1, b"locked ")
+handled.wait()
+""") == "locked SIGHUP"
+
+
+def test_a_process_that_was_forked_handles_its_own():
+    assert printed("""
+signals.handle()
+child = os.fork()
+if not child:
+    os.kill(os.getpid(), signal.SIGINT)
+    os.write(1, b"child ")
+    signals.handle()
+    handled.wait()
+    os._exit(0)
+os.waitpid(child, 0)
+""") == "child SIGINT"

@@ -1,0 +1,72 @@
+"""What is stored beside the requests while nobody hears whether its COMMIT succeeded: never twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from blueprints.http.operations.deprecation import DeprecatedUses
+from blueprints.http.operations.refusals import Refusal
+from blueprints.http.request.trail import Trail
+from blueprints.http.security.keys import Keys
+from models.engine.database import Database, open_database
+from models.engine.errors import TimedOut, Unavailable
+from models.tables.audit import Audit
+from models.tables.deprecated_use import uses
+from models.tables.tenant import Tenant
+from tests.databases import Server, prepare, running_server
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    """One of our own: it loses its standby."""
+    with running_server() as server:
+        server.execute("CREATE DATABASE gatepost")
+        prepare(server.url("gatepost"))
+        yield server
+
+
+@pytest.fixture
+def database(server: Server) -> Iterator[Database]:
+    opened = open_database(f"{server.url('gatepost')}?options=-c%20synchronous_commit%3Don", pool_size=2,
+                           statement_timeout=0.5)
+    yield opened
+    opened.close_all()
+
+
+@pytest.fixture
+def tenant(database: Database) -> str:
+    with database.connected():
+        return (Tenant.by_name("default") or Tenant.add("default")).id
+
+
+def refusal(tenant: str, number: int) -> Refusal:
+    return Refusal(tenant, "guest", "guest", "view", "article", None, f"192.0.2.{number}", "refused",
+                   "unauthenticated", "1")
+
+
+def test_refusals_are_stored_once_however_often_their_commit_is_not_answered(
+        server: Server, database: Database, tenant: str) -> None:
+    trail = Trail(database, Keys([bytes(range(32))]))
+    for number in range(3):
+        trail.refuse(refusal(tenant, number), "r")
+    with server.lost_standby():
+        for number in range(3, 6):
+            with pytest.raises((Unavailable, TimedOut)):
+                trail.flush()
+            trail.refuse(refusal(tenant, number), "r")
+    trail.flush()
+    with database.connected():
+        stored = sorted((row.address, row.count) for row in Audit.select())
+    assert stored == [(f"192.0.2.{number}", 1) for number in range(6)]
+
+
+def test_uses_of_what_is_deprecated_are_counted_once_at_most(server: Server, database: Database, tenant: str) -> None:
+    counts = DeprecatedUses(database)
+    counts.add(tenant, "GET /api/ping", "guest")
+    with server.lost_standby(), pytest.raises((Unavailable, TimedOut)):
+        counts.store()
+    counts.store()
+    with database.connected():
+        assert [use.count for use in uses(tenant)] == [1], "the server had stored it, though it could not say so"

@@ -1,0 +1,83 @@
+"""A prepared statement is built once; values reach the driver as they are, and never the text."""
+
+import peewee as pw
+import pytest
+
+from models.base import now
+from models.engine.prepared import Bind, Statement, prepare
+from tests.models.lists.notes import ME, SOMEONE, TENANT, TIMES, Note, create_table, fill
+
+HOSTILE = "'; DROP TABLE notes; --"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def notes(opened):
+    with opened.connected():
+        create_table(opened)
+        fill(opened, [
+            {"id": id_, "tenant_id": TENANT, "owner_id": ME, "status": status, "title": title, "rank": rank,
+             "created_at": time}
+            for id_, status, title, rank, time in [
+                (ME, "draft", "a", 1, TIMES[0]), (SOMEONE, "published", HOSTILE, None, TIMES[1])]])
+
+
+@pytest.mark.parametrize(("condition", "values", "expected"), [
+    (Note.title == Bind("x"), {"x": HOSTILE}, [SOMEONE]),
+    (Note.title != Bind("x"), {"x": HOSTILE}, [ME]),
+    (Note.rank >= Bind("x"), {"x": 1}, [ME]),
+    (Note.created_at > Bind("x"), {"x": TIMES[0]}, [SOMEONE]),
+    (Note.id == Bind("x"), {"x": ME}, [ME]),
+    (Note.status.in_([Bind("x"), Bind("y")]), {"x": "draft", "y": "published"}, [ME, SOMEONE]),
+    ((Note.status == "draft") & (Note.rank == Bind("x")), {"x": 1}, [ME]),
+    ((Note.title == Bind("x")) | (Note.title == Bind("y")), {"x": "a", "y": "b"}, [ME]),
+])
+def test_a_bind_stands_wherever_a_value_may(database, condition, values, expected):
+    prepared = prepare(database, Note.select(Note.id).where(condition).order_by(Note.id))
+    assert prepared.run(database, values) == [(one,) for one in expected]
+
+
+def test_a_bind_stands_in_a_row_value_a_limit_and_an_offset(database):
+    query = Note.select(Note.id).order_by(Note.id).limit(Bind("limit")).offset(Bind("offset"))
+    prepared = prepare(database, query.where(
+        pw.Tuple(Note.created_at, Note.id) >= pw.Tuple(Bind("time"), Bind("id"))))
+    values = {"time": TIMES[0], "id": ME}
+    assert prepared.run(database, {**values, "limit": 1, "offset": 0}) == [(ME,)]
+    assert prepared.run(database, {**values, "limit": 5, "offset": 1}) == [(SOMEONE,)]
+
+
+def test_no_value_is_part_of_the_text(database):
+    prepared = prepare(database, Note.select().where(Note.title == HOSTILE, Note.status == Bind("status")))
+    assert "DROP" not in prepared.text
+    assert prepared.bound({"status": "draft"}) == [HOSTILE, "draft"]
+
+
+def test_values_reach_the_driver_without_a_fields_conversion(database):
+    marker = object()
+    prepared = prepare(database, Note.select().where(Note.title == Bind("title"), Note.rank == Bind("rank")))
+    assert prepared.bound({"title": marker, "rank": marker}) == [marker, marker]
+
+
+def test_rows_are_plain_tuples_of_the_one_representation(database):
+    query = Note.select(Note.id, Note.created_at, Note.rank).where(Note.id == Bind("id"))
+    prepared = prepare(database, query)
+    assert prepared.run(database, {"id": SOMEONE}) == [(SOMEONE, TIMES[1], None)]
+
+
+def test_a_bind_without_a_value_is_an_error_and_a_value_without_a_bind_is_not(database):
+    prepared = prepare(database, Note.select(Note.id).where(Note.created_at < Bind("time")))
+    with pytest.raises(KeyError, match="time"):
+        prepared.run(database, {})
+    assert len(prepared.run(database, {"time": now(), "another": 1})) == 2
+
+
+def test_a_statement_is_built_once_for_each_dialect(database):
+    built = []
+
+    def build() -> pw.Query:
+        built.append(database.dialect)
+        return Note.select(Note.id).where(Note.id == Bind("id"))
+
+    statement = Statement()
+    for id_ in (ME, SOMEONE):
+        assert statement.on(database, build).run(database, {"id": id_}) == [(id_,)]
+    assert built == [database.dialect]

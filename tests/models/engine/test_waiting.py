@@ -1,0 +1,197 @@
+"""Writers on SQLite that wait: until one deadline, at few places, and who needs no place."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import monotonic, sleep
+from typing import Any
+
+import apsw
+import pytest
+
+from models.engine.database import open_database
+from models.engine.errors import Busy, Overloaded
+from models.engine.sqlite import group_commit
+from models.engine.sqlite.database import SqliteDatabase
+from models.engine.sqlite.writer_lock import WriterLock
+from models.engine.waiting import Places, Wait, uncounted
+from models.tables.tenant import Tenant
+from tests.databases import new_database
+
+AT_LAST = 30  # seconds after which something will never happen
+
+
+@pytest.fixture
+def database(request: pytest.FixtureRequest) -> Iterator[SqliteDatabase]:
+    opened = open_database(new_database("sqlite", request), synchronous="normal", waiting=2)
+    assert isinstance(opened, SqliteDatabase)
+    yield opened
+    opened.close_all()
+
+
+@contextmanager
+def held_elsewhere(database: SqliteDatabase) -> Iterator[None]:
+    """Another process has its turn to write, and does not end it."""
+    lock = WriterLock(database.path)
+    lock.acquire(Wait(Places(None, moment=1, timeout=AT_LAST, late=Busy)))
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def started(database: SqliteDatabase, *, grouped: bool = True) -> tuple[threading.Thread, list[Any]]:
+    """A thread that adds a tenant, and what became of it."""
+    results: list[Any] = []
+
+    def run() -> None:
+        # The work may be done by another thread.
+        name = threading.current_thread().name
+        try:
+            results.append(database.transact(lambda: Tenant.add(name).name, grouped=grouped))
+        except Exception as error:
+            results.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    return thread, results
+
+
+def until(happened: Callable[[], object]) -> None:
+    deadline = monotonic() + AT_LAST
+    while not happened():
+        assert monotonic() < deadline, "it did not happen"
+        sleep(0.005)
+
+
+@pytest.mark.parametrize("grouped", [True, False])
+def test_half_of_the_threads_wait_for_a_writer_and_the_others_are_refused(
+        database: SqliteDatabase, grouped: bool) -> None:
+    with held_elsewhere(database):
+        waiting = [started(database, grouped=grouped) for _ in range(2)]
+        until(lambda: len(database.places._taken) == 2)
+        for _ in range(3):
+            with pytest.raises(Overloaded) as refused:
+                database.transact(lambda: None, grouped=grouped)
+            assert 1 <= refused.value.retry_after <= database.places.timeout
+    for thread, _ in waiting:
+        thread.join()
+    assert [result for _, results in waiting for result in results] == [thread.name for thread, _ in waiting]
+    assert not database.places._taken
+    assert database.transact(lambda: "again", grouped=grouped) == "again"
+
+
+def test_without_a_bound_everybody_waits(request: pytest.FixtureRequest) -> None:
+    database = open_database(new_database("sqlite", request), synchronous="normal")
+    assert isinstance(database, SqliteDatabase)
+    with held_elsewhere(database):
+        waiting = [started(database) for _ in range(4)]
+        until(lambda: len(database.places._taken) == 4)
+    for thread, results in waiting:
+        thread.join()
+        assert results == [thread.name]
+    database.close_all()
+
+
+def test_what_runs_beside_the_requests_takes_no_place_and_needs_none(database: SqliteDatabase) -> None:
+    lock = threading.Lock()
+    lock.acquire()
+    database.places.take(Wait(database.places))
+    with uncounted():
+        beside = Wait(database.places)
+        assert beside.sit()
+    assert len(database.places._taken) == 1
+    database.places.take(Wait(database.places))
+    with uncounted():
+        database.places.timeout = 0
+        another = Wait(database.places)
+        with pytest.raises(Busy):
+            another.acquire(lock)
+    database.places.timeout = AT_LAST
+    with pytest.raises(Overloaded):
+        Wait(database.places).acquire(lock)
+
+
+def test_a_newcomer_waits_a_moment_where_writers_follow_one_another(database: SqliteDatabase) -> None:
+    lock = threading.Lock()
+    lock.acquire()
+    for _ in range(2):
+        database.places.take(Wait(database.places))
+    # The others took theirs long ago, and writers have had their turns since.
+    database.places.moment, database.places.moved = AT_LAST, monotonic()
+    for wait in database.places._taken:
+        wait.begun -= AT_LAST + 1
+    assert 0 < Wait(database.places).limit() <= AT_LAST
+    database.places.moved -= AT_LAST + 1
+    with pytest.raises(Overloaded):
+        Wait(database.places).acquire(lock)
+
+
+def test_a_newcomer_waits_a_moment_where_the_others_came_just_now(database: SqliteDatabase) -> None:
+    """A burst after a lull: nothing has moved for long, and all places are taken, but nobody has waited yet."""
+    for _ in range(2):
+        database.places.take(Wait(database.places))
+    database.places.moment, database.places.moved = AT_LAST, monotonic() - AT_LAST - 1
+    assert 0 < Wait(database.places).limit() <= AT_LAST
+
+
+def test_retry_after_is_when_the_first_place_becomes_free(database: SqliteDatabase) -> None:
+    for database.places.timeout in (40, 3):
+        database.places.take(Wait(database.places))
+    with pytest.raises(Overloaded) as refused:
+        database.places.take(Wait(database.places))
+    assert 1 <= refused.value.retry_after <= 3
+
+
+def test_one_deadline_goes_through_the_group_and_the_lock(
+        database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(group_commit, "MOST", 1)
+    acquire, entered, finish = database.writer_lock.acquire, threading.Event(), threading.Event()
+    deadlines: list[float] = []
+
+    def note(wait: Wait) -> None:
+        deadlines.append(wait.deadline)
+        acquire(wait)
+
+    first = threading.Thread(target=lambda: database.transact(
+        lambda: (entered.set(), finish.wait(AT_LAST)), grouped=True))
+    first.start()
+    entered.wait(AT_LAST)
+    second, _ = started(database)
+    until(lambda: database.group.waiting)
+    monkeypatch.setattr(database.writer_lock, "acquire", note)
+    appointed_after = monotonic()
+    finish.set()
+    first.join()
+    second.join()
+    assert len(deadlines) == 1 and deadlines[0] < appointed_after + database.places.timeout
+
+
+def test_sqlite_itself_waits_for_a_strange_writer_only_as_long_as_is_left(database: SqliteDatabase) -> None:
+    strange = apsw.Connection(str(database.path))
+    strange.execute("BEGIN IMMEDIATE")
+    database.places.timeout = 0.2
+    with database.writing():
+        assert database.query("PRAGMA busy_timeout")[0][0] <= 200
+    for grouped in (True, False):
+        with pytest.raises(Busy):
+            database.transact(lambda: None, grouped=grouped)
+    strange.close()
+
+
+def test_whoever_is_in_a_group_that_is_written_has_no_place(database: SqliteDatabase) -> None:
+    finish, begun = threading.Event(), threading.Event()
+    with held_elsewhere(database):
+        leading, _ = started(database)
+        until(lambda: len(database.places._taken) == 1)
+        member = threading.Thread(target=lambda: database.transact(
+            lambda: (begun.set(), finish.wait(AT_LAST)), grouped=True))
+        member.start()
+        until(lambda: len(database.places._taken) == 2)
+    begun.wait(AT_LAST)
+    assert not database.places._taken
+    finish.set()
+    leading.join()
+    member.join()

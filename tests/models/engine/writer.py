@@ -1,0 +1,41 @@
+"""A process that writes: `python -m tests.models.engine.writer URL THREADS ROWS`; prints each row it committed.
+
+A program of its own, because one writer lock per process is what the tests want to see at work.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+
+from models.engine.database import open_database
+from models.tables.tenant import Tenant
+
+
+def main(url: str, threads: int, rows: int) -> None:
+    database = open_database(url, pool_size=threads, synchronous="normal", statement_timeout=30)
+    failures: list[BaseException] = []
+
+    def write(thread: int) -> None:
+        try:
+            for number in range(rows):
+                name = f"{os.getpid()}-{thread}-{number}"
+                database.transact(lambda name=name: Tenant.add(name), grouped=number % 3 > 0)
+                # One system call each, so that lines of several threads do not mix.
+                os.write(1, f"{name}\n".encode())
+        except BaseException as error:
+            failures.append(error)
+            raise
+
+    running = [threading.Thread(target=write, args=(thread,)) for thread in range(threads)]
+    for thread in running:
+        thread.start()
+    for thread in running:
+        thread.join()
+    database.close_all()
+    sys.exit(bool(failures))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))

@@ -1,0 +1,266 @@
+"""A running service follows its files, and keeps its last good policy when they are broken."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import policies
+from policies import Finding, PolicyError, Principal
+from policies.loading.watch import LAST_GOOD, Watcher
+from tests.policies.shipped_vocabulary import VOCABULARY
+
+NOON = SimpleNamespace(
+    hour=12, weekday=3, date="2026-11-18", ip="10.1.2.3", device="desktop", method="GET", request="read"
+)
+SOMEBODY = Principal("1", "user:1", "user", "t")
+ADMIN = Principal("2", "user:2", "admin", "t")
+DRAFT = VOCABULARY.resources["article"].row(id="9", owner_id="2", status="draft")
+BROKEN = "p, user, article.delete, always, dney\n# end\n"
+OPENED = "p, user, article.view, always, allow\n# end\n"
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    """An instance's policies, as `gatepost init` leaves them."""
+    target = tmp_path / "policies"
+    target.mkdir()
+    for place in policies.SHIPPED.iterdir():
+        if place.name == "model.conf" or place.suffix == ".csv":
+            shutil.copy(place, target)
+    return target
+
+
+@pytest.fixture(autouse=True)
+def quiet(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING, logger="gatepost.policy")
+
+
+def watching(directory: Path, **options: Any) -> Watcher:
+    return Watcher(directory, VOCABULARY, keep=directory.parent, sample=0.02, **options)
+
+
+def sees_drafts(watcher: Watcher) -> bool:
+    return watcher.current.decide(SOMEBODY, "article.view", DRAFT, NOON)
+
+
+def settle(watcher: Watcher) -> None:
+    watcher.poll()
+    watcher.poll()
+
+
+def test_a_change_is_taken_over_after_two_identical_polls(directory: Path) -> None:
+    watcher = watching(directory)
+    before = watcher.current.version
+    (directory / "articles.csv").write_text(OPENED)
+    assert watcher.poll().version == before
+    assert not sees_drafts(watcher)
+    assert watcher.poll().version == watcher.current.version != before
+    assert sees_drafts(watcher)
+
+
+def test_a_file_that_is_still_being_written_is_left_alone(directory: Path) -> None:
+    watcher = watching(directory)
+    before = watcher.current
+    for text in ("p, user", OPENED[:20], BROKEN):
+        (directory / "articles.csv").write_text(text)
+        assert watcher.poll().error is None
+    assert watcher.current is before
+
+
+def test_without_a_change_the_policy_stays_the_same_object(directory: Path) -> None:
+    watcher = watching(directory)
+    before = watcher.current
+    settle(watcher)
+    watcher.reload()
+    os.utime(directory / "articles.csv")
+    settle(watcher)
+    assert watcher.current is before
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("articles.csv", BROKEN.encode()),
+        ("articles.csv", b""),
+        ("model.conf", b"[matchers]\n# end\n"),
+        ("roles.csv", b"g, guest, user\ng, user, guest\n# end\n"),
+        ("broken.csv", b"\xff\xfe"),
+    ],
+)
+def test_a_broken_edit_keeps_the_last_good_policy_and_says_so(
+    directory: Path, caplog: pytest.LogCaptureFixture, name: str, content: bytes
+) -> None:
+    watcher = watching(directory)
+    before = watcher.current
+    (directory / name).write_bytes(content)
+    settle(watcher)
+    assert watcher.current is before
+    assert watcher.status.error is not None and name in watcher.status.error
+    assert watcher.status.version == before.version
+    assert name in caplog.text and before.version in caplog.text
+
+
+def test_a_mended_file_clears_the_error(directory: Path) -> None:
+    watcher = watching(directory)
+    good = (directory / "articles.csv").read_bytes()
+    (directory / "articles.csv").write_text(BROKEN)
+    settle(watcher)
+    began = watcher.status.since
+    settle(watcher)
+    assert watcher.status.error and watcher.status.since == began
+    (directory / "articles.csv").write_bytes(good)
+    settle(watcher)
+    assert watcher.status.error is None
+
+
+def test_a_removed_file_that_is_required_keeps_the_last_good_policy(directory: Path) -> None:
+    watcher = watching(directory, required=("articles.csv",))
+    (directory / "articles.csv").unlink()
+    settle(watcher)
+    assert watcher.status.error is not None and "gatepost policy adopt articles" in watcher.status.error
+
+
+def test_a_restart_with_a_broken_edit_starts_on_the_last_good_policy(
+    directory: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    good = watching(directory).current
+    (directory / "articles.csv").write_text(BROKEN)
+    again = watching(directory)
+    assert again.current.version == good.version
+    assert again.current.rules == good.rules
+    assert again.status.error is not None and "articles.csv:1: `dney` is no effect" in again.status.error
+    assert "started on the last good policy" in caplog.text
+    (directory / "articles.csv").write_text(OPENED)
+    settle(again)
+    assert again.status.error is None
+    assert sees_drafts(again)
+
+
+@pytest.mark.parametrize("damage", [b"", b"{}", b"[]", b'{"version": "0", "files": {}}', b'{"files": 3'])
+def test_without_a_last_good_policy_a_broken_one_stops_the_start(directory: Path, damage: bytes) -> None:
+    watching(directory)
+    (directory.parent / LAST_GOOD).write_bytes(damage)
+    (directory / "articles.csv").write_text(BROKEN)
+    with pytest.raises(PolicyError, match="dney"):
+        watching(directory)
+
+
+def test_a_last_good_policy_that_somebody_changed_is_not_used(directory: Path) -> None:
+    watching(directory)
+    kept = directory.parent / LAST_GOOD
+    kept.write_text(kept.read_text().replace("article.view,   published", "article.view,   always"))
+    (directory / "articles.csv").write_text(BROKEN)
+    with pytest.raises(PolicyError):
+        watching(directory)
+
+
+def test_cases_that_fail_keep_the_last_good_policy(directory: Path) -> None:
+    asked: list[Path] = []
+
+    def cases(policy: policies.Policy, place: Path) -> list[Finding]:
+        asked.append(place)
+        allowed = policy.decide(SOMEBODY, "article.view", DRAFT, NOON)
+        return [Finding(place.name, 1, "a user sees a draft")] if allowed else []
+
+    watcher = watching(directory, cases=cases)
+    assert asked == []
+    (directory / "tests.yaml").write_text("cases: []\n")
+    settle(watcher)
+    assert watcher.status.error is None and asked == [directory / "tests.yaml"]
+    (directory / "articles.csv").write_text(OPENED)
+    settle(watcher)
+    assert watcher.status.error == "tests.yaml:1: a user sees a draft"
+    assert not sees_drafts(watcher)
+
+
+def test_the_thread_follows_the_files_and_a_hangup_reloads_at_once(directory: Path) -> None:
+    watcher = watching(directory, interval=0.01)
+    previous = signal.getsignal(signal.SIGHUP)
+    watcher.start()
+    try:
+        (directory / "articles.csv").write_text(OPENED)
+        assert eventually(lambda: sees_drafts(watcher))
+    finally:
+        watcher.stop()
+    patient = watching(directory, interval=60)
+    patient.reload_on_hangup()
+    patient.start()
+    try:
+        (directory / "articles.csv").write_text(OPENED.replace("always", "own"))
+        os.kill(os.getpid(), signal.SIGHUP)
+        assert eventually(lambda: not sees_drafts(patient))
+    finally:
+        patient.stop()
+        signal.signal(signal.SIGHUP, previous)
+
+
+def eventually(holds: Any) -> bool:
+    for _ in range(1000):
+        if holds():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+@pytest.fixture
+def restless() -> Iterator[None]:
+    """Threads change places after every few instructions."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+def test_readers_beside_a_reload_loop_never_get_a_wrong_answer(directory: Path, restless: None) -> None:
+    """20 000 decisions by four readers while the policy changes between two states, which share some answers."""
+    watcher = watching(directory)
+    closed = (directory / "articles.csv").read_text()
+    versions = {watcher.current.version: False}
+    (directory / "articles.csv").write_text(OPENED)
+    watcher.reload()
+    versions[watcher.current.version] = True
+    wrong: list[str] = []
+    done = threading.Event()
+    swaps = [0]
+
+    def read() -> None:
+        decisions = 0
+        while decisions < 5000 or swaps[0] < 10:
+            decisions += 1
+            policy = watcher.current
+            if policy.decide(SOMEBODY, "article.view", DRAFT, NOON) is not versions[policy.version]:
+                wrong.append(f"{policy.version}: a user and a draft")
+            if not policy.decide(ADMIN, "article.view", DRAFT, NOON):
+                wrong.append(f"{policy.version}: the admin was refused")
+            if policy.decide(SOMEBODY, "article.delete", DRAFT, NOON):
+                wrong.append(f"{policy.version}: a user deleted another's draft")
+
+    def write() -> None:
+        while not done.is_set():
+            for text in (closed, OPENED):
+                (directory / "articles.csv").write_text(text)
+                watcher.reload()
+                swaps[0] += 1
+
+    readers = [threading.Thread(target=read) for _ in range(4)]
+    writer = threading.Thread(target=write)
+    for thread in (writer, *readers):
+        thread.start()
+    for thread in readers:
+        thread.join()
+    done.set()
+    writer.join()
+    assert wrong == []
+    assert watcher.status.error is None

@@ -1,0 +1,229 @@
+"""Whatever lies in the policy folder, and however its disk hangs: nothing blocks, and it is said by name."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from policies import PolicyError
+from policies.loading.loader import loader, snapshot, watch
+from policies.loading.watch import LAST_GOOD, Overdue, Watcher
+from policies.syntax.files import LARGEST, Unreadable, read
+from policies.tools.case_file import failures
+from tests.policies.editing import shipped_copy
+from tests.policies.shipped_vocabulary import VOCABULARY
+
+SPECIAL = "this is not a regular file"
+LARGE = "the file has more than 1 MiB"
+
+
+def fifo(place: Path) -> None:
+    os.mkfifo(place)
+
+
+def endless(place: Path) -> None:
+    place.symlink_to("/dev/zero")
+
+
+def terminal(place: Path) -> None:
+    place.symlink_to("/dev/ptmx")
+
+
+def folder(place: Path) -> None:
+    place.mkdir()
+
+
+def listener(place: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as bound:
+        before = Path.cwd()
+        os.chdir(place.parent)  # the path of a socket is short
+        try:
+            bound.bind(place.name)
+        finally:
+            os.chdir(before)
+
+
+def sparse(place: Path) -> None:
+    with place.open("wb") as file:
+        file.truncate(5 << 30)
+
+
+def loop(place: Path) -> None:
+    place.symlink_to(place.name)
+
+
+def nowhere(place: Path) -> None:
+    place.symlink_to("nothing.csv")
+
+
+SAID = {fifo: SPECIAL, endless: SPECIAL, terminal: SPECIAL, folder: SPECIAL, listener: SPECIAL, sparse: LARGE,
+        loop: "the file cannot be read: Too many levels", nowhere: "the file cannot be read: No such file"}
+every_kind = pytest.mark.parametrize("make", SAID, ids=lambda make: make.__name__)
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    return shipped_copy(tmp_path / "policies")
+
+
+@pytest.fixture(autouse=True)
+def quiet(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING, logger="gatepost.policy")
+
+
+@every_kind
+def test_a_file_that_is_none_is_refused_and_never_waited_for(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    make(tmp_path / "notes.csv")
+    with pytest.raises(Unreadable, match=SAID[make]):
+        read(tmp_path / "notes.csv")
+
+
+def test_a_link_to_a_regular_file_is_read(tmp_path: Path) -> None:
+    (tmp_path / "kept").write_bytes(b"p")
+    (tmp_path / "notes.csv").symlink_to("kept")
+    assert read(tmp_path / "notes.csv") == b"p"
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_file_may_have_as_many_bytes_as_is_said_and_not_one_more(tmp_path: Path, more: int) -> None:
+    (tmp_path / "notes.csv").write_bytes(bytes(LARGEST + more))
+    if more:
+        with pytest.raises(Unreadable, match=LARGE):
+            read(tmp_path / "notes.csv")
+    else:
+        assert len(read(tmp_path / "notes.csv")) == LARGEST
+
+
+def test_many_files_are_no_way_to_fill_the_memory_either(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loader, "LARGEST", 2 << 20)
+    for name in ("a.csv", "b.csv", "c.csv"):
+        (directory / name).write_bytes(bytes(LARGEST))
+    with pytest.raises(PolicyError, match="more than 2 MiB together"):
+        loader.load(directory, VOCABULARY)
+
+
+@every_kind
+@pytest.mark.parametrize("name", ["articles.csv", "model.conf", "tests.yaml", "more.csv"])
+def test_in_the_place_of_any_policy_file_it_is_a_broken_edit(
+    directory: Path, make: Callable[[Path], None], name: str
+) -> None:
+    watcher = Watcher(directory, VOCABULARY, sample=0.02, cases=failures)
+    before = watcher.current
+    (directory / name).unlink(missing_ok=True)
+    make(directory / name)
+    assert f"{name}: {SAID[make]}" in (watcher.reload().error or "")
+    assert watcher.current is before
+
+
+def test_a_last_good_policy_that_is_no_file_is_none(directory: Path) -> None:
+    os.mkfifo(directory.parent / LAST_GOOD)
+    assert snapshot.kept(directory.parent / LAST_GOOD) is None
+
+
+# A mount that hangs: reading does not return before `hang.set()`. A real one takes a file system of one's own.
+
+
+class Mount:
+    """Policy files on a disk that answers until it `hangs`."""
+
+    def __init__(self) -> None:
+        self.answers, self.waiting = threading.Event(), threading.Event()
+        self.answers.set()
+
+    def read(self, place: Path, *more: Any) -> bytes:
+        if not self.answers.is_set():
+            self.waiting.set()
+            assert self.answers.wait(60)
+        return read(place, *more)
+
+    @contextmanager
+    def hanging(self) -> Iterator[None]:
+        self.answers.clear()
+        try:
+            yield
+        finally:
+            self.answers.set()
+
+
+@pytest.fixture
+def mount(monkeypatch: pytest.MonkeyPatch) -> Mount:
+    made = Mount()
+    monkeypatch.setattr(loader, "read", made.read)
+    return made
+
+
+def eventually(holds: Callable[[], object]) -> bool:
+    deadline = time.monotonic() + 30
+    while not holds() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return bool(holds())
+
+
+def test_while_the_folder_does_not_answer_it_is_said_and_afterwards_the_files_are_followed_again(
+    directory: Path, mount: Mount
+) -> None:
+    watcher = Watcher(directory, VOCABULARY, sample=0.02, interval=0.01)
+    before = watcher.current
+    previous = signal.getsignal(signal.SIGHUP)
+    watcher.reload_on_hangup()
+    watcher.start()
+    try:
+        with mount.hanging():
+            assert mount.waiting.wait(30)
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert eventually(lambda: watcher.trouble)
+            assert "the policy folder does not answer" in str(watcher.trouble)
+            with pytest.raises(Overdue, match=before.version):
+                watcher.prove_followed()
+            assert watcher.current is before and watcher.status.error is None
+            (directory / "articles.csv").write_text("p, user, article.*, always, deny\n# end\n")
+        assert eventually(lambda: watcher.current is not before), "a deny is taken over once the folder answers"
+        assert eventually(lambda: watcher.trouble is None)
+    finally:
+        watcher.stop()
+        signal.signal(signal.SIGHUP, previous)
+
+
+def test_a_stop_leaves_a_look_that_hangs_behind_and_it_ends_when_it_can(directory: Path, mount: Mount) -> None:
+    watcher = Watcher(directory, VOCABULARY, sample=0.02, interval=0.01)
+    watcher.start()
+    with mount.hanging():
+        assert mount.waiting.wait(30)
+        [left] = [thread for thread in threading.enumerate() if thread.name == "policy watcher"]
+        watcher.stop()  # does not wait for what cannot end
+        assert left.is_alive() and watcher.trouble is None
+    left.join(30)
+    assert not left.is_alive()
+
+
+def test_a_folder_that_does_not_answer_stops_the_start(
+    directory: Path, mount: Mount, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "PATIENCE", 0.1)
+    with mount.hanging(), pytest.raises(PolicyError, match="the policy folder does not answer"):
+        Watcher(directory, VOCABULARY, keep=directory.parent, required=("articles.csv",), sample=0.02)
+
+
+def test_a_start_on_a_folder_that_does_not_answer_takes_the_last_good_policy_and_follows_it_later(
+    directory: Path, mount: Mount, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    good = Watcher(directory, VOCABULARY, keep=directory.parent, sample=0.02).current
+    monkeypatch.setattr(watch, "PATIENCE", 0.1)
+    with mount.hanging():
+        watcher = Watcher(directory, VOCABULARY, keep=directory.parent, required=("articles.csv",), sample=0.02)
+        assert watcher.current.version == good.version
+        assert "the policy folder does not answer" in str(watcher.trouble)
+        assert "started on the last good policy" in caplog.text
+    watcher.poll()
+    watcher.poll()
+    assert watcher.trouble is None
