@@ -7,8 +7,8 @@ from blueprints import Collection, Line, OwnedSchema, action
 
 from __future__ import annotations
 
-from .http.pipeline.errors import Fault, Problem
 from .http.protocol.messages import Message, plural
+from .http.protocol.problems import Fault, Problem
 from .http.request.call import Call, Endpoint
 from .http.resources.collection import Collection
 from .http.resources.routes import Routes

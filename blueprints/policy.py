@@ -10,7 +10,7 @@ from models.tables.user import User
 from policies import Principal
 from policies.questions.explain import READS, explain
 
-from .http.pipeline.errors import not_found
+from .http.protocol.problems import not_found
 from .http.request.access import Access
 from .http.request.environment import Environment
 from .http.request.identity import guest, principal_of

@@ -13,7 +13,7 @@ from flask import request
 
 from blueprints.commands.context import sentences
 from blueprints.commands.server import AppFactory, app_for
-from blueprints.http.pipeline.errors import Problem
+from blueprints.http.protocol.problems import Problem
 from blueprints.http.reading.exporting import content
 from blueprints.http.request import audit
 from blueprints.http.request.access import Access

@@ -20,8 +20,8 @@ from werkzeug.http import http_date
 
 from models.tables.deprecated_use import note_use
 
-from ..pipeline.errors import Problem
 from ..protocol.messages import Message
+from ..protocol.problems import Problem
 
 if TYPE_CHECKING:
     from models.engine.database import Database

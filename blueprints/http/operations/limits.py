@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from flask import Response, after_this_request, request
 
-from ..pipeline.errors import Problem
 from ..protocol import trace
 from ..protocol.messages import Message
+from ..protocol.problems import Problem
 from ..request.call import Call
 from .counters import DAY, MINUTE, Counters, OwnCounters
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from models.tables.reports import owned
 
-from ..pipeline.errors import Fault, Problem
 from ..protocol.messages import Message
+from ..protocol.problems import Fault, Problem
 from .counters import MINUTE
 
 if TYPE_CHECKING:

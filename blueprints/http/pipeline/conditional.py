@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 from ..protocol.messages import Message
+from ..protocol.problems import Fault, Problem
 from ..request.call import Call
-from .errors import Fault, Problem
 
 _TAG = r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"'
 _TAGS = re.compile(rf"\s*(?:\*|{_TAG}(?:\s*,\s*{_TAG})*)\s*")

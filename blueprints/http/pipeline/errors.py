@@ -1,15 +1,8 @@
-"""Every error that Gatepost answers: one catalogue, one exception, one shape.
-
-The shape is RFC 9457 (`application/problem+json`). `code` is the stable, snake_case name that
-clients branch on; `CATALOGUE` is the complete list, and the documentation is made from it.
-"""
+"""Errors become answers: whatever was raised, as the problem document that the client may see (RFC 9457)."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
 
 import orjson
 from flask import Flask, Response, g, request
@@ -30,130 +23,15 @@ from models.engine.errors import (
 )
 
 from ..protocol import trace
-from ..protocol.messages import Message, Translation, plural
+from ..protocol.messages import Message
+from ..protocol.problems import CATALOGUE, REFUSAL, Fault, Problem
 from ..request.services import services
 from ..security.passwords import CannotHash, TooManyHashes
 
 log = logging.getLogger("gatepost")
 
-REFUSAL = "gatepost.refusal"  # in the environment, from the server: a `Problem` that is all there is to answer
-
-# code → (status, title). A code's meaning never changes; a new meaning is a new code.
-CATALOGUE: dict[str, tuple[int, str]] = {
-    "malformed_json": (400, Message("The body is not valid JSON")),
-    "invalid_body": (400, Message("The body is not valid")),
-    "invalid_field": (400, Message("A field is not valid")),
-    "missing_field": (400, Message("A required field is missing")),
-    "unknown_field": (400, Message("A field is not known")),
-    "read_only_field": (400, Message("A field cannot be set")),
-    "invalid_parameter": (400, Message("A parameter is not valid")),
-    "unknown_parameter": (400, Message("A parameter is not known")),
-    "invalid_header": (400, Message("A header is not valid")),
-    "pagination_conflict": (400, Message("Paging parameters contradict each other")),
-    "offset_too_large": (400, Message("The offset is too large")),
-    "invalid_cursor": (400, Message("The cursor is not valid")),
-    "cursor_mismatch": (400, Message("The cursor belongs to another query")),
-    "cursor_expired": (400, Message("The cursor is too old")),
-    "invalid_reference": (400, Message("A reference leads nowhere")),
-    "unknown_scope": (400, Message("A scope is not known")),
-    "unsupported_version": (400, Message("This API version is not supported")),
-    "idempotency_unsupported": (400, Message("Idempotency-Key is not supported here")),
-    "unauthenticated": (401, Message("Credentials are needed")),
-    "invalid_token": (401, Message("The token is not valid")),
-    "token_expired": (401, Message("The token has expired")),
-    "invalid_credentials": (401, Message("E-mail or password is wrong")),
-    "forbidden": (403, Message("The policy does not allow this")),
-    "insufficient_scope": (403, Message("The token's scopes do not cover this")),
-    "not_found": (404, Message("There is no such thing")),
-    "method_not_allowed": (405, Message("This method is not allowed here")),
-    "not_acceptable": (406, Message("No acceptable representation")),
-    "conflict": (409, Message("The state of the object does not allow this")),
-    "already_exists": (409, Message("Another object has this value")),
-    "still_referenced": (409, Message("Other objects refer to this one")),
-    "invalid_transition": (409, Message("The object is in another state")),
-    "out_of_stock": (409, Message("Not enough in stock")),
-    "idempotency_in_progress": (409, Message("The first request with this key still runs")),
-    "gone": (410, Message("This endpoint is no longer there")),
-    "version_conflict": (412, Message("The object has changed since")),
-    "body_too_large": (413, Message("The body is too large")),
-    "uri_too_long": (414, Message("The URL is too long")),
-    "unsupported_media_type": (415, Message("The media type is not supported")),
-    "idempotency_mismatch": (422, Message("The key was used for another request")),
-    "precondition_required": (428, Message("If-Match is required")),
-    "rate_limited": (429, Message("Too many requests")),
-    "internal_error": (500, Message("Something went wrong on our side")),
-    "unavailable": (503, Message("The service is not available right now")),
-    "overloaded": (503, Message("The service has too much to do right now")),
-    "timeout": (503, Message("The request took too long")),
-}
-
 _BY_STATUS = {404: "not_found", 405: "method_not_allowed", 406: "not_acceptable", 413: "body_too_large",
               414: "uri_too_long", 415: "unsupported_media_type", 429: "rate_limited", 503: "unavailable"}
-
-MOST_FAULTS = 100  # of one request that are listed: the answer must not be many times as long as what was sent
-
-
-@dataclass(frozen=True)
-class Fault:
-    """One thing that is wrong with a request: an entry of `errors`.
-
-    Exactly one of `pointer` (RFC 6901, into the body), `parameter` and `header` says where.
-    `meta` holds machine-readable values such as `min`, `max`, `from`, `to`, `line`.
-    """
-
-    code: str
-    detail: str
-    pointer: str | None = None
-    parameter: str | None = None
-    header: str | None = None
-    meta: Mapping[str, Any] | None = None
-
-    def to_dict(self, translation: Translation) -> dict[str, Any]:
-        """What is answered of it, in the language of the answer."""
-        known = {name: value for name, value in vars(self).items() if value is not None}
-        return known | {"detail": translation.say(self.detail)}
-
-
-@dataclass
-class Problem(Exception):
-    """An answer that is an error. Raise it anywhere below the pipeline.
-
-    `detail` is a constant text, or a `Message` where there are values in it: it is told in the caller's language.
-
-    >>> raise Problem("version_conflict", Message("The object is at version {version} now.", version=4))
-    """
-
-    code: str
-    detail: str = ""
-    faults: Sequence[Fault] = ()
-    headers: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def status(self) -> int:
-        return CATALOGUE[self.code][0]
-
-    @classmethod
-    def of(cls, faults: Sequence[Fault], together: str) -> Problem:
-        """A single fault lends its own code to the problem; several come under `together`."""
-        if len(faults) == 1:
-            return cls(faults[0].code, faults[0].detail, faults)
-        found = plural("{number} problem; see errors.", "{number} problems; see errors.", len(faults))
-        return cls(together, found, faults)
-
-
-def not_found() -> Problem:
-    """The one answer for a row that is absent and for a row that the caller may not view."""
-    return Problem("not_found", "There is no such object, or you may not see it.")
-
-
-def dangling(pointer: str) -> Fault:
-    """The one fault of a reference to an absent row, and of one to a row that the caller may not view."""
-    return Fault("invalid_reference", "There is no such object, or you may not see it.", pointer=pointer)
-
-
-def read_only(name: str) -> Fault:
-    """The fault of a field that this caller cannot set."""
-    return Fault("read_only_field", "This field cannot be set.", pointer=f"/{name}")
 
 
 def answer(problem: Problem) -> Response:

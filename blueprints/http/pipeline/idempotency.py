@@ -20,8 +20,8 @@ from models.engine.errors import AlreadyExists, TimedOut
 from models.tables import idempotency
 from models.tables.idempotency import IdempotencyKey
 
+from ..protocol.problems import Fault, Problem
 from ..request.call import Call
-from .errors import Fault, Problem
 
 KEPT = 24 * 60 * 60  # seconds
 LARGE = 16 * 2**10  # bytes of an answer beyond which its body is not kept

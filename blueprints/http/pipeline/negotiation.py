@@ -8,8 +8,8 @@ from werkzeug.datastructures import MIMEAccept
 from werkzeug.http import parse_accept_header
 
 from ..protocol.messages import Message
+from ..protocol.problems import Problem
 from ..request.call import Call
-from .errors import Problem
 
 JSON, HTML = "application/json", "text/html"
 

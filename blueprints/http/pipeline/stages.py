@@ -18,6 +18,7 @@ from models.engine.errors import Busy
 from ..operations import deprecation, limits
 from ..protocol import expectation, versions
 from ..protocol.json_body import read_json
+from ..protocol.problems import Fault, Problem, not_found
 from ..request import audit, identity
 from ..request.access import Access
 from ..request.call import Call, Endpoint
@@ -25,7 +26,6 @@ from ..request.environment import Environment
 from ..request.services import Services
 from ..schemas import validation
 from . import conditional, idempotency, negotiation, responses
-from .errors import Fault, Problem, not_found
 
 Stage = Callable[[Call], None]
 

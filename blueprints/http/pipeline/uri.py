@@ -12,7 +12,7 @@ from urllib.parse import unquote_to_bytes
 from flask import Flask, request
 
 from ..protocol.messages import Message
-from .errors import Problem
+from ..protocol.problems import Problem
 
 LONGEST = 16_384  # bytes of path and query: the longest cursor and a hundred ids fit twice
 _STRAY = re.compile(r"%(?![0-9A-Fa-f]{2})")

@@ -12,8 +12,8 @@ from typing import Any
 
 from flask import Request
 
-from ..pipeline.errors import Fault, Problem
 from .messages import Message
+from .problems import Fault, Problem
 
 MAX_DEPTH = 64
 INT64 = range(-(2**63), 2**63)

@@ -9,9 +9,10 @@ from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 from flask import Flask, Request, Response, request
 from werkzeug.exceptions import NotFound
 
-from ..pipeline.errors import Fault, Problem, answer, translate
+from ..pipeline.errors import answer, translate
 from ..request.call import Call
 from .messages import Message
+from .problems import Fault, Problem
 
 CURRENT = "1"
 _PREFIX = re.compile(r"/api/v(\d+)(?=/|$)")

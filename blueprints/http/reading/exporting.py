@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from flask import Request, Response
 
-from ..pipeline.errors import Problem
 from ..protocol.messages import Message
+from ..protocol.problems import Problem
 from ..request.call import Call, Endpoint
 from ..schemas import formats
 from . import long_answers

@@ -18,8 +18,8 @@ from models.engine.prepared import Bind
 from models.lists import paging
 from models.records import search
 
-from ..pipeline.errors import Fault, Problem
 from ..protocol.messages import Message
+from ..protocol.problems import Fault, Problem
 from ..request.access import Narrowing
 from ..request.call import Call
 from ..schemas.bounded_cache import Kept

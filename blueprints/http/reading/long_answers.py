@@ -13,7 +13,7 @@ from flask import Response
 
 from ..operations.limits import payer
 from ..operations.slots import RETRY
-from ..pipeline.errors import Problem
+from ..protocol.problems import Problem
 
 if TYPE_CHECKING:
     from ..request.call import Call

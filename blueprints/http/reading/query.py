@@ -14,8 +14,8 @@ from marshmallow import Schema, fields
 
 from models.lists.keyset import Key, Order, order
 
-from ..pipeline.errors import Fault, Problem
 from ..protocol.messages import Message
+from ..protocol.problems import Fault, Problem
 from ..schemas.cursor_parameter import CURSORS, Place
 from ..schemas.fields import StrictSchema, Text, one_of
 from ..schemas.parameters import Count, Switch, names

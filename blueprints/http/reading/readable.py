@@ -14,7 +14,7 @@ import peewee as pw
 from models.base import Owned, Rows
 from models.engine.prepared import Bind, Prepared, placeholders, prepare
 
-from ..pipeline.errors import Problem, dangling
+from ..protocol.problems import Problem, dangling
 from ..request.access import Narrowing
 from ..request.call import Call
 from ..schemas.bounded_cache import Kept

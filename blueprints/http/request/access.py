@@ -22,8 +22,8 @@ from policies.evaluation.rights import rights_for
 from policies.evaluation.sql import where
 from policies.syntax.expression import All, Shared
 
-from ..pipeline.errors import Problem
 from ..protocol.messages import Message
+from ..protocol.problems import Problem
 from .environment import Environment
 
 

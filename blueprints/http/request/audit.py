@@ -11,8 +11,8 @@ from models.tables.user import User
 
 from ..operations.limits import LONGEST_ADDRESS
 from ..operations.refusals import Refusal
-from ..pipeline.errors import Problem
 from ..protocol import trace
+from ..protocol.problems import Problem
 from .call import Call
 from .identity import guest
 

@@ -20,7 +20,7 @@ from models.tables.session import Caller, Session
 from models.tables.user import User
 from policies import Principal
 
-from ..pipeline.errors import Problem
+from ..protocol.problems import Problem
 
 if TYPE_CHECKING:
     from .services import Services

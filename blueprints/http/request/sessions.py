@@ -17,7 +17,7 @@ from models.base import Rows, is_id, later, new_id, now
 from models.tables.session import Session, keep_newest, revoke
 from models.tables.user import User
 
-from ..pipeline.errors import Problem
+from ..protocol.problems import Problem
 from ..security.keys import Keys
 from . import audit
 from .access import Access

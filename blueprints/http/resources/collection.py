@@ -16,10 +16,10 @@ from models.base import whole
 from models.tables.share import withdraw
 
 from ..pipeline.conditional import entity_tag
-from ..pipeline.errors import Fault, Problem, dangling, read_only
 from ..pipeline.responses import fingerprint
 from ..protocol.json_body import MERGE_PATCH
 from ..protocol.messages import Message
+from ..protocol.problems import Fault, Problem, dangling, read_only
 from ..reading import exporting
 from ..reading.listing import Listing
 from ..reading.query import ItemQuery

@@ -18,8 +18,8 @@ from flask import Flask, Response
 from flask_smorest import Api
 from marshmallow import Schema, fields
 
-from ..pipeline.errors import CATALOGUE, Problem
 from ..protocol.language import PARAMETER
+from ..protocol.problems import CATALOGUE, Problem
 from ..request.call import Endpoint
 from ..schemas.fields import Id, StrictSchema, Time
 from ..schemas.records import answered, is_row

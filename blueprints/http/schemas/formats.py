@@ -17,9 +17,9 @@ from typing import Any, BinaryIO
 import orjson
 from marshmallow import Schema, fields
 
-from ..pipeline.errors import MOST_FAULTS, Fault, Problem
 from ..protocol.json_body import parse_object, unstorable
 from ..protocol.messages import Message
+from ..protocol.problems import MOST_FAULTS, Fault, Problem
 
 NDJSON, CSV = "application/x-ndjson", "text/csv"
 MEDIA_TYPES = (NDJSON, CSV)

@@ -12,9 +12,9 @@ from marshmallow import Schema, ValidationError, missing
 from marshmallow.fields import Field
 from werkzeug.datastructures import MultiDict
 
-from ..pipeline.errors import MOST_FAULTS, Fault, Problem
 from ..protocol.language import PARAMETER
 from ..protocol.messages import Message
+from ..protocol.problems import MOST_FAULTS, Fault, Problem
 from .bounded_cache import Kept
 from .cursor_parameter import Place, split
 from .parameters import Tag

@@ -19,7 +19,7 @@ from flask import Flask
 from flask_jwt_extended import JWTManager, create_access_token, decode_token
 from flask_jwt_extended.exceptions import JWTExtendedException
 
-from ..pipeline.errors import Problem
+from ..protocol.problems import Problem
 from .algorithms import SCHEMES
 from .keys import KeyFileError
 

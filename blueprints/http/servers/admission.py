@@ -7,7 +7,7 @@ how.
 
 from __future__ import annotations
 
-from ..pipeline.errors import Problem
+from ..protocol.problems import Problem
 
 PATIENCE = 2.0  # seconds that a request waits for a thread
 LOOK = 0.25  # seconds between two looks for requests that have waited too long

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from ..pipeline.errors import Fault, Problem
+from ..protocol.problems import Fault, Problem
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 

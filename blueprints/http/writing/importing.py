@@ -13,9 +13,9 @@ from marshmallow import fields
 
 from ..operations import limits
 from ..operations.slots import RETRY
-from ..pipeline.errors import Problem
 from ..protocol import expectation
 from ..protocol.messages import Message
+from ..protocol.problems import Problem
 from ..request.call import Call, Endpoint
 from ..schemas import formats
 from ..schemas.fields import StrictSchema, one_of

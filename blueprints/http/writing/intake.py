@@ -20,8 +20,8 @@ from models.engine.errors import AlreadyExists, InvalidReference, InvalidState, 
 from models.records import bulk
 
 from ..pipeline import errors
-from ..pipeline.errors import Fault, Problem
 from ..protocol.messages import Message, plural
+from ..protocol.problems import Fault, Problem
 from ..request.call import Call
 from ..schemas import formats
 from .lines import Lines

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from marshmallow import ValidationError
 
-from ..pipeline.errors import Fault, Problem, read_only
 from ..protocol.messages import Message
+from ..protocol.problems import Fault, Problem, read_only
 from ..request.call import Call
 from ..schemas.validation import load_body
 

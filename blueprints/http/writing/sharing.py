@@ -15,8 +15,8 @@ from models.base import is_id
 from models.tables import share
 from policies.evaluation.rights import RIGHTS
 
-from ..pipeline.errors import Fault, Problem, not_found
 from ..protocol.messages import Message
+from ..protocol.problems import Fault, Problem, not_found
 from ..request.call import Call, Endpoint
 from ..schemas.fields import Line, StrictSchema, Time, one_of
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from blueprints.http.pipeline.errors import CATALOGUE, Problem
+from blueprints.http.protocol.problems import CATALOGUE, Problem
 from models.engine.errors import (
     AlreadyExists,
     InvalidReference,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from blueprints.http.pipeline.errors import MOST_FAULTS, Problem
 from blueprints.http.protocol import json_body
+from blueprints.http.protocol.problems import MOST_FAULTS, Problem
 from blueprints.http.schemas import formats
 from blueprints.http.schemas.fields import StrictSchema
 

@@ -10,8 +10,8 @@ from flask import Request
 from hypothesis import given as examples
 from hypothesis import strategies as st
 
-from blueprints.http.pipeline.errors import Problem
 from blueprints.http.protocol.json_body import MAX_DEPTH, parse_object
+from blueprints.http.protocol.problems import Problem
 from blueprints.http.servers.granian.bodies import Bodies
 
 SCALARS = (st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1)

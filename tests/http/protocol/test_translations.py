@@ -13,8 +13,8 @@ from flask import Request
 from marshmallow import Schema, fields
 from werkzeug.test import EnvironBuilder
 
-from blueprints.http.pipeline.errors import CATALOGUE
 from blueprints.http.protocol.messages import Message, Translations, plural
+from blueprints.http.protocol.problems import CATALOGUE
 from blueprints.http.resources.registry import discover
 from tests import texts
 from tests.running import ROOT

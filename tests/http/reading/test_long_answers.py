@@ -14,7 +14,7 @@ import pytest
 
 from blueprints.http.operations.slots import Slots
 from blueprints.http.pipeline import responses
-from blueprints.http.pipeline.errors import Problem
+from blueprints.http.protocol.problems import Problem
 from tests.running import Instance, Served
 
 SERVERS = {"waitress": (), "granian": ("--workers", "1")}

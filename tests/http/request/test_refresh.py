@@ -9,7 +9,7 @@ from threading import Barrier
 import pytest
 
 from blueprints.http.operations.limits import Limits
-from blueprints.http.pipeline.errors import Problem
+from blueprints.http.protocol.problems import Problem
 from blueprints.http.request import sessions
 from blueprints.http.request.identity import principal_of
 from models.base import Rows, later

@@ -10,7 +10,7 @@ from hypothesis import given as over
 from hypothesis import strategies as st
 from marshmallow import fields
 
-from blueprints.http.pipeline.errors import Problem
+from blueprints.http.protocol.problems import Problem
 from blueprints.http.schemas import formats
 from blueprints.http.schemas.fields import Bool, Int, Line, StrictSchema, Text
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from blueprints.http.pipeline.errors import Problem
+from blueprints.http.protocol.problems import Problem
 from blueprints.http.servers.granian import bodies
 from blueprints.http.servers.granian.bodies import Bodies, Body
 

@@ -10,7 +10,7 @@ from typing import Any
 from wsgiref.types import InputStream, WSGIEnvironment
 
 from ...operations.slots import RETRY
-from ...pipeline.errors import Problem
+from ...protocol.problems import Problem
 from .. import transfers
 from ..forwarded import client_network
 from ..transfers import Pace

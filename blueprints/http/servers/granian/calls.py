@@ -22,7 +22,7 @@ from time import monotonic, sleep
 from typing import Any, NamedTuple, Protocol
 from wsgiref.types import WSGIApplication
 
-from ...pipeline.errors import REFUSAL, Problem
+from ...protocol.problems import REFUSAL, Problem
 from .. import transfers
 from ..admission import LIVE, LOOK, PATIENCE, overloaded
 from .bodies import Bodies, Body

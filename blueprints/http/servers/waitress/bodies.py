@@ -17,8 +17,8 @@ from typing import Any, BinaryIO, cast
 from waitress.adjustments import Adjustments
 
 from ...operations.slots import RETRY
-from ...pipeline.errors import REFUSAL, Problem
 from ...protocol.expectation import ASK
+from ...protocol.problems import REFUSAL, Problem
 from ..forwarded import client_network
 from .parser import Parser
 
