@@ -10,8 +10,8 @@ from pathlib import Path
 
 from playhouse.migrations import MigrationError, Runner
 
-from models.base import now
 from models.engine.database import Database
+from models.records.times import now
 
 SHIPPED: Mapping[str, Path] = {"gatepost": Path(__file__).parent / "migrations"}
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,40}")

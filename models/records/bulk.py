@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from models.base import Record, Table, now
 from models.engine.database import Database
 from models.engine.errors import Busy, TimedOut, Unavailable
 from models.records import search
+from models.records.table import Record, Table
+from models.records.times import now
 
 
 def load(database: Database, model: type[Table], columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import peewee as pw
 
 if TYPE_CHECKING:
-    from models.base import Table
     from models.engine.database import Database
+    from models.records.table import Table
 
 FEW = 500  # rows that are looked up and sorted in about the time that a walk over a hundred thousand takes
 MERGE_STEP = 500  # pages of an index that are written in one transaction, so that others may write in between

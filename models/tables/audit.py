@@ -7,11 +7,13 @@ from typing import Any
 
 import peewee as pw
 
-from models.base import Table, new_id, now, whole
 from models.engine.database import current
 from models.engine.prepared import Bind, Statement
 from models.records import bulk
 from models.records.columns import IdField, TimeField
+from models.records.ids import new_id
+from models.records.table import Table, whole
+from models.records.times import now
 
 ORIGINS = 100  # logins of one principal that tell from where it is known
 

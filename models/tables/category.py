@@ -6,9 +6,10 @@ from typing import Any
 
 import peewee as pw
 
-from models.base import Owned, Rows
 from models.engine.database import current
 from models.records.columns import IdField
+from models.records.rows import Rows
+from models.records.table import Owned
 from models.tables.tenant import Tenant
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import peewee as pw
 
-from models.base import Record, expire
+from models.records.rows import expire
+from models.records.table import Record
 
 
 class ContactMessage(Record):

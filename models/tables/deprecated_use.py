@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import peewee as pw
 
-from models.base import Record, Rows, now, whole
 from models.records.columns import TimeField
+from models.records.rows import Rows
+from models.records.table import Record, whole
+from models.records.times import now
 
 
 class DeprecatedUse(Record):

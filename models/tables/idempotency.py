@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import peewee as pw
 
-from models.base import Record, Rows, expire, now
 from models.records.columns import TimeField
+from models.records.rows import Rows, expire
+from models.records.table import Record
+from models.records.times import now
 
 
 class IdempotencyKey(Record):

@@ -8,11 +8,12 @@ from typing import Any
 
 import peewee as pw
 
-from models.base import Owned, Record, Rows
 from models.engine.database import current
 from models.engine.errors import InvalidState, InvalidValue, OutOfStock
 from models.records import bulk
 from models.records.columns import IdField, MoneyField
+from models.records.rows import Rows
+from models.records.table import Owned, Record
 from models.tables.product import Product, return_stock, take_stock
 
 

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 import peewee as pw
 
-from models.base import Owned, Rows
 from models.records.columns import IdField, MoneyField
+from models.records.rows import Rows
+from models.records.table import Owned
 
 
 class Product(Owned):

@@ -9,9 +9,10 @@ from typing import Any
 
 import peewee as pw
 
-from models.base import Owned, Record, Rows
 from models.engine.database import current
 from models.records.columns import TimeField
+from models.records.rows import Rows
+from models.records.table import Owned, Record
 from models.tables.audit import Audit, of_tenant
 from models.tables.order import Order
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import orjson
 
-from models.base import now
 from models.engine.database import Database, current
 from models.engine.errors import AlreadyExists, Damaged, TimedOut
+from models.records.times import now
 from models.tables.audit import Audit, Retention, Seal
 
 BATCH = 500  # rows of a seal at most; also of one deletion

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import peewee as pw
 
-from models.base import Owned
 from models.engine.database import Database
 from models.engine.prepared import Bind, Statement
 from models.records.columns import ListField, TimeField
+from models.records.table import Owned
 from models.tables.user import User
 
 

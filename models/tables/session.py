@@ -6,10 +6,12 @@ from typing import NamedTuple
 
 import peewee as pw
 
-from models.base import Record, Rows, expire, later, now
 from models.engine.database import Database, current
 from models.engine.prepared import Bind, Statement
 from models.records.columns import IdField, ListField, TimeField
+from models.records.rows import Rows, expire
+from models.records.table import Record
+from models.records.times import later, now
 from models.tables.user import User
 
 KEPT = 3600  # seconds for which the row of an ended session stays

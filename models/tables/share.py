@@ -7,10 +7,11 @@ from collections.abc import Collection, Sequence
 
 import peewee as pw
 
-from models.base import Record, Rows
 from models.engine.database import current
 from models.engine.prepared import Bind, Statement
 from models.records.columns import IdField
+from models.records.rows import Rows
+from models.records.table import Record
 
 
 class Share(Record):

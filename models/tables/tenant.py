@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import peewee as pw
 
-from models.base import Table, new_id, now
 from models.records.columns import IdField, TimeField
+from models.records.ids import new_id
+from models.records.table import Table
+from models.records.times import now
 
 
 class Tenant(Table):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import peewee as pw
 
-from models.base import Owned
 from models.records.columns import EmailField, ListField
+from models.records.table import Owned
 
 
 class User(Owned):

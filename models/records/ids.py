@@ -1,0 +1,23 @@
+"""Ids of rows: UUIDs whose order is the order in which they were made."""
+
+from __future__ import annotations
+
+import re
+import time
+from os import urandom
+
+_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.ASCII)
+
+
+def new_id() -> str:
+    """A UUIDv7 (RFC 9562 §5.7) as lower-case text; rand_a is the fraction of the millisecond (§6.2)."""
+    milliseconds, rest = divmod(time.time_ns(), 1_000_000)
+    fraction = (rest << 12) // 1_000_000
+    chance = int.from_bytes(urandom(8), "big") & 0x3FFF_FFFF_FFFF_FFFF
+    digits = f"{milliseconds << 80 | 0x7 << 76 | fraction << 64 | 0x2 << 62 | chance:032x}"
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+
+def is_id(text: str) -> bool:
+    """Whether `text` is a UUID in the one form that we write (RFC 9562 §4: lower case on output)."""
+    return _ID.fullmatch(text) is not None

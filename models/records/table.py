@@ -1,0 +1,60 @@
+"""What every table has: the current database, and as a `Record` an id, a tenant, a version and times."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import peewee as pw
+
+from models.engine.database import current
+from models.records.columns import IdField, TimeField
+from models.records.ids import new_id
+
+
+class Table(pw.Model):
+    """Every table: bound to whichever database is current.
+
+    searched  columns whose words are indexed for `q` when a row is stored (`models.records.search`)
+    """
+
+    searched: ClassVar[tuple[str, ...]] = ()
+
+    class Meta:
+        database = current
+        legacy_table_names = False
+        only_save_dirty = True
+
+
+class Record(Table):
+    """A row of a tenant."""
+
+    # peewee's own notes about a row, which its type stubs leave out
+    __data__: dict[str, Any]
+    _dirty: set[str]
+
+    id = IdField(primary_key=True)
+    tenant_id = IdField()
+    version = pw.IntegerField()
+    created_at = TimeField()
+    updated_at = TimeField()
+
+    def stamp(self, tenant_id: str, at: str) -> None:
+        """Fill what the caller has no say in, before the row is first stored."""
+        self.id = self.id or new_id()
+        self.tenant_id = tenant_id
+        self.version = self.version or 1
+        self.created_at = self.created_at or at
+        self.updated_at = self.updated_at or at
+
+
+class Owned(Record):
+    """A row that belongs to a user; `department` is the creator's at that time."""
+
+    owner_id = IdField(null=True)
+    department = pw.TextField(null=True)
+
+
+def whole(row: Table) -> dict[str, Any]:
+    """All columns of a new row but a serial number: rows with and without a value fit one statement."""
+    return {name: row.__data__.get(name) for name, field in row._meta.fields.items()
+            if not isinstance(field, pw.AutoField)}

@@ -1,0 +1,48 @@
+"""Times as rows and answers hold them: RFC 3339 in UTC, text of one width whose order is the order of time."""
+
+from __future__ import annotations
+
+import re
+import time
+from datetime import UTC, datetime
+from functools import lru_cache
+
+_RFC3339 = re.compile(
+    r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d{1,6})\d*)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
+
+
+def now() -> str:
+    """The time as we write it: RFC 3339, UTC, microseconds, `Z`; order of text is order of time."""
+    seconds, microseconds = divmod(time.time_ns() // 1000, 1_000_000)
+    return f"{_second(seconds)}.{microseconds:06}Z"
+
+
+def later(seconds: float, start: str | None = None) -> str:
+    """The time `seconds` after `start` (canonical text, default now); negative is before."""
+    moment = datetime.fromisoformat(start) if start else datetime.now(UTC)
+    return _written(datetime.fromtimestamp(moment.timestamp() + seconds, UTC))
+
+
+def parse_time(text: str) -> str:
+    """The canonical form of an RFC 3339 time with any offset. Digits beyond microseconds are cut off.
+
+    Raises ValueError for anything else, also for leap seconds and years beyond 0001–9999 in UTC.
+    """
+    found = _RFC3339.fullmatch(text)
+    if found is None:
+        raise ValueError("not an RFC 3339 time with an offset")
+    day, clock, fraction, offset = found.groups()
+    try:
+        moment = datetime.fromisoformat(f"{day}T{clock}.{fraction or '0':0<6}{offset.upper()}")
+        return _written(moment.astimezone(UTC))
+    except OverflowError:
+        raise ValueError("a time outside the years 0001 to 9999") from None
+
+
+def _written(moment: datetime) -> str:
+    return moment.isoformat(timespec="microseconds")[:26] + "Z"
+
+
+@lru_cache(maxsize=1)  # all rows of one second share it
+def _second(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat()[:19]
