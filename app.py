@@ -28,7 +28,7 @@ from blueprints.http.resources.routes import answer_options, refuse_strays
 from blueprints.http.security.access_tokens import Tokens
 from blueprints.http.security.cursors import Cursors
 from blueprints.http.security.keys import Keys
-from models.engine.database import open_database
+from models.engine.connect import open_database
 from models.migrate import pending
 from models.tables.tenant import Tenant
 from policies.loading.watch import Watcher

@@ -18,7 +18,7 @@ import psycopg
 from app import create_app
 from benchmarks.contenders import EMAIL, FIRST_PAGE, PASSWORD, Gatepost, copy_instance, make_instance, serve
 from benchmarks.load import Measure
-from models.engine.database import open_database
+from models.engine.connect import open_database
 from tests.databases import Server, find_programs, running_server
 
 Statement = tuple[str, Sequence[object]]

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from models.engine.database import open_database
+from models.engine.connect import open_database
 from models.migrate import upgrade
 
 Columns = tuple[str, ...]

@@ -30,7 +30,7 @@ from blueprints.http.security.keys import create_key_file
 from blueprints.testing import Caller, log_in
 from blueprints.testing.serving import ABSENT
 from models.base import Record, Rows, later, new_id, now
-from models.engine.database import open_database
+from models.engine.connect import open_database
 from models.tables.article import Article
 from models.tables.category import Category
 from models.tables.comment import Comment

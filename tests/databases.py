@@ -26,7 +26,8 @@ import psycopg
 import pytest
 
 from models import migrate
-from models.engine.database import Database, open_database
+from models.engine.connect import open_database
+from models.engine.database import Database
 
 _numbers = itertools.count(1)
 

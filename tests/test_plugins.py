@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from blueprints.http.resources.registry import PluginError, discover
-from models.engine.database import open_database
+from models.engine.connect import open_database
 from models.migrate import upgrade
 from policies import PolicyError
 from tests.apps import ROLES, Given, close, make_app, new_instance

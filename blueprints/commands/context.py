@@ -12,7 +12,8 @@ import click
 
 from blueprints.http.resources.registry import PluginError, discover
 from blueprints.http.security import passwords
-from models.engine.database import Database, open_database
+from models.engine.connect import open_database
+from models.engine.database import Database
 from models.engine.errors import Damaged, RowError
 from models.migrate import pending
 from models.tables.audit import add

@@ -18,7 +18,7 @@ from blueprints.http.resources.collection import Collection
 from blueprints.http.resources.registry import discover
 from blueprints.http.security import passwords
 from models.base import Rows, later, new_id
-from models.engine.database import open_database
+from models.engine.connect import open_database
 from models.tables.session import Session
 from models.tables.tenant import Tenant
 from models.tables.user import User

@@ -1,6 +1,6 @@
 """The database of one instance: its connections, write transactions, and which one is current.
 
-The tables (`models.base.Record`) are bound to `current`, and `current` points to whatever database the
+The tables (`models.records.table.Record`) are bound to `current`, and `current` points to whatever database the
 running thread or task has entered with `connected()` or `entered()`. So several apps, each with its own database, live
 in one process.
 """
@@ -10,23 +10,20 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from contextvars import ContextVar
 from random import uniform
 from time import monotonic, sleep
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self, TypeVar
 
 import peewee as pw
 
-from models.engine.errors import Contended, Damaged, RowError, Unavailable
+from models.engine.entered import Entering, entered_database
+from models.engine.errors import Contended, Damaged, RowError
 
 T = TypeVar("T")
 Values = Sequence[Any]
-POOL_WAIT = 2.0  # seconds that a caller waits for a free connection before it is told "unavailable"
 REMEMBERED = 60.0  # seconds for which a database that was found damaged counts as such; also between two looks at it
 
 _NOT_ENTERED = "enter a database with Database.connected()"
-_entered: ContextVar[Database | None] = ContextVar("gatepost_database", default=None)
 logger = logging.getLogger(__name__)
 
 
@@ -35,7 +32,7 @@ class _Current(pw.DatabaseProxy):
 
     @property
     def obj(self) -> Database | None:
-        return _entered.get()
+        return entered_database.get()
 
     @obj.setter
     def obj(self, value: object) -> None:
@@ -45,10 +42,21 @@ class _Current(pw.DatabaseProxy):
 
     # Every statement comes this way, and peewee's own reads `obj` twice.
     def __getattr__(self, name: str) -> Any:
-        database = _entered.get()
+        database = entered_database.get()
         if database is None:
             raise AttributeError(_NOT_ENTERED)
         return getattr(database, name)
+
+
+class Pool(Protocol):
+    """Where a database has its connections from."""
+
+    def take(self) -> Any:
+        """A connection. Raises `Unavailable`, and what the driver raises when there is none to be had."""
+
+    def give_back(self, conn: Any) -> None: ...
+
+    def close(self) -> None: ...
 
 
 class Database(pw.Database):
@@ -57,6 +65,7 @@ class Database(pw.Database):
     dialect: str
     proof: str  # a statement that cannot succeed without the server or the file
     _state: Any  # peewee's note of this thread's connection
+    _pool: Pool
     _damage: Damaged | None = None
     _noted = _looked = float("-inf")
 
@@ -66,19 +75,33 @@ class Database(pw.Database):
         def cursor(self, named_cursor: Any = None) -> Any: ...
         def rows_affected(self, cursor: Any) -> int: ...
 
-    def connected(self) -> _Connected:
+    def connected(self) -> Entering[Self]:
         """Make this the current database and hold one of its connections; re-entrant.
 
         Raises `Unavailable` when there is no connection to be had.
         """
-        return _Connected(self)
+        return Entering(self)
 
-    def entered(self) -> _Connected:
+    def entered(self) -> Entering[Self]:
         """Make this the current database without holding a connection: for those who wait for one.
 
         Errors of the driver are translated as in `connected`.
         """
-        return _Connected(self, connects=False)
+        return Entering(self, connects=False)
+
+    def connect(self, reuse_if_open: bool = False) -> bool:
+        if not self._state.closed:
+            raise pw.OperationalError("this thread holds a connection already")
+        self._state.set_connection(self._pool.take())
+        return True
+
+    def close(self) -> bool:
+        conn = self._state.conn
+        self._state.reset()
+        if conn is None:
+            return False
+        self._pool.give_back(conn)
+        return True
 
     def transact(self, work: Callable[[], T], *, grouped: bool = False) -> T:
         """Run `work()` in one write transaction and return its result; inside another, join it.
@@ -217,72 +240,8 @@ class Database(pw.Database):
 current: Database = _Current()  # type: ignore[assignment]
 
 
-class _Connected:
-    """`with database.connected():`, written out because every request enters it."""
-
-    __slots__ = ("connects", "database", "opened", "previous")
-
-    def __init__(self, database: Database, *, connects: bool = True) -> None:
-        self.database = database
-        self.connects = connects
-
-    def __enter__(self) -> Database:
-        database = self.database
-        self.opened = self.connects and database.is_closed()
-        if self.opened:
-            try:
-                database.connect()
-            except RowError:
-                raise
-            except Exception as error:
-                raise (database.translate(error) or Unavailable(str(error))) from error
-        self.previous = _entered.get()
-        _entered.set(database)
-        return database
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
-        # Not a Token: a streamed answer may be closed in another context than it was opened in.
-        _entered.set(self.previous)
-        if self.opened:
-            self.database.close()
-        if error is not None:
-            # Rows are read lazily, and COMMIT is no statement of peewee's: both may fail after
-            # `_execute_cursor`.
-            problem = self.database.translate(error)
-            if isinstance(found := problem or error, Damaged):
-                self.database.note(found)
-            if problem is not None:
-                raise problem from error
-
-
 def driver_error(error: BaseException) -> BaseException:
     """The driver's own exception, when peewee wrapped it in one of its own."""
     if isinstance(error, pw.PeeweeException):
         return getattr(error, "orig", None) or error
     return error
-
-
-def open_database(url: str, *, pool_size: int = 16, synchronous: str = "full",
-                  statement_timeout: float = 10.0, pool_wait: float = POOL_WAIT,
-                  waiting: int | None = None) -> Database:
-    """The database at `url`: `sqlite:///relative.db`, `sqlite:////absolute.db` or `postgresql://…`.
-
-    `synchronous` is SQLite's (`full` or `normal`), `pool_size` (connections) and `pool_wait` are Postgres';
-    `statement_timeout` and `pool_wait` are seconds. `waiting`: how many threads may wait at a time for their turn to
-    write (SQLite) or for a connection (Postgres), beyond a moment; None: all.
-    Raises ValueError for a URL or an option of another kind. Nothing is connected yet.
-    """
-    # Only the driver that is asked for is imported: an instance on SQLite needs no libpq, and the reverse.
-    scheme, separator, rest = url.partition("://")
-    if scheme == "sqlite" and rest.startswith("/"):
-        from models.engine.sqlite.database import SqliteDatabase
-
-        return SqliteDatabase(rest.removeprefix("/"), synchronous=synchronous, statement_timeout=statement_timeout,
-                              waiting=waiting)
-    if separator and scheme in ("postgresql", "postgres"):
-        from models.engine.postgres.database import PostgresDatabase
-
-        return PostgresDatabase(f"postgresql://{rest}", pool_size=pool_size,
-                                statement_timeout=statement_timeout, pool_wait=pool_wait, waiting=waiting)
-    raise ValueError("the database URL must start with sqlite:/// or postgresql://")

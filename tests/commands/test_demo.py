@@ -10,7 +10,7 @@ import pytest
 
 from blueprints.commands import samples
 from models.base import Rows
-from models.engine.database import open_database
+from models.engine.connect import open_database
 from models.tables.article import Article
 from models.tables.tenant import Tenant
 

@@ -18,7 +18,7 @@ from blueprints.commands import policy_files
 from blueprints.commands.policy import policy
 from blueprints.commands.server import init
 from models.base import Rows
-from models.engine.database import open_database
+from models.engine.connect import open_database
 from models.tables import share
 from models.tables.article import Article
 from models.tables.tenant import Tenant

@@ -13,7 +13,7 @@ import pytest
 
 from app import create_app
 from blueprints.commands import server
-from models.engine.database import open_database
+from models.engine.connect import open_database
 from tests.databases import new_database
 from tests.operations.load import Load, kept
 from tests.running import Instance, Served

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from models.base import Rows
-from models.engine.database import open_database
+from models.engine.connect import open_database
 from models.tables.article import Article
 from models.tables.category import Category
 from models.tables.comment import Comment

@@ -13,7 +13,8 @@ from playhouse.migrations import MigrationError
 
 from models import migrate
 from models.base import Rows, later, new_id
-from models.engine.database import Database, open_database
+from models.engine.connect import open_database
+from models.engine.database import Database
 from models.tables.session import Session
 from models.tables.tenant import Tenant
 from models.tables.user import User
@@ -23,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 UPGRADE = """
 import sys
 from models import migrate
-from models.engine.database import open_database
+from models.engine.connect import open_database
 database = open_database(sys.argv[1], pool_size=1, synchronous="normal", statement_timeout=30)
 print(len(migrate.upgrade(database).applied))
 database.close_all()

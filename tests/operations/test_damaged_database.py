@@ -20,7 +20,7 @@ from app import create_app
 from blueprints.http.pipeline import responses
 from blueprints.testing import log_in
 from models.base import Rows
-from models.engine.database import open_database
+from models.engine.connect import open_database
 from models.engine.errors import Damaged
 from models.tables.article import Article
 from models.tables.user import User

@@ -13,7 +13,7 @@ from threading import Lock
 
 import pytest
 
-from models.engine.database import open_database
+from models.engine.connect import open_database
 from models.tables.article import Article
 from models.tables.audit import Audit
 from models.tables.session import Session

@@ -153,20 +153,6 @@ class PostgresDatabase(Database, pw.PostgresqlDatabase):
         if not self._state.conn.closed:
             super().rollback()
 
-    def connect(self, reuse_if_open: bool = False) -> bool:
-        if not self._state.closed:
-            raise pw.OperationalError("this thread holds a connection already")
-        self._state.set_connection(self._pool.take())
-        return True
-
-    def close(self) -> bool:
-        conn = self._state.conn
-        self._state.reset()
-        if conn is None:
-            return False
-        self._pool.give_back(conn)
-        return True
-
     def close_all(self) -> None:
         self.close()
         self._pool.close()

@@ -11,7 +11,6 @@ from time import monotonic
 from typing import Any, TypeVar, cast
 
 import apsw
-import peewee as pw
 from playhouse.apsw_ext import APSWDatabase
 
 from models.engine.database import Database, Values, driver_error
@@ -231,20 +230,6 @@ class SqliteDatabase(Database, APSWDatabase):
 
     def translate(self, error: BaseException, sql: str = "") -> RowError | None:
         return meaning(driver_error(error), sql)
-
-    def connect(self, reuse_if_open: bool = False) -> bool:
-        if not self._state.closed:
-            raise pw.OperationalError("this thread holds a connection already")
-        self._state.set_connection(self._pool.take())
-        return True
-
-    def close(self) -> bool:
-        conn = self._state.conn
-        self._state.reset()
-        if conn is None:
-            return False
-        self._pool.give_back(conn)
-        return True
 
     def close_all(self) -> None:
         self.close()

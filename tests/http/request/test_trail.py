@@ -14,7 +14,7 @@ from blueprints.http.operations.housekeeping import end_retention
 from blueprints.http.operations.refusals import OWN, SOURCES, Refusal
 from blueprints.http.request.trail import Trail, prover
 from models.base import later, new_id, now
-from models.engine.database import open_database
+from models.engine.connect import open_database
 from models.engine.errors import Unavailable
 from models.tables import seals
 from models.tables.audit import Audit, Retention, Seal, append, of_tenant

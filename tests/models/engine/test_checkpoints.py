@@ -12,7 +12,7 @@ import apsw
 import pytest
 
 from models.base import new_id
-from models.engine.database import open_database
+from models.engine.connect import open_database
 from models.engine.errors import Unavailable
 from models.engine.sqlite import checkpoints
 from models.engine.sqlite.checkpoints import Checkpoints

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from models.base import Rows, new_id
-from models.engine.database import Database, open_database
+from models.engine.connect import open_database
+from models.engine.database import Database
 from models.engine.errors import Busy, Contended, Unavailable
 from models.engine.sqlite.writer_lock import WriterLock
 from models.engine.waiting import Places, Wait

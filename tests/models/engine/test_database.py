@@ -11,7 +11,8 @@ import apsw
 import pytest
 
 from models.base import new_id
-from models.engine.database import Database, current, open_database
+from models.engine.connect import open_database
+from models.engine.database import Database, current
 from models.engine.errors import AlreadyExists, RowError, TimedOut, Unavailable
 from models.engine.sqlite.database import SqliteDatabase, check_version
 from models.tables.tenant import Tenant

@@ -10,7 +10,8 @@ from blueprints.http.operations.deprecation import DeprecatedUses
 from blueprints.http.operations.refusals import Refusal
 from blueprints.http.request.trail import Trail
 from blueprints.http.security.keys import Keys
-from models.engine.database import Database, open_database
+from models.engine.connect import open_database
+from models.engine.database import Database
 from models.engine.errors import TimedOut, Unavailable
 from models.tables.audit import Audit
 from models.tables.deprecated_use import uses

@@ -15,7 +15,8 @@ from typing import Any
 import apsw
 import pytest
 
-from models.engine.database import current, open_database
+from models.engine.connect import open_database
+from models.engine.database import current
 from models.engine.errors import AlreadyExists, Busy, TimedOut, Unavailable
 from models.engine.sqlite import group_commit
 from models.engine.sqlite.database import SqliteDatabase

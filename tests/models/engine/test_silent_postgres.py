@@ -12,7 +12,8 @@ import psycopg
 import pytest
 
 from models.base import Rows, new_id, now
-from models.engine.database import current, open_database
+from models.engine.connect import open_database
+from models.engine.database import current
 from models.engine.errors import Overloaded, TimedOut, Unavailable
 from models.engine.postgres import connection
 from models.engine.postgres.connection import Connection, Pool

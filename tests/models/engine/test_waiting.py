@@ -11,7 +11,7 @@ from typing import Any
 import apsw
 import pytest
 
-from models.engine.database import open_database
+from models.engine.connect import open_database
 from models.engine.errors import Busy, Overloaded
 from models.engine.sqlite import group_commit
 from models.engine.sqlite.database import SqliteDatabase

@@ -9,7 +9,7 @@ import os
 import sys
 import threading
 
-from models.engine.database import open_database
+from models.engine.connect import open_database
 from models.tables.tenant import Tenant
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from models.base import Rows, Table, new_id
-from models.engine.database import Database, open_database
+from models.engine.connect import open_database
+from models.engine.database import Database
 from models.engine.errors import AlreadyExists
 from models.engine.sqlite.writer_lock import WriterLock
 from models.engine.waiting import Wait

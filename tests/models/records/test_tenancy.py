@@ -32,8 +32,8 @@ CROSSING = {
     "seals.seal", "seals.verify", "seals.heads", "seals.retire", "seals._last", "seals._rows", "seals._settled.newest",
     "category.hold_tree",  # locks the tenant's own row
     "deprecated_use.note_use",  # each row names its tenant
-    "base.Rows.select", "base.Rows.find_by", "base.Rows.find_all.query", "base.Rows.insert", "base.Rows.save.query",
-    "base.Rows.change", "base.Rows.add.query", "base.Rows.delete", "base.Rows.remove", "base.expire",
+    "rows.Rows.select", "rows.Rows.find_by", "rows.Rows.find_all.query", "rows.Rows.insert", "rows.Rows.save.query",
+    "rows.Rows.change", "rows.Rows.add.query", "rows.Rows.delete", "rows.Rows.remove", "rows.expire",
     "service_token.ServiceToken.by_id", "service_token.ServiceToken.bearer", "service_token.ServiceToken.touch",
     "paging._reading",  # looks up, in the same statement, what `Shape.rows` has found
     "shape.Shape.rows",  # its filters hold the tenant

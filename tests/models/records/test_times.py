@@ -82,5 +82,5 @@ def test_now_is_canonical_and_later_is_later() -> None:
     (1_795_250_371_000_000_000, "2026-11-21T08:39:31.000000Z"),
 ])
 def test_now_is_written_like_any_other_time(nanoseconds: int, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("models.base.time.time_ns", lambda: nanoseconds)
+    monkeypatch.setattr("models.records.times.time.time_ns", lambda: nanoseconds)
     assert now() == parse_time(text) == text

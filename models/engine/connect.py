@@ -1,0 +1,32 @@
+"""Which database a URL means: the one place that knows both dialects."""
+
+from __future__ import annotations
+
+from models.engine.database import Database
+
+POOL_WAIT = 2.0  # seconds that a caller waits for a free connection before it is told "unavailable"
+
+
+def open_database(url: str, *, pool_size: int = 16, synchronous: str = "full",
+                  statement_timeout: float = 10.0, pool_wait: float = POOL_WAIT,
+                  waiting: int | None = None) -> Database:
+    """The database at `url`: `sqlite:///relative.db`, `sqlite:////absolute.db` or `postgresql://…`.
+
+    `synchronous` is SQLite's (`full` or `normal`), `pool_size` (connections) and `pool_wait` are Postgres';
+    `statement_timeout` and `pool_wait` are seconds. `waiting`: how many threads may wait at a time for their turn to
+    write (SQLite) or for a connection (Postgres), beyond a moment; None: all.
+    Raises ValueError for a URL or an option of another kind. Nothing is connected yet.
+    """
+    # Only the driver that is asked for is imported: an instance on SQLite needs no libpq, and the reverse.
+    scheme, separator, rest = url.partition("://")
+    if scheme == "sqlite" and rest.startswith("/"):
+        from models.engine.sqlite.database import SqliteDatabase
+
+        return SqliteDatabase(rest.removeprefix("/"), synchronous=synchronous, statement_timeout=statement_timeout,
+                              waiting=waiting)
+    if separator and scheme in ("postgresql", "postgres"):
+        from models.engine.postgres.database import PostgresDatabase
+
+        return PostgresDatabase(f"postgresql://{rest}", pool_size=pool_size,
+                                statement_timeout=statement_timeout, pool_wait=pool_wait, waiting=waiting)
+    raise ValueError("the database URL must start with sqlite:/// or postgresql://")
