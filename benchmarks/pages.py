@@ -34,7 +34,7 @@ from blueprints.http.security.cursors import Cursor, fingerprint
 from models.base import later, new_id
 from models.engine.database import Database
 from models.engine.prepared import Bind, prepare
-from models.lists.paging import Key, Order, Position, order
+from models.lists.paging import Key, Position, SortOrder, sort_order
 from models.records import bulk
 from models.tables.article import Article
 from models.tables.tenant import Tenant
@@ -44,7 +44,7 @@ SIZE = 20
 BATCH = 20_000  # rows stored in one transaction
 DEPTHS = (1, 10_000, 160_000, 1_000_000)
 START = "2026-01-01T00:00:00.000000Z"
-NEWEST_FIRST = order(Key(Article.created_at, descending=True))
+NEWEST_FIRST = sort_order(Key(Article.created_at, descending=True))
 COLUMNS = tuple(Article._meta.sorted_fields)
 # Caller → role and rules. Nothing is approved, so that only their own five are left; no planner knows that.
 CALLERS: Mapping[str, tuple[str, str]] = {
@@ -170,7 +170,7 @@ def fill(database: Database, rows: int) -> World:
             yield tuple(row.get(column.name) for column in COLUMNS)
 
     load(database, articles())
-    edges = {"forward": NEWEST_FIRST, "backward": order(Key(Article.created_at))}
+    edges = {"forward": NEWEST_FIRST, "backward": sort_order(Key(Article.created_at))}
     return World(tenant, users, {
         (way, depth): _position(tenant, edge, depth)
         for way, edge in edges.items() for depth in (min(depth, rows - SIZE) for depth in DEPTHS)})
@@ -191,7 +191,7 @@ def load(database: Database, articles: Iterator[tuple[object, ...]]) -> None:
     bulk.settle(database, Article)
 
 
-def _position(tenant: str, edge: Order, depth: int) -> Position | None:
+def _position(tenant: str, edge: SortOrder, depth: int) -> Position | None:
     """The row before the one at `depth`, so that a page begins there."""
     if depth == 1:
         return None

@@ -37,7 +37,7 @@ class Places:
     moment   seconds for which a thread may wait without a place
     timeout  seconds for which it may wait in all
     late     makes the error of a thread whose deadline has passed
-    moved    when one of the threads last got what they wait for, by the monotonic clock
+    moved    when `progress` was last called, by the monotonic clock
     """
 
     def __init__(self, most: int | None, *, moment: float, timeout: float, late: Callable[[], Unavailable]) -> None:
@@ -45,6 +45,10 @@ class Places:
         self.moved = 0.0
         self._mutex = Lock()
         self._taken: set[Wait] = set()
+
+    def progress(self) -> None:
+        """Note that a thread got, or gave back, what the others wait for."""
+        self.moved = monotonic()
 
     def admit(self) -> None:
         """Raises `Overloaded` where all places are taken, the first before a moment, and nothing moved since."""
@@ -54,7 +58,7 @@ class Places:
                 if any(wait.begun < long_ago for wait in self._taken):
                     self._refuse_if_full()
 
-    def take(self, wait: Wait) -> None:
+    def acquire(self, wait: Wait) -> None:
         """Give a place to `wait`, unless it is over. Raises `Overloaded` when none is free."""
         with self._mutex:
             self._refuse_if_full()
@@ -63,7 +67,7 @@ class Places:
             if not wait.over and not _uncounted.get():
                 self._taken.add(wait)
 
-    def leave(self, wait: Wait) -> None:
+    def release(self, wait: Wait) -> None:
         """Free the place of `wait`, if it has one."""
         with self._mutex:
             self._taken.discard(wait)
@@ -111,14 +115,14 @@ class Wait:
         if not self.placed:
             if short > 0:
                 return min(short, self.deadline - now)
-            self._places.take(self)
+            self._places.acquire(self)
         return self.deadline - now
 
     def sit(self) -> bool:
         """Take a place at once, for what may take longer than a moment; whether there is one."""
         if not self.placed:
             with suppress(Overloaded):
-                self._places.take(self)
+                self._places.acquire(self)
         return self.placed
 
     def acquire(self, lock: Lock) -> None:
@@ -131,4 +135,4 @@ class Wait:
         """Free the place. Any thread may call this, more than once."""
         self.over = True
         if self.placed:
-            self._places.leave(self)
+            self._places.release(self)

@@ -56,8 +56,8 @@ class Start(Enum):
 
 
 @dataclass(frozen=True, eq=False)
-class Order:
-    """A total order of the rows of one table; made by `order`."""
+class SortOrder:
+    """A total order of the rows of one table; made by `sort_order`."""
 
     keys: tuple[Key, ...]
 
@@ -88,7 +88,7 @@ class Order:
         return [*rest, value] if backward else rest
 
 
-def order(*keys: Key) -> Order:
+def sort_order(*keys: Key) -> SortOrder:
     """The order by these keys, made total by the id in the direction of the last one. NULLs come last.
 
     Raises ValueError for an order that no index of both databases can serve: no key or more than three, keys
@@ -108,15 +108,15 @@ def order(*keys: Key) -> Order:
     if "id" in names[:-1]:
         raise ValueError("nothing can follow the id in an order: it is unique")
     if names[-1] == "id":
-        return Order(keys)
-    return Order((*keys, Key(model.id, keys[-1].descending)))
+        return SortOrder(keys)
+    return SortOrder((*keys, Key(model.id, keys[-1].descending)))
 
 
 _NAMES = tuple(f"page.position.{number}" for number in range(MAX_KEYS + 1))
 
 
 def bind(position: Position | None) -> dict[str, object]:
-    """The values for the Binds of `Order.ranges`."""
+    """The values for the Binds of `SortOrder.ranges`."""
     return dict(zip(_NAMES, position, strict=False)) if position is not None else {}
 
 

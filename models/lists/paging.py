@@ -18,11 +18,11 @@ import peewee as pw
 
 from models.engine.database import Database
 from models.engine.prepared import Bind, Prepared, prepare
-from models.lists.keyset import Conditions, Key, Order, Position, Start, bind, order
+from models.lists.keyset import Conditions, Key, Position, SortOrder, Start, bind, sort_order
 from models.lists.shape import Shape
 from models.lists.totals import count, estimate
 
-__all__ = ["Key", "Order", "Page", "Position", "Shape", "count", "estimate", "order", "skip", "walk"]
+__all__ = ["Key", "Page", "Position", "Shape", "SortOrder", "count", "estimate", "skip", "sort_order", "walk"]
 
 Row = tuple[Any, ...]
 Values = Mapping[str, object]

@@ -11,7 +11,7 @@ from typing import Any
 import peewee as pw
 
 from models.engine.prepared import Prepared
-from models.lists.keyset import Conditions, Order
+from models.lists.keyset import Conditions, SortOrder
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +26,7 @@ class Shape:
 
     model: type[pw.Model]
     columns: tuple[pw.Field, ...]
-    order: Order
+    order: SortOrder
     filters: Conditions
     branches: Conditions | None = None
     denies: Conditions = ()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from marshmallow import Schema, fields
 
-from models.lists.keyset import Key, Order, order
+from models.lists.keyset import Key, SortOrder, sort_order
 
 from ..protocol.messages import Message
 from ..protocol.problems import Fault, Problem
@@ -192,9 +192,9 @@ def _out_of_range(name: str, low: int, high: int) -> Fault:
     return Fault("invalid_parameter", detail, parameter=name, meta={"min": low, "max": high})
 
 
-def _order(collection: Collection, text: str) -> Order:
+def _order(collection: Collection, text: str) -> SortOrder:
     columns = collection.model._meta.fields
-    return order(*(Key(columns[key.removeprefix("-")], descending=key.startswith("-")) for key in text.split(",")))
+    return sort_order(*(Key(columns[key.removeprefix("-")], descending=key.startswith("-")) for key in text.split(",")))
 
 
 def _reversed(text: str) -> str:

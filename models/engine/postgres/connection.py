@@ -81,8 +81,9 @@ class Pool:
         self._connecting = 0
         self._silent = False
         self._probing = False
-        # By the monotonic clock. While a thread tries: until when the others wait for its news; else: when one may try.
-        self._pause = 0.0
+        # Both by the monotonic clock, both while the server is silent.
+        self._try_from = 0.0  # from when one thread may try to connect
+        self._news_by = 0.0  # until when the others wait for what becomes of its try
 
     def take(self) -> Connection:
         """A connection that is usable, as far as that is known. Raises what `connect` raises, `Unavailable`."""
@@ -107,7 +108,7 @@ class Pool:
             else:
                 conn.close()
             self._lent.discard(conn)
-            self._places.moved = monotonic()
+            self._places.progress()
             self._changed.notify()
 
     def close(self) -> None:
@@ -155,13 +156,13 @@ class Pool:
 
         Raises `Unavailable` when the server has not answered it.
         """
-        left = self._pause - monotonic()
-        if not self._probing and left <= 0:
-            self._probing, self._pause = True, monotonic() + MOMENT
+        now = monotonic()
+        if not self._probing and now >= self._try_from:
+            self._probing, self._news_by = True, now + MOMENT
             return True
-        if not self._probing or left <= 0:
+        if not self._probing or now >= self._news_by:
             raise Unavailable("the server was silent a moment ago")
-        self._changed.wait(left)
+        self._changed.wait(self._news_by - now)
         return False
 
     def _make(self, wait: Wait) -> Connection:
@@ -182,7 +183,7 @@ class Pool:
             self._connecting -= 1
             self._silent = self._probing = False
             self._lent.add(conn)
-            self._places.moved = monotonic()
+            self._places.progress()
             self._changed.notify_all()
         return conn
 
@@ -190,4 +191,4 @@ class Pool:
         while self._idle:
             self._idle.pop().close()
         if not self._silent:
-            self._silent, self._pause = True, monotonic() + pause
+            self._silent, self._try_from = True, monotonic() + pause

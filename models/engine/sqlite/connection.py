@@ -19,7 +19,7 @@ STATEMENTS = 512  # compiled statements that are kept; apsw's default of 100 is 
 RECALLED = 1000  # answers that are kept for `recall`
 STEPS = 50_000  # virtual machine steps between two looks at the clock: about a millisecond
 
-Rows = list[tuple[Any, ...]]
+Fetched = list[tuple[Any, ...]]
 
 
 class Cursor(apsw.Cursor):
@@ -47,7 +47,7 @@ class Connection(apsw.Connection):
         self.compared = False
         self._path, self._file = path, _identity(path)
         self._committed: tuple[int, int] | None = None
-        self._recalled: dict[tuple[str, tuple[Any, ...]], Rows] = {}
+        self._recalled: dict[tuple[str, tuple[Any, ...]], Fetched] = {}
         self.setbusytimeout(int(BUSY_TIMEOUT * 1000))
         self.convert_binding = _storable
         # A plan holds for all values. Without this, SQLite compiles every join again whenever a value is bound.
@@ -64,7 +64,7 @@ class Connection(apsw.Connection):
         except (OSError, apsw.ConnectionClosedError):
             return False
 
-    def recall(self, sql: str, params: Values) -> Rows:
+    def recall(self, sql: str, params: Values) -> Fetched:
         """The rows of a read, from memory unless something was committed since."""
         # What is not committed yet may be taken back, and nothing would tell.
         if not self.getautocommit():

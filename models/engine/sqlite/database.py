@@ -16,7 +16,7 @@ from playhouse.apsw_ext import APSWDatabase
 from models.engine.database import Database, Values, driver_error
 from models.engine.errors import Busy, Damaged, RowError, TimedOut, Unavailable
 from models.engine.sqlite.checkpoints import Checkpoints
-from models.engine.sqlite.connection import BUSY_TIMEOUT, Connection, Pool, Rows
+from models.engine.sqlite.connection import BUSY_TIMEOUT, Connection, Fetched, Pool
 from models.engine.sqlite.errors import busy, meaning
 from models.engine.sqlite.group_commit import GroupCommit
 from models.engine.sqlite.writer_lock import WriterLock
@@ -86,7 +86,7 @@ class SqliteDatabase(Database, APSWDatabase):
             self.writer_lock.acquire(wait)
         finally:
             wait.end()
-        self.places.moved = monotonic()
+        self.places.progress()
         try:
             with self._writers.lent() as conn:
                 # What does not know of the lock, such as another program, is waited for by SQLite itself.
@@ -203,11 +203,11 @@ class SqliteDatabase(Database, APSWDatabase):
         except Exception as error:
             self.fail(error, sql)
 
-    def recall(self, sql: str, params: Values) -> Rows:
+    def recall(self, sql: str, params: Values) -> Fetched:
         conn = self._state.conn
         try:
             conn.deadline = monotonic() + self.statement_timeout
-            return cast(Rows, conn.recall(sql, params))
+            return cast(Fetched, conn.recall(sql, params))
         except Exception as error:
             self.fail(error, sql)
 

@@ -330,7 +330,7 @@ def test_whoever_gets_a_place_after_a_moment_connects_at_it(database: PostgresDa
     asked = Asked(database, size=2, waiting=1)
     asked.go_on.set()
     kept = Wait(asked.places)
-    asked.places.take(kept)
+    asked.places.acquire(kept)
     with ThreadPoolExecutor(1) as thread:
         asked.places.moment = 0.5
         connecting = thread.submit(asked.pool.take)

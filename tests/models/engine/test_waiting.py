@@ -98,12 +98,12 @@ def test_without_a_bound_everybody_waits(request: pytest.FixtureRequest) -> None
 def test_what_runs_beside_the_requests_takes_no_place_and_needs_none(database: SqliteDatabase) -> None:
     lock = threading.Lock()
     lock.acquire()
-    database.places.take(Wait(database.places))
+    database.places.acquire(Wait(database.places))
     with uncounted():
         beside = Wait(database.places)
         assert beside.sit()
     assert len(database.places._taken) == 1
-    database.places.take(Wait(database.places))
+    database.places.acquire(Wait(database.places))
     with uncounted():
         database.places.timeout = 0
         another = Wait(database.places)
@@ -118,7 +118,7 @@ def test_a_newcomer_waits_a_moment_where_writers_follow_one_another(database: Sq
     lock = threading.Lock()
     lock.acquire()
     for _ in range(2):
-        database.places.take(Wait(database.places))
+        database.places.acquire(Wait(database.places))
     # The others took theirs long ago, and writers have had their turns since.
     database.places.moment, database.places.moved = AT_LAST, monotonic()
     for wait in database.places._taken:
@@ -132,16 +132,16 @@ def test_a_newcomer_waits_a_moment_where_writers_follow_one_another(database: Sq
 def test_a_newcomer_waits_a_moment_where_the_others_came_just_now(database: SqliteDatabase) -> None:
     """A burst after a lull: nothing has moved for long, and all places are taken, but nobody has waited yet."""
     for _ in range(2):
-        database.places.take(Wait(database.places))
+        database.places.acquire(Wait(database.places))
     database.places.moment, database.places.moved = AT_LAST, monotonic() - AT_LAST - 1
     assert 0 < Wait(database.places).limit() <= AT_LAST
 
 
 def test_retry_after_is_when_the_first_place_becomes_free(database: SqliteDatabase) -> None:
     for database.places.timeout in (40, 3):
-        database.places.take(Wait(database.places))
+        database.places.acquire(Wait(database.places))
     with pytest.raises(Overloaded) as refused:
-        database.places.take(Wait(database.places))
+        database.places.acquire(Wait(database.places))
     assert 1 <= refused.value.retry_after <= 3
 
 

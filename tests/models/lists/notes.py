@@ -19,7 +19,7 @@ from models import ddl
 from models.base import Table
 from models.engine.database import Database
 from models.engine.prepared import Bind
-from models.lists.paging import Key, Shape, order
+from models.lists.paging import Key, Shape, sort_order
 from models.records.columns import IdField, TimeField
 
 TENANT = "01930000-0000-7000-8000-000000000000"
@@ -56,20 +56,20 @@ def create_table(database: Database) -> None:
 
 
 ORDERS = {
-    "created_at": order(Key(Note.created_at)),
-    "-created_at": order(Key(Note.created_at, descending=True)),
-    "title": order(Key(Note.title)),
-    "-title,-status,-created_at": order(
+    "created_at": sort_order(Key(Note.created_at)),
+    "-created_at": sort_order(Key(Note.created_at, descending=True)),
+    "title": sort_order(Key(Note.title)),
+    "-title,-status,-created_at": sort_order(
         Key(Note.title, True), Key(Note.status, True), Key(Note.created_at, True)),
-    "status,-created_at": order(Key(Note.status), Key(Note.created_at, True)),
-    "-status,title,-created_at": order(Key(Note.status, True), Key(Note.title), Key(Note.created_at, True)),
-    "rank": order(Key(Note.rank)),
-    "-rank": order(Key(Note.rank, True)),
-    "rank,-created_at": order(Key(Note.rank), Key(Note.created_at, True)),
-    "-rank,status,title": order(Key(Note.rank, True), Key(Note.status), Key(Note.title)),
-    "-owner_id": order(Key(Note.owner_id, True)),
-    "id": order(Key(Note.id)),
-    "-status,id": order(Key(Note.status, True), Key(Note.id)),
+    "status,-created_at": sort_order(Key(Note.status), Key(Note.created_at, True)),
+    "-status,title,-created_at": sort_order(Key(Note.status, True), Key(Note.title), Key(Note.created_at, True)),
+    "rank": sort_order(Key(Note.rank)),
+    "-rank": sort_order(Key(Note.rank, True)),
+    "rank,-created_at": sort_order(Key(Note.rank), Key(Note.created_at, True)),
+    "-rank,status,title": sort_order(Key(Note.rank, True), Key(Note.status), Key(Note.title)),
+    "-owner_id": sort_order(Key(Note.owner_id, True)),
+    "id": sort_order(Key(Note.id)),
+    "-status,id": sort_order(Key(Note.status, True), Key(Note.id)),
 }
 
 COLUMNS = {

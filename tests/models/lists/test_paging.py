@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.engine.database import Database
-from models.lists.paging import Key, Page, count, estimate, order, skip, walk
+from models.lists.paging import Key, Page, count, estimate, skip, sort_order, walk
 from tests.models.lists.notes import ME, ORDERS, TENANT, TIMES, VALUES, Case, Note, cases, create_table, fill, tables
 
 sizes = st.integers(1, 7)
@@ -184,11 +184,11 @@ def test_a_repeated_page_builds_no_query(opened, monkeypatch):
 ])
 def test_an_order_that_no_index_can_serve_is_refused(keys, sentence):
     with pytest.raises(ValueError, match=sentence):
-        order(*keys)
+        sort_order(*keys)
 
 
 def test_the_id_is_appended_in_the_direction_of_the_last_key():
-    made = order(Key(Note.status), Key(Note.created_at, descending=True))
+    made = sort_order(Key(Note.status), Key(Note.created_at, descending=True))
     assert [(key.column.name, key.descending) for key in made.keys] == [
         ("status", False), ("created_at", True), ("id", True)]
 

@@ -4,19 +4,19 @@ import pytest
 
 from models.base import Rows, later
 from models.engine.prepared import Bind
-from models.lists.paging import Key, Shape, count, order, walk
+from models.lists.paging import Key, Shape, count, sort_order, walk
 from models.records import bulk
 from models.tables.article import Article
 from models.tables.tenant import Tenant
 from models.tables.user import User
 
 ORDERS = {
-    "created_at": order(Key(Article.created_at)),
-    "updated_at": order(Key(Article.updated_at)),
-    "title": order(Key(Article.title)),
-    "published_at": order(Key(Article.published_at)),
-    "-created_at": order(Key(Article.created_at, descending=True)),
-    "status,-created_at": order(Key(Article.status), Key(Article.created_at, descending=True)),
+    "created_at": sort_order(Key(Article.created_at)),
+    "updated_at": sort_order(Key(Article.updated_at)),
+    "title": sort_order(Key(Article.title)),
+    "published_at": sort_order(Key(Article.published_at)),
+    "-created_at": sort_order(Key(Article.created_at, descending=True)),
+    "status,-created_at": sort_order(Key(Article.status), Key(Article.created_at, descending=True)),
 }
 BRANCHES = {
     "admin": None,
