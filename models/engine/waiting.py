@@ -118,8 +118,8 @@ class Wait:
             self._places.acquire(self)
         return self.deadline - now
 
-    def sit(self) -> bool:
-        """Take a place at once, for what may take longer than a moment; whether there is one."""
+    def acquire_place(self) -> bool:
+        """Acquire a place at once, for what may take longer than a moment; whether there is one."""
         if not self.placed:
             with suppress(Overloaded):
                 self._places.acquire(self)

@@ -12,7 +12,7 @@ from models.engine.errors import Outdated
 from models.engine.prepared import Bind, Prepared, placeholders, prepare
 from models.records.columns import TimeField
 from models.records.search import index_new
-from models.records.table import Record
+from models.records.table import Record, stored
 from models.records.times import now
 
 
@@ -24,6 +24,12 @@ def expire(column: TimeField, before: str, most: int) -> int:
 
 
 T = TypeVar("T", bound=Record)
+
+
+def locked(query: pw.ModelSelect[T]) -> pw.ModelSelect[T]:
+    """`query` so that no other transaction changes the rows that it finds before this one ends."""
+    # On SQLite a transaction already has the database for itself.
+    return query.for_update() if current.dialect == "postgres" else query
 
 
 class Rows(Generic[T]):
@@ -63,8 +69,7 @@ class Rows(Generic[T]):
         """The row, if it is this tenant's and satisfies `where`. `lock`: nobody may change it meanwhile."""
         def query(rows: Rows[T], id: Any) -> pw.ModelSelect[T]:
             found = rows.select().where(rows.model.id == id, *where)
-            # On SQLite a transaction already has the database for itself.
-            return found.for_update() if lock and current.dialect == "postgres" else found
+            return locked(found) if lock else found
 
         if where:
             return query(self, id).first()
@@ -86,7 +91,7 @@ class Rows(Generic[T]):
             field = self.model._meta.fields[column]
             named = field.in_([Bind(name) for name in values])
             found = self.model.select().where(*self._with(()), named).order_by(field)
-            return found.for_update() if lock and current.dialect == "postgres" else found
+            return locked(found) if lock else found
 
         if not values:
             return []
@@ -99,9 +104,8 @@ class Rows(Generic[T]):
         Raises `AlreadyExists`, `InvalidReference`.
         """
         row.stamp(self.tenant_id, now())
-        fields = self.model._meta.fields
-        statement = self._kept("insert", lambda: self.model.insert({name: Bind(name) for name in fields}))
-        values = {name: field.db_value(row.__data__.get(name)) for name, field in fields.items()}
+        values = stored(row)
+        statement = self._kept("insert", lambda: self.model.insert({name: Bind(name) for name in values}))
         statement.write(current, values)
         index_new(current, self.model, values)
         row._dirty.clear()
@@ -122,10 +126,8 @@ class Rows(Generic[T]):
         def query() -> pw.ModelUpdate:
             return self.model.update({name: Bind(name) for name in sorted(names)}).where(*self._as_read())
 
-        fields = self.model._meta.fields
         statement = self._kept(frozenset(names), query)
-        values = {name: field.db_value(row.__data__.get(name)) for name, field in fields.items()}
-        values |= {".tenant": self.tenant_id, ".row": row.id, ".before": row.version, **stamps}
+        values = {**stored(row), ".tenant": self.tenant_id, ".row": row.id, ".before": row.version, **stamps}
         if statement.write(current, values) == 0:
             raise Outdated(f"{self.model.__name__} {row.id}")
         # Only now: work that failed may be repeated with the same row.

@@ -54,6 +54,11 @@ class Owned(Record):
     department = pw.TextField(null=True)
 
 
+def stored(row: Table) -> dict[str, Any]:
+    """The values of all columns, by name, as the database takes them."""
+    return {name: field.db_value(row.__data__.get(name)) for name, field in row._meta.fields.items()}
+
+
 def whole(row: Table) -> dict[str, Any]:
     """All columns of a new row but a serial number: rows with and without a value fit one statement."""
     return {name: row.__data__.get(name) for name, field in row._meta.fields.items()

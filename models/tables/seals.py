@@ -50,8 +50,7 @@ def seal(database: Database, sign: Sign) -> int:
     with database.connected():
         last = _last()
         sealed, after, head = 0, last.last_seq if last else 0, last.head if last else ""
-        newest = Audit.select(Audit.seq).order_by(Audit.seq.desc()).limit(1).scalar()
-        if newest is None or newest <= after:
+        if _newest() <= after:
             return 0
         upto = _settled(database)
         while rows := _rows(after, upto, BATCH):
@@ -139,21 +138,25 @@ def _last() -> Seal | None:
     return found
 
 
+def _newest() -> int:
+    """The number of the newest audit row, 0 without one."""
+    return int(Audit.select(Audit.seq).order_by(Audit.seq.desc()).limit(1).scalar() or 0)
+
+
 def _settled(database: Database) -> int:
     """The newest number below which no other row can turn up any more; 0 when that cannot be told now.
 
     On Postgres a number is taken before its row is committed, so for a moment nobody may be between the two.
     """
-    def newest() -> int:
-        if database.dialect == "postgres":
-            current.execute_sql(f"SET LOCAL lock_timeout = {PATIENCE}")
-            current.execute_sql("LOCK TABLE audit IN SHARE MODE")
-        return Audit.select(Audit.seq).order_by(Audit.seq.desc()).limit(1).scalar() or 0
+    def without_writers() -> int:
+        current.execute_sql(f"SET LOCAL lock_timeout = {PATIENCE}")
+        current.execute_sql("LOCK TABLE audit IN SHARE MODE")
+        return _newest()
 
     if database.dialect == "sqlite":
-        return newest()
+        return _newest()
     try:
-        return database.transact(newest)
+        return database.transact(without_writers)
     except TimedOut:
         return 0
 

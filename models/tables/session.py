@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import peewee as pw
 
-from models.engine.database import Database, current
+from models.engine.database import Database
 from models.engine.prepared import Bind, Statement
 from models.records.columns import IdField, ListField, TimeField
-from models.records.rows import Rows, expire
+from models.records.rows import Rows, expire, locked
 from models.records.table import Record
 from models.records.times import later, now
 from models.tables.user import User
@@ -57,7 +57,7 @@ class Session(Record):
         """`lock`: nobody may change it before the transaction ends."""
         # Across tenants: a token names its session before it is known whose it is.
         query = cls.select().where(cls.id == id)
-        return (query.for_update() if lock and current.dialect == "postgres" else query).first()
+        return (locked(query) if lock else query).first()
 
     @classmethod
     def caller(cls, database: Database, id: str) -> Caller | None:

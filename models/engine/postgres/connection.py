@@ -138,7 +138,7 @@ class Pool:
                         break
                 elif ready := self._ready():
                     return ready
-                elif self._may_connect() and wait.sit():
+                elif self._may_connect() and wait.acquire_place():
                     break
                 else:
                     left = wait.limit()

@@ -101,7 +101,7 @@ def test_what_runs_beside_the_requests_takes_no_place_and_needs_none(database: S
     database.places.acquire(Wait(database.places))
     with uncounted():
         beside = Wait(database.places)
-        assert beside.sit()
+        assert beside.acquire_place()
     assert len(database.places._taken) == 1
     database.places.acquire(Wait(database.places))
     with uncounted():

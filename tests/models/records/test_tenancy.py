@@ -29,7 +29,7 @@ STARTERS = {
 CROSSING = {
     "audit.add", "audit.of_tenant", "audit.of_all",
     "audit.append_missing",  # each row names its tenant
-    "seals.seal", "seals.verify", "seals.heads", "seals.retire", "seals._last", "seals._rows", "seals._settled.newest",
+    "seals.seal", "seals.verify", "seals.heads", "seals.retire", "seals._last", "seals._rows", "seals._newest",
     "category.hold_tree",  # locks the tenant's own row
     "deprecated_use.note_use",  # each row names its tenant
     "rows.Rows.select", "rows.Rows.find_by", "rows.Rows.find_all.query", "rows.Rows.insert", "rows.Rows.save.query",
