@@ -10,10 +10,11 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 
 from click.testing import CliRunner
@@ -23,6 +24,14 @@ from app import cli
 ROOT = Path(__file__).parent.parent
 GATEPOST = [sys.executable, "-c", "from app import cli; cli()"]
 PASSWORD = "a long walk along the shore"
+
+
+def wait_until(holds: Callable[[], object]) -> None:
+    """Wait until `holds()` is true. Fails when it has not become so for so long that it never will."""
+    deadline = monotonic() + 60
+    while not holds():
+        assert monotonic() < deadline, "it did not happen"
+        sleep(0.005)
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from time import monotonic, sleep
 
 import pytest
 
 from tests.databases import Server, running_server
-from tests.running import Instance, Served
+from tests.running import Instance, Served, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -28,10 +27,7 @@ def instance(postgres: Server, tmp_path_factory: pytest.TempPathFactory) -> Inst
 
 
 def answered_again(server: Served) -> None:
-    deadline = monotonic() + 30
-    while server.call("GET", "/api/articles")[0] != 200:
-        assert monotonic() < deadline
-        sleep(0.05)
+    wait_until(lambda: server.call("GET", "/api/articles")[0] == 200)
 
 
 def test_requests_are_refused_while_the_database_is_silent_and_answered_once_it_speaks(

@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
-from time import monotonic, sleep
 
 import pytest
 
@@ -26,7 +25,7 @@ from settings import SettingError
 from tests.apps import PASSWORD
 from tests.databases import free_port, missing, new_database
 from tests.operations.load import SERVERS
-from tests.running import Instance
+from tests.running import Instance, wait_until
 
 Limited = Callable[..., Limits]
 
@@ -310,10 +309,7 @@ def test_a_window_ends_and_the_units_are_back(limited, client, monkeypatch):
     made = limited(address_units=1)
     monkeypatch.setattr(made, "_address", made._address._replace(seconds=1))
     assert [client.get("/api/health/live").status_code for _ in range(2)] == [200, 429]
-    deadline = monotonic() + 10
-    while client.get("/api/health/live").status_code == 429:
-        assert monotonic() < deadline
-        sleep(0.1)
+    wait_until(lambda: client.get("/api/health/live").status_code != 429)
 
 
 @pytest.mark.parametrize("address", ["::ffff:192.0.2.7", "192.0.2.7"])
@@ -384,13 +380,6 @@ def redis_port() -> int:
     return free_port()
 
 
-def wait_for(true: Callable[[], bool]) -> None:
-    deadline = monotonic() + 15
-    while not true():
-        assert monotonic() < deadline
-        sleep(0.05)
-
-
 def test_processes_share_their_counters_in_redis_and_count_alone_while_it_is_gone(
         redis_port, tmp_path, limited, client):
     def health() -> dict[str, str]:
@@ -399,7 +388,7 @@ def test_processes_share_their_counters_in_redis_and_count_alone_while_it_is_gon
     url = f"redis://127.0.0.1:{redis_port}"
     with redis_server(tmp_path, redis_port):
         ours = limited(redis_url=url, address_units=1000)
-        wait_for(lambda: health()["limits"] == "ok")
+        wait_until(lambda: health()["limits"] == "ok")
         for _ in range(20):
             known = left(client.get("/api/health/live"))[2]
         limited(redis_url=url, address_units=1000)  # what another process would make
@@ -410,13 +399,13 @@ def test_processes_share_their_counters_in_redis_and_count_alone_while_it_is_gon
     assert client.get("/api/health").status_code == 200
     assert left(client.get("/api/health/live"))[2] > known, "counted by this process alone"
     with redis_server(tmp_path, redis_port):
-        wait_for(lambda: health()["limits"] == "ok")
+        wait_until(lambda: health()["limits"] == "ok")
 
 
 def test_what_is_given_back_in_redis_after_its_window_makes_the_next_one_no_larger(redis_port, tmp_path):
     with redis_server(tmp_path, redis_port):
         shared = counters.Counters(f"redis://127.0.0.1:{redis_port}")
-        wait_for(lambda: (shared.add("up", 1), not shared.degraded)[1])
+        wait_until(lambda: (shared.add("up", 1), not shared.degraded)[1])
         assert [shared.add("guesses", units)[0] for units in (-5, 2, -3, 1, 3, -1)] == [0, 2, 0, 1, 4, 3]
         assert 0 < shared.add("guesses", 1)[1] <= counters.MINUTE
         assert not shared.degraded

@@ -7,7 +7,6 @@ import re
 import signal
 import socket
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, suppress
 from http.client import HTTPResponse
@@ -19,7 +18,7 @@ import pytest
 
 from tests.databases import new_database
 from tests.operations.load import SERVERS, Load, kept
-from tests.running import Instance, Served
+from tests.running import Instance, Served, wait_until
 
 KILLS = 2
 WRITES = 60  # acknowledged before each kill
@@ -42,13 +41,6 @@ def server(request: pytest.FixtureRequest) -> str:
 def children(process: int) -> list[int]:
     text = Path(f"/proc/{process}/task/{process}/children").read_text("ascii")
     return [int(each) for each in text.split()]
-
-
-def wait_until(true, seconds: float = 15) -> None:
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def test_a_stop_under_load_loses_no_request_whose_handler_started(instance, server):

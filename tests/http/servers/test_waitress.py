@@ -27,8 +27,8 @@ from tests.http.servers.connections import (
     listening,
     post,
     read_all,
-    wait_until,
 )
+from tests.running import wait_until
 
 LARGE = 2**23  # bytes: more than the kernel takes for a client with a small buffer
 

@@ -32,9 +32,8 @@ from tests.http.servers.connections import (
     listening,
     post,
     read_all,
-    wait_until,
 )
-from tests.running import Instance
+from tests.running import Instance, wait_until
 
 NDJSON, JSON = "Content-Type: application/x-ndjson", "Content-Type: application/json"
 IMPORT = "/api/categories/import?on_error=skip"

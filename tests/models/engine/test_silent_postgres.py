@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from time import monotonic, sleep
 from typing import Any
 
 import psycopg
@@ -23,6 +22,7 @@ from models.records import bulk
 from models.tables.article import Article
 from models.tables.tenant import Tenant
 from tests.databases import Server, prepare, running_server
+from tests.running import wait_until
 
 AT_LAST = 30  # seconds after which something will never happen
 
@@ -43,13 +43,6 @@ def database(server: Server) -> Iterator[PostgresDatabase]:
     assert isinstance(opened, PostgresDatabase)
     yield opened
     opened.close_all()
-
-
-def wait_until(true: Callable[[], bool]) -> None:
-    deadline = monotonic() + AT_LAST
-    while not true():
-        assert monotonic() < deadline
-        sleep(0.005)
 
 
 def works_again(database: PostgresDatabase) -> None:

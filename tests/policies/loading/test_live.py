@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import time
 from contextlib import contextmanager
 
 import pytest
 
-from tests.running import Instance
+from tests.running import Instance, wait_until
 
 BROKEN = ("published, allow", "published, dney")
 OPENED = ("# end", "p, guest, article.export, published, allow\n# end")
@@ -65,15 +64,9 @@ class Said:
         """Whether guests may download articles, a question that only the policy answers."""
         return self.call("GET", "/api/articles/export?fields=id")[0] != 401
 
-    def eventually(self, holds):
-        for _ in range(300):
-            if holds():
-                return True
-            time.sleep(0.05)
-        return False
-
-    def logged(self, text):
-        return self.eventually(lambda: any(text in line for line in self.lines))
+    def wait_for_line(self, text):
+        """Wait until the server has logged this."""
+        wait_until(lambda: any(text in line for line in self.lines))
 
 
 def degraded(server):
@@ -85,7 +78,7 @@ def test_a_broken_edit_is_reported_and_the_last_good_rules_answer_even_after_a_r
         good = server.health()
         assert good["status"] == "ok" and not server.exports()
         edit(instance, BROKEN)
-        assert server.eventually(lambda: degraded(server))
+        wait_until(lambda: degraded(server))
         told_everybody = server.health()
         assert told_everybody["status"] == "degraded"
         assert told_everybody["policy_version"] == good["policy_version"]
@@ -95,17 +88,18 @@ def test_a_broken_edit_is_reported_and_the_last_good_rules_answer_even_after_a_r
         assert "articles.csv:" in error and "dney" in error
         assert server.call("GET", "/api/admin/policy", None, administrator)[1]["error"] == error
         assert server.call("GET", "/api/articles")[0] == 200
-        assert server.logged("`dney` is no effect")
+        server.wait_for_line("`dney` is no effect")
     with serving(instance) as server:
         assert degraded(server)
         assert server.health()["policy_version"] == good["policy_version"]
         assert server.call("GET", "/api/articles")[0] == 200
-        assert server.logged("started on the last good policy") and server.logged("`dney` is no effect")
+        server.wait_for_line("started on the last good policy")
+        server.wait_for_line("`dney` is no effect")
         doctor = instance.run("doctor")
         assert doctor.returncode == 1
         assert "the files are broken" in doctor.stdout and "dney" in doctor.stdout
         edit(instance, BROKEN[::-1])
-        assert server.eventually(lambda: not degraded(server))
+        wait_until(lambda: not degraded(server))
         assert server.health() == {**good, "policy_version": server.health()["policy_version"]}
 
 
@@ -113,9 +107,10 @@ def test_a_good_edit_is_live_in_seconds_and_in_the_audit_trail_and_at_once_on_a_
     with serving(instance) as server:
         first = server.health()["policy_version"]
         edit(instance, OPENED)
-        assert server.eventually(server.exports)
+        wait_until(server.exports)
         second = server.health()["policy_version"]
-        assert second != first and server.logged(f"policy {second} replaces {first}")
+        assert second != first
+        server.wait_for_line(f"policy {second} replaces {first}")
         administrator = server.server.log_in()
         trail = server.call("GET", "/api/audit?action=create&resource=session", None, administrator)[1]["items"]
         assert trail[0]["policy_version"] == second
@@ -124,7 +119,7 @@ def test_a_good_edit_is_live_in_seconds_and_in_the_audit_trail_and_at_once_on_a_
         assert (explained["verdict"], explained["policy_version"]) == ("depends", second)
         edit(instance, CLOSED)
         server.server.process.send_signal(signal.SIGHUP)
-        assert server.eventually(lambda: not server.exports())
+        wait_until(lambda: not server.exports())
         assert server.server.process.poll() is None
 
 
@@ -140,7 +135,7 @@ def test_cases_that_fail_keep_new_rules_out(instance):
         good = server.health()
         assert good["status"] == "ok"
         edit(instance, ("# end", "p, guest, article.view, always, allow\n# end"))
-        assert server.eventually(lambda: degraded(server))
+        wait_until(lambda: degraded(server))
         administrator = server.server.log_in()
         assert "tests.yaml:3: drafts stay closed" in server.health(administrator)["policy_error"]
         assert server.health()["policy_version"] == good["policy_version"]
@@ -164,16 +159,16 @@ def test_a_shipped_file_that_is_missing_stops_the_start_and_says_how_to_get_it(i
 def test_a_fifo_among_the_files_stops_neither_the_rules_nor_the_stop(instance):
     with serving(instance) as server:
         os.mkfifo(instance.folder / "policies" / "waiting.csv")
-        assert server.eventually(lambda: degraded(server))
+        wait_until(lambda: degraded(server))
         assert server.call("GET", "/api/articles")[0] == 200
-        assert server.logged("waiting.csv: this is not a regular file")
+        server.wait_for_line("waiting.csv: this is not a regular file")
         doctor = instance.run("doctor")
         assert doctor.returncode == 1 and "waiting.csv: this is not a regular file" in doctor.stdout
         edit(instance, OPENED)
         (instance.folder / "policies" / "waiting.csv").unlink()
-        assert server.eventually(server.exports), "the folder is followed again"
+        wait_until(server.exports)  # the folder is followed again
         os.mkfifo(instance.folder / "policies" / "waiting.csv")
-        assert server.eventually(lambda: degraded(server))
+        wait_until(lambda: degraded(server))
         server.server.process.terminate()
         assert server.server.process.wait(timeout=30) == 0
 

@@ -8,7 +8,6 @@ import shutil
 import signal
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,6 +19,7 @@ import policies
 from policies import Finding, PolicyError, Principal
 from policies.loading.watch import LAST_GOOD, Watcher
 from tests.policies.shipped_vocabulary import VOCABULARY
+from tests.running import wait_until
 
 NOON = SimpleNamespace(
     hour=12, weekday=3, date="2026-11-18", ip="10.1.2.3", device="desktop", method="GET", request="read"
@@ -191,7 +191,7 @@ def test_the_thread_follows_the_files_and_a_hangup_reloads_at_once(directory: Pa
     watcher.start()
     try:
         (directory / "articles.csv").write_text(OPENED)
-        assert eventually(lambda: sees_drafts(watcher))
+        wait_until(lambda: sees_drafts(watcher))
     finally:
         watcher.stop()
     patient = watching(directory, interval=60)
@@ -200,18 +200,10 @@ def test_the_thread_follows_the_files_and_a_hangup_reloads_at_once(directory: Pa
     try:
         (directory / "articles.csv").write_text(OPENED.replace("always", "own"))
         os.kill(os.getpid(), signal.SIGHUP)
-        assert eventually(lambda: not sees_drafts(patient))
+        wait_until(lambda: not sees_drafts(patient))
     finally:
         patient.stop()
         signal.signal(signal.SIGHUP, previous)
-
-
-def eventually(holds: Any) -> bool:
-    for _ in range(1000):
-        if holds():
-            return True
-        time.sleep(0.01)
-    return False
 
 
 @pytest.fixture

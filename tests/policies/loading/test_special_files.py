@@ -7,7 +7,6 @@ import os
 import signal
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +21,7 @@ from policies.syntax.files import LARGEST, Unreadable, read
 from policies.tools.case_file import failures
 from tests.policies.editing import shipped_copy
 from tests.policies.shipped_vocabulary import VOCABULARY
+from tests.running import wait_until
 
 SPECIAL = "this is not a regular file"
 LARGE = "the file has more than 1 MiB"
@@ -162,13 +162,6 @@ def mount(monkeypatch: pytest.MonkeyPatch) -> Mount:
     return made
 
 
-def eventually(holds: Callable[[], object]) -> bool:
-    deadline = time.monotonic() + 30
-    while not holds() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return bool(holds())
-
-
 def test_while_the_folder_does_not_answer_it_is_said_and_afterwards_the_files_are_followed_again(
     directory: Path, mount: Mount
 ) -> None:
@@ -181,14 +174,14 @@ def test_while_the_folder_does_not_answer_it_is_said_and_afterwards_the_files_ar
         with mount.hanging():
             assert mount.waiting.wait(30)
             os.kill(os.getpid(), signal.SIGHUP)
-            assert eventually(lambda: watcher.trouble)
+            wait_until(lambda: watcher.trouble)
             assert "the policy folder does not answer" in str(watcher.trouble)
             with pytest.raises(Overdue, match=before.version):
                 watcher.prove_followed()
             assert watcher.current is before and watcher.status.error is None
             (directory / "articles.csv").write_text("p, user, article.*, always, deny\n# end\n")
-        assert eventually(lambda: watcher.current is not before), "a deny is taken over once the folder answers"
-        assert eventually(lambda: watcher.trouble is None)
+        wait_until(lambda: watcher.current is not before), "a deny is taken over once the folder answers"
+        wait_until(lambda: watcher.trouble is None)
     finally:
         watcher.stop()
         signal.signal(signal.SIGHUP, previous)
