@@ -52,8 +52,8 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[ty
                      required=registry.required_policies, keep=settings.instance, cases=failures, sample=0.1)
     # One connection more, for what runs beside the requests; half of the threads for requests that need not wait.
     database = open_database(settings.database_url, pool_size=settings.pool_size + 1,
-                             synchronous=settings.synchronous, statement_timeout=settings.statement_timeout,
-                             waiting=half(threads_of(settings)))
+                             synchronous=settings.synchronous, group_commit=settings.group_commit,
+                             statement_timeout=settings.statement_timeout, waiting=half(threads_of(settings)))
     try:
         with database.connected():
             if waiting := pending(database, registry.migrations):

@@ -113,6 +113,7 @@ class Settings:
     pool_size: int = setting(8, _whole(4, 500), "database connections that one process keeps to Postgres")
     synchronous: str = setting("full", _choice("full", "normal"),
                                "SQLite: full survives a power cut, normal a killed process only")
+    group_commit: bool = setting(True, _switch(), "SQLite: writers at one time share a transaction; off: none does")
     statement_timeout: float = setting(10.0, _seconds(0.1, 3600),
                                        "seconds after which a database statement is stopped; a silent Postgres: 1 more")
     redis_url: str = setting("", _url("redis", "rediss", "unix"),

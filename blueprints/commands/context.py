@@ -60,6 +60,7 @@ def database_of(settings: Settings) -> Database:
             settings.database_url,
             pool_size=settings.pool_size,
             synchronous=settings.synchronous,
+            group_commit=settings.group_commit,
             statement_timeout=settings.statement_timeout,
         )
     except (ValueError, RuntimeError) as error:

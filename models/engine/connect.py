@@ -7,14 +7,15 @@ from models.engine.database import Database
 POOL_WAIT = 2.0  # seconds that a caller waits for a free connection before it is told "unavailable"
 
 
-def open_database(url: str, *, pool_size: int = 16, synchronous: str = "full",
+def open_database(url: str, *, pool_size: int = 16, synchronous: str = "full", group_commit: bool = True,
                   statement_timeout: float = 10.0, pool_wait: float = POOL_WAIT,
                   waiting: int | None = None) -> Database:
     """The database at `url`: `sqlite:///relative.db`, `sqlite:////absolute.db` or `postgresql://…`.
 
-    `synchronous` is SQLite's (`full` or `normal`), `pool_size` (connections) and `pool_wait` are Postgres';
-    `statement_timeout` and `pool_wait` are seconds. `waiting`: how many threads may wait at a time for their turn to
-    write (SQLite) or for a connection (Postgres), beyond a moment; None: all.
+    SQLite's are `synchronous` (`full` or `normal`) and `group_commit` (whether writers may share a transaction),
+    Postgres' are `pool_size` (connections) and `pool_wait`. `statement_timeout` and `pool_wait` are seconds. `waiting`:
+    how many threads may wait at a time for their turn to write (SQLite) or for a connection (Postgres), beyond a
+    moment; None: all.
     Raises ValueError for a URL or an option of another kind. Nothing is connected yet.
     """
     # Only the driver that is asked for is imported: an instance on SQLite needs no libpq, and the reverse.
@@ -22,8 +23,8 @@ def open_database(url: str, *, pool_size: int = 16, synchronous: str = "full",
     if scheme == "sqlite" and rest.startswith("/"):
         from models.engine.sqlite.database import SqliteDatabase
 
-        return SqliteDatabase(rest.removeprefix("/"), synchronous=synchronous, statement_timeout=statement_timeout,
-                              waiting=waiting)
+        return SqliteDatabase(rest.removeprefix("/"), synchronous=synchronous, group_commit=group_commit,
+                              statement_timeout=statement_timeout, waiting=waiting)
     if separator and scheme in ("postgresql", "postgres"):
         from models.engine.postgres.database import PostgresDatabase
 

@@ -108,7 +108,7 @@ class Database(pw.Database):
 
         `work` must be repeatable: after a serialisation failure or a deadlock it is run once more.
         `grouped`: it is short, and may share a transaction with what other threads write at the same time, where
-        that saves time (`models.engine.sqlite.group_commit`).
+        that saves time (`models.engine.sqlite.group_commit`), unless the operator has ruled that out.
         On SQLite, whoever holds no connection while calling this holds none while waiting for a turn.
         Raises what `work` raises (everything it did undone), `Unavailable`, `TimedOut`.
         """

@@ -13,6 +13,7 @@ import pytest
 
 from app import create_app
 from blueprints.commands import server
+from blueprints.commands.context import database_of, load_settings
 from models.engine.connect import open_database
 from tests.databases import new_database
 from tests.operations.load import Load, kept
@@ -151,6 +152,14 @@ def test_half_of_the_threads_is_one_number(dialect, few, tmp_path, request, monk
     services = app.extensions["gatepost"]
     services.stop()
     assert (opened["waiting"], services.long_answers.most, services.large_bodies.most) == (few, few, few)
+
+
+@pytest.mark.parametrize("said", ["on", "off"])
+def test_one_setting_rules_the_group_commit_out_for_requests_and_commands(said, instance):
+    services = create_app({"instance": instance.folder, "group_commit": said}).extensions["gatepost"]
+    services.stop()
+    commands = database_of(load_settings(instance=instance.folder, group_commit=said))
+    assert [services.database.group_commit, commands.group_commit] == [said == "on"] * 2
 
 
 def test_the_collector_leaves_alone_what_the_app_is_made_of(instance, monkeypatch):

@@ -47,7 +47,8 @@ class SqliteDatabase(Database, APSWDatabase):
     dialect = "sqlite"
     proof = "SELECT count(*) FROM sqlite_schema"
 
-    def __init__(self, path: str, *, synchronous: str, statement_timeout: float, waiting: int | None) -> None:
+    def __init__(self, path: str, *, synchronous: str, group_commit: bool, statement_timeout: float,
+                 waiting: int | None) -> None:
         check_version(apsw.sqlitelibversion())
         if not path or path.startswith(":") or "?" in path:
             raise ValueError("the SQLite URL must name a file: sqlite:///x.db or sqlite:////srv/x.db")
@@ -59,6 +60,7 @@ class SqliteDatabase(Database, APSWDatabase):
         self.writer_lock = WriterLock(self.path)
         self.places = Places(waiting, moment=MOMENT, timeout=BUSY_TIMEOUT, late=busy)
         self.group = GroupCommit(self)
+        self.group_commit = group_commit
         self._pool = Pool(self._connect)
         # Writers of all threads use one connection: the pages that change most stay in its cache.
         self._writers = Pool(self._connect)
@@ -119,7 +121,7 @@ class SqliteDatabase(Database, APSWDatabase):
         wait = Wait(self.places)
         try:
             with self.entered():
-                if grouped:
+                if grouped and self.group_commit:
                     return self.group.run(work, wait)
                 with self.writing(wait), self.atomic():
                     return work()

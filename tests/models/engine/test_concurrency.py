@@ -5,8 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -43,10 +44,31 @@ def together(count: int, work: Callable[[int], object]) -> list[BaseException]:
     return failures
 
 
-def writer(url: str, threads: int, rows: int) -> subprocess.Popen[str]:
+class Where(NamedTuple):
+    """A database, and whether writers may share a transaction there."""
+
+    url: str
+    group_commit: bool = True
+
+
+@pytest.fixture(scope="module", params=[("sqlite", True), ("sqlite", False), ("postgres", True)],
+                ids=["sqlite", "sqlite without group commit", "postgres"])
+def where(request: pytest.FixtureRequest) -> Where:
+    dialect, group_commit = request.param
+    return Where(new_database(dialect, request), group_commit)
+
+
+@pytest.fixture(scope="module")
+def opened(where: Where) -> Iterator[Database]:
+    database = open_database(where.url, pool_size=20, synchronous="normal", group_commit=where.group_commit)
+    yield database
+    database.close_all()
+
+
+def writer(where: Where, threads: int, rows: int) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "tests.models.engine.writer", url, str(threads), str(rows)], cwd=ROOT,
-        stdout=subprocess.PIPE, text=True)
+        [sys.executable, "-m", "tests.models.engine.writer", where.url, str(threads), str(rows),
+         *([] if where.group_commit else ["alone"])], cwd=ROOT, stdout=subprocess.PIPE, text=True)
 
 
 def tenants(url: str) -> set[str]:
@@ -83,26 +105,27 @@ def test_sixteen_threads_lose_no_increment(opened: Database, tenant: str, groupe
     assert (found.stock, found.version) == (160, 161)
 
 
-def test_two_processes_of_sixteen_threads_lose_no_row(database_url: str) -> None:
-    processes = [writer(database_url, 16, 15) for _ in range(2)]
+def test_two_processes_of_sixteen_threads_lose_no_row(where: Where) -> None:
+    processes = [writer(where, 16, 15) for _ in range(2)]
     written = [process.communicate(timeout=60)[0].split() for process in processes]
     assert [process.returncode for process in processes] == [0, 0]
     assert [len(names) for names in written] == [240, 240]
-    assert set(written[0] + written[1]) <= tenants(database_url)
+    assert set(written[0] + written[1]) <= tenants(where.url)
 
 
+@pytest.mark.parametrize("group_commit", [True, False])
 def test_after_kill_9_what_was_committed_is_there_and_others_can_write(
-        request: pytest.FixtureRequest) -> None:
-    url = new_database("sqlite", request)
-    process = writer(url, 8, 1_000_000)
+        request: pytest.FixtureRequest, group_commit: bool) -> None:
+    where = Where(new_database("sqlite", request), group_commit)
+    process = writer(where, 8, 1_000_000)
     assert process.stdout is not None
     written = [process.stdout.readline().strip() for _ in range(100)]
     process.kill()
     written += process.stdout.read().split("\n")[:-1]
     process.wait()
     process.stdout.close()
-    assert set(written) <= tenants(url)
-    survivor = writer(url, 1, 1)
+    assert set(written) <= tenants(where.url)
+    survivor = writer(where, 1, 1)
     assert len(survivor.communicate(timeout=60)[0].split()) == 1 and survivor.returncode == 0
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from time import monotonic, sleep
+from time import monotonic
 from typing import Any
 
 import apsw
@@ -19,6 +19,7 @@ from models.engine.sqlite.writer_lock import WriterLock
 from models.engine.waiting import Places, Wait, uncounted
 from models.tables.tenant import Tenant
 from tests.databases import new_database
+from tests.running import wait_until
 
 AT_LAST = 30  # seconds after which something will never happen
 
@@ -59,11 +60,23 @@ def started(database: SqliteDatabase, *, grouped: bool = True) -> tuple[threadin
     return thread, results
 
 
-def until(happened: Callable[[], object]) -> None:
-    deadline = monotonic() + AT_LAST
-    while not happened():
-        assert monotonic() < deadline, "it did not happen"
-        sleep(0.005)
+@pytest.mark.parametrize(("group_commit", "transactions"), [(True, 1), (False, 3)])
+def test_writers_that_wait_share_a_transaction_unless_that_is_ruled_out(
+        request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, group_commit: bool, transactions: int) -> None:
+    database = open_database(new_database("sqlite", request), synchronous="normal", group_commit=group_commit)
+    assert isinstance(database, SqliteDatabase)
+    database.places.moment, begin, begun = 0.01, database.begin, []
+    monkeypatch.setattr(database, "begin", lambda *how: (begun.append(1), begin(*how)))
+    with held_elsewhere(database):
+        waiting = [started(database) for _ in range(3)]
+        wait_until(lambda: len(database.places._taken) == 3)
+    for thread, _ in waiting:
+        thread.join()
+    names = [name for _, results in waiting for name in results]
+    with database.connected():
+        assert sorted(tenant.name for tenant in Tenant.all()) == sorted(names)
+    assert len(begun) == transactions
+    database.close_all()
 
 
 @pytest.mark.parametrize("grouped", [True, False])
@@ -71,7 +84,7 @@ def test_half_of_the_threads_wait_for_a_writer_and_the_others_are_refused(
         database: SqliteDatabase, grouped: bool) -> None:
     with held_elsewhere(database):
         waiting = [started(database, grouped=grouped) for _ in range(2)]
-        until(lambda: len(database.places._taken) == 2)
+        wait_until(lambda: len(database.places._taken) == 2)
         for _ in range(3):
             with pytest.raises(Overloaded) as refused:
                 database.transact(lambda: None, grouped=grouped)
@@ -88,7 +101,7 @@ def test_without_a_bound_everybody_waits(request: pytest.FixtureRequest) -> None
     assert isinstance(database, SqliteDatabase)
     with held_elsewhere(database):
         waiting = [started(database) for _ in range(4)]
-        until(lambda: len(database.places._taken) == 4)
+        wait_until(lambda: len(database.places._taken) == 4)
     for thread, results in waiting:
         thread.join()
         assert results == [thread.name]
@@ -160,7 +173,7 @@ def test_one_deadline_goes_through_the_group_and_the_lock(
     first.start()
     entered.wait(AT_LAST)
     second, _ = started(database)
-    until(lambda: database.group.waiting)
+    wait_until(lambda: database.group.waiting)
     monkeypatch.setattr(database.writer_lock, "acquire", note)
     appointed_after = monotonic()
     finish.set()
@@ -185,11 +198,11 @@ def test_whoever_is_in_a_group_that_is_written_has_no_place(database: SqliteData
     finish, begun = threading.Event(), threading.Event()
     with held_elsewhere(database):
         leading, _ = started(database)
-        until(lambda: len(database.places._taken) == 1)
+        wait_until(lambda: len(database.places._taken) == 1)
         member = threading.Thread(target=lambda: database.transact(
             lambda: (begun.set(), finish.wait(AT_LAST)), grouped=True))
         member.start()
-        until(lambda: len(database.places._taken) == 2)
+        wait_until(lambda: len(database.places._taken) == 2)
     begun.wait(AT_LAST)
     assert not database.places._taken
     finish.set()

@@ -1,4 +1,6 @@
-"""A process that writes: `python -m tests.models.engine.writer URL THREADS ROWS`; prints each row it committed.
+"""A process that writes: `python -m tests.models.engine.writer URL THREADS ROWS [alone]`; prints each committed row.
+
+`alone`: no two writers share a transaction.
 
 A program of its own, because one writer lock per process is what the tests want to see at work.
 """
@@ -13,8 +15,9 @@ from models.engine.connect import open_database
 from models.tables.tenant import Tenant
 
 
-def main(url: str, threads: int, rows: int) -> None:
-    database = open_database(url, pool_size=threads, synchronous="normal", statement_timeout=30)
+def main(url: str, threads: int, rows: int, group_commit: bool) -> None:
+    database = open_database(url, pool_size=threads, synchronous="normal", statement_timeout=30,
+                             group_commit=group_commit)
     failures: list[BaseException] = []
 
     def write(thread: int) -> None:
@@ -38,4 +41,4 @@ def main(url: str, threads: int, rows: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), "alone" not in sys.argv[4:])
