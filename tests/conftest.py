@@ -14,6 +14,7 @@ from tests.databases import (  # noqa: F401
     database,
     database_url,
     opened,
+    own_server,
     postgres_server,
     postgres_template,
     sqlite_template,

@@ -195,6 +195,15 @@ def postgres_server() -> Iterator[Server]:
         yield server
 
 
+@pytest.fixture(scope="module")
+def own_server() -> Iterator[Server]:
+    """A server for one module alone, which silences it or takes its standby away; `gatepost` in it is migrated."""
+    with running_server() as server:
+        server.execute("CREATE DATABASE gatepost")
+        prepare(server.url("gatepost"))
+        yield server
+
+
 @pytest.fixture(scope="session")
 def postgres_template(postgres_server: Server) -> str:
     """The name of a migrated database, from which others are copied."""

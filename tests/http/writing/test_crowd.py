@@ -6,7 +6,7 @@ import io
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from time import monotonic, sleep
+from time import sleep
 
 import pytest
 
@@ -16,6 +16,7 @@ from models.tables import audit
 from models.tables.article import Article
 from models.tables.audit import Audit
 from tests.apps import PASSWORD
+from tests.running import wait_until
 
 WRITERS, TURNS = 8, 12
 
@@ -79,11 +80,10 @@ def test_a_request_that_waits_for_its_turn_to_write_holds_no_connection(app, giv
                                               json={"title": "t", "slug": "waits", "body": "b"}).status_code)
 
     idle = len(database._pool._stack)
-    writer, deadline = threading.Thread(target=write), monotonic() + 30
+    writer = threading.Thread(target=write)
     with database.writing():
         writer.start()
-        while not database.group.waiting and monotonic() < deadline:
-            sleep(0.001)
+        wait_until(lambda: database.group.waiting)
         assert len(database._pool._stack) == idle
     writer.join()
     assert answers == [201]

@@ -16,21 +16,12 @@ from models.engine.errors import TimedOut, Unavailable
 from models.tables.audit import Audit
 from models.tables.deprecated_use import uses
 from models.tables.tenant import Tenant
-from tests.databases import Server, prepare, running_server
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    """One of our own: it loses its standby."""
-    with running_server() as server:
-        server.execute("CREATE DATABASE gatepost")
-        prepare(server.url("gatepost"))
-        yield server
+from tests.databases import Server
 
 
 @pytest.fixture
-def database(server: Server) -> Iterator[Database]:
-    opened = open_database(f"{server.url('gatepost')}?options=-c%20synchronous_commit%3Don", pool_size=2,
+def database(own_server: Server) -> Iterator[Database]:
+    opened = open_database(f"{own_server.url('gatepost')}?options=-c%20synchronous_commit%3Don", pool_size=2,
                            statement_timeout=0.5)
     yield opened
     opened.close_all()
@@ -48,11 +39,11 @@ def refusal(tenant: str, number: int) -> Refusal:
 
 
 def test_refusals_are_stored_once_however_often_their_commit_is_not_answered(
-        server: Server, database: Database, tenant: str) -> None:
+        own_server: Server, database: Database, tenant: str) -> None:
     trail = Trail(database, Keys([bytes(range(32))]))
     for number in range(3):
         trail.refuse(refusal(tenant, number), "r")
-    with server.lost_standby():
+    with own_server.lost_standby():
         for number in range(3, 6):
             with pytest.raises((Unavailable, TimedOut)):
                 trail.flush()
@@ -63,10 +54,11 @@ def test_refusals_are_stored_once_however_often_their_commit_is_not_answered(
     assert stored == [(f"192.0.2.{number}", 1) for number in range(6)]
 
 
-def test_uses_of_what_is_deprecated_are_counted_once_at_most(server: Server, database: Database, tenant: str) -> None:
+def test_uses_of_what_is_deprecated_are_counted_once_at_most(
+        own_server: Server, database: Database, tenant: str) -> None:
     counts = DeprecatedUses(database)
     counts.add(tenant, "GET /api/ping", "guest")
-    with server.lost_standby(), pytest.raises((Unavailable, TimedOut)):
+    with own_server.lost_standby(), pytest.raises((Unavailable, TimedOut)):
         counts.store()
     counts.store()
     with database.connected():

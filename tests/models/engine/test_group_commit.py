@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from contextvars import ContextVar
 from functools import partial
-from time import monotonic, sleep
 from typing import Any
 
 import apsw
@@ -24,6 +23,7 @@ from models.engine.sqlite.writer_lock import WriterLock
 from models.engine.waiting import Wait
 from models.tables.tenant import Tenant
 from tests.databases import new_database
+from tests.running import wait_until
 
 who: ContextVar[str] = ContextVar("who")
 Work = Callable[[], object]
@@ -64,10 +64,9 @@ def in_threads(database: SqliteDatabase, *works: Work) -> tuple[list[threading.T
 
     threads = [threading.Thread(target=run, args=(number,)) for number in range(len(works))]
     for number, thread in enumerate(threads):
-        before, deadline = len(database.group.waiting), monotonic() + 30
+        before, turn = len(database.group.waiting), has_turn[number]
         thread.start()
-        while len(database.group.waiting) == before and not has_turn[number].is_set() and monotonic() < deadline:
-            sleep(0.001)
+        wait_until(lambda before=before, turn=turn: len(database.group.waiting) != before or turn.is_set())
     return threads, results
 
 
@@ -234,10 +233,9 @@ def test_what_was_committed_on_the_connection_of_another_is_recalled(database: S
 
     with database.writing():
         leading, _ = in_threads(database, add("a"))
-        following, deadline = threading.Thread(target=follow), monotonic() + 30
+        following = threading.Thread(target=follow)
         following.start()
-        while len(database.group.waiting) < 2 and monotonic() < deadline:
-            sleep(0.001)
+        wait_until(lambda: len(database.group.waiting) == 2)
     for thread in (*leading, following):
         thread.join()
     assert found == [[], ["a", "b"]]

@@ -21,24 +21,15 @@ from models.engine.waiting import Places, Wait, uncounted
 from models.records import bulk
 from models.tables.article import Article
 from models.tables.tenant import Tenant
-from tests.databases import Server, prepare, running_server
+from tests.databases import Server
 from tests.running import wait_until
 
 AT_LAST = 30  # seconds after which something will never happen
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    """One of our own: it is stopped."""
-    with running_server() as server:
-        server.execute("CREATE DATABASE gatepost")
-        prepare(server.url("gatepost"))
-        yield server
-
-
 @pytest.fixture
-def database(server: Server) -> Iterator[PostgresDatabase]:
-    opened = open_database(f"{server.url('gatepost')}?options=-c%20synchronous_commit%3Don", pool_size=4,
+def database(own_server: Server) -> Iterator[PostgresDatabase]:
+    opened = open_database(f"{own_server.url('gatepost')}?options=-c%20synchronous_commit%3Don", pool_size=4,
                            statement_timeout=0.5)
     assert isinstance(opened, PostgresDatabase)
     yield opened
@@ -62,10 +53,10 @@ def works_again(database: PostgresDatabase) -> None:
     assert database.transact(lambda: Tenant.add(new_id()).name)
 
 
-def test_a_statement_ends_though_the_server_says_nothing(server: Server, database: PostgresDatabase) -> None:
+def test_a_statement_ends_though_the_server_says_nothing(own_server: Server, database: PostgresDatabase) -> None:
     with database.connected():
         conn = database.connection()
-        with server.silent():
+        with own_server.silent():
             with pytest.raises(Unavailable, match="silent"):
                 database.query("SELECT 1")
             assert conn.closed
@@ -84,7 +75,7 @@ def test_the_servers_own_limit_speaks_first_where_the_server_is_alive(database: 
 
 
 def test_a_transaction_whose_server_falls_silent_is_not_tried_again(
-        server: Server, database: PostgresDatabase) -> None:
+        own_server: Server, database: PostgresDatabase) -> None:
     runs = []
 
     def work() -> None:
@@ -92,7 +83,7 @@ def test_a_transaction_whose_server_falls_silent_is_not_tried_again(
         silence.__enter__()
         Tenant.add("never")
 
-    silence = server.silent()
+    silence = own_server.silent()
     with pytest.raises(Unavailable, match="silent"):
         database.transact(work)
     silence.__exit__(None, None, None)
@@ -103,9 +94,9 @@ def test_a_transaction_whose_server_falls_silent_is_not_tried_again(
 
 
 def test_a_commit_that_waits_for_a_lost_standby_ends_and_its_work_is_not_done_again(
-        server: Server, database: PostgresDatabase) -> None:
+        own_server: Server, database: PostgresDatabase) -> None:
     runs, name = [], f"perhaps {new_id()}"
-    with server.lost_standby():
+    with own_server.lost_standby():
         with pytest.raises(Unavailable, match="silent"):
             database.transact(lambda: (runs.append(1), Tenant.add(name)))
         # All else goes on, at once.
@@ -119,7 +110,7 @@ def test_a_commit_that_waits_for_a_lost_standby_ends_and_its_work_is_not_done_ag
         assert Tenant.by_name(name) is not None
 
 
-def test_connections_that_lay_ready_are_given_up(server: Server, database: PostgresDatabase) -> None:
+def test_connections_that_lay_ready_are_given_up(own_server: Server, database: PostgresDatabase) -> None:
     barrier = threading.Barrier(3)
 
     def hold(_number: int) -> Any:
@@ -129,19 +120,19 @@ def test_connections_that_lay_ready_are_given_up(server: Server, database: Postg
 
     with ThreadPoolExecutor(3) as threads:
         ready = list(threads.map(hold, range(3)))
-    with server.silent(), pytest.raises(Unavailable):
+    with own_server.silent(), pytest.raises(Unavailable):
         database.ping()
     assert all(conn.closed for conn in ready)
     works_again(database)
 
 
-def test_who_connects_is_told_in_time(server: Server, database: PostgresDatabase) -> None:
-    with server.silent(), pytest.raises(Unavailable):
+def test_who_connects_is_told_in_time(own_server: Server, database: PostgresDatabase) -> None:
+    with own_server.silent(), pytest.raises(Unavailable):
         database.ping()
     works_again(database)
 
 
-def test_a_copy_ends_wherever_the_server_falls_silent(server: Server, database: PostgresDatabase) -> None:
+def test_a_copy_ends_wherever_the_server_falls_silent(own_server: Server, database: PostgresDatabase) -> None:
     tenant = database.transact(lambda: Tenant.add(new_id()).id)
     rows = [(new_id(), tenant, 1, now(), now(), f"slug-{number}", "t", "b" * 10_000) for number in range(2_000)]
 
@@ -155,7 +146,7 @@ def test_a_copy_ends_wherever_the_server_falls_silent(server: Server, database: 
             for row in rows[1:]:
                 copy.write_row(row)
 
-    silence = server.silent()
+    silence = own_server.silent()
     with pytest.raises(Unavailable):
         database.transact(work)
     silence.__exit__(None, None, None)
@@ -299,8 +290,8 @@ def test_half_of_the_threads_connect_or_wait_for_a_connection_and_the_others_are
 
 
 @pytest.mark.parametrize("ready", [0, 1], ids=["after the start", "after a lull"])
-def test_a_burst_is_answered_though_half_of_its_threads_find_all_places_taken(server: Server, ready: int) -> None:
-    database = open_database(server.url("gatepost"), pool_size=8, waiting=2)
+def test_a_burst_is_answered_though_half_of_its_threads_find_all_places_taken(own_server: Server, ready: int) -> None:
+    database = open_database(own_server.url("gatepost"), pool_size=8, waiting=2)
     assert isinstance(database, PostgresDatabase)
     database._pool._places.moment = AT_LAST  # longer than connecting takes, however busy the machine
     barrier, connected = threading.Barrier(8), threading.Barrier(8)
