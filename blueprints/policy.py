@@ -9,6 +9,7 @@ from models.base import Rows, is_id
 from models.tables.user import User
 from policies import Principal
 from policies.questions.explain import READS, explain
+from policies.tools.lint import warnings
 
 from .http.protocol.problems import not_found
 from .http.request.access import Access
@@ -95,7 +96,7 @@ def effective(call: Call) -> dict[str, Any]:
                    "when": rule.when, "effect": rule.eft} for rule in policy.rules],
         "roles": {name: [link.inherits for link in links] for name, links in policy.roles.parents.items()},
         "conditions": {name: condition.source for name, condition in policy.conditions.items()},
-        "warnings": [str(finding) for finding in policy.warnings],
+        "warnings": [str(finding) for finding in warnings(policy)],
     }
 
 

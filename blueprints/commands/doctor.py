@@ -20,6 +20,7 @@ from blueprints.commands.server import AppFactory, app_for
 from blueprints.http.security.keys import Keys
 from models.migrate import pending
 from models.tables.sizes import measure
+from policies.tools.lint import warnings
 from settings import Settings
 
 LEAST_DISK = 200 * 2**20  # bytes below which a busy SQLite may soon be unable to write
@@ -113,7 +114,7 @@ def _policy(create_app: AppFactory) -> str:
         if state.error is not None:
             raise RuntimeError(f"version {policy.version}, the last good one, stays in use, because the files are "
                                f"broken:\n{indent(state.error, ' ' * 6)}")
-        return f"version {policy.version}, {len(policy.rules)} rules, {len(policy.warnings)} warnings"
+        return f"version {policy.version}, {len(policy.rules)} rules, {len(warnings(policy))} warnings"
     finally:
         services.database.close_all()
 

@@ -25,6 +25,7 @@ from policies.syntax.files import read as bytes_of
 from policies.tools.case_file import failures, read
 from policies.tools.cases import Suite, run, uncovered
 from policies.tools.export import export as exported
+from policies.tools.lint import warnings
 from policies.tools.matrix import as_text, matrix
 from policies.tools.matrix_page import as_html
 
@@ -73,7 +74,7 @@ def check(directory: Path | None, as_json: bool) -> None:
         findings = error.findings
     else:
         version = found.version
-        findings = list(found.warnings)
+        findings = list(warnings(found))
         counted = [(len(found.rules), "rule"), (len(found.scopes), "scope line"), (len(findings), "warning")]
         summary = ", ".join([*(_counted(*one) for one in counted), f"version {version}"])
         if os.path.lexists(folder / CASES):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ..syntax.expression import (
     All,
@@ -24,9 +23,7 @@ from ..syntax.expression import (
 )
 from ..syntax.rules import Rule
 from .plan import disjuncts
-
-if TYPE_CHECKING:
-    from .. import Policy
+from .policy import Policy
 
 ALWAYS = "always"
 # Each alternative as the set of facts that it asks for; the empty set asks for nothing.

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING
 from typing import Any as Anything
 
 from ..syntax.expression import Expression, atoms, attributes
-from ..syntax.finding import Finding
 from ..syntax.model import Condition, Model
 from ..syntax.patterns import Patterns
 from ..syntax.roles import Roles
@@ -20,9 +18,6 @@ from .plan import NEVER, Plan
 from .principal import Principal
 from .residual import Standing
 from .rule_trace import RuleTrace, traced
-
-if TYPE_CHECKING:
-    from ..questions.explanation import Explanation
 
 # Enough for every role and a few hundred persons with lines of their own; then the memory starts afresh.
 MOST_STANDINGS = 20_000
@@ -107,13 +102,6 @@ class Policy:
         """Every scope that a token may be given."""
         return frozenset(rule.scope for rule in self.scopes)
 
-    @cached_property
-    def warnings(self) -> list[Finding]:
-        """What is allowed but looks like a mistake. Worked out when first asked."""
-        from ..tools.lint import warnings
-
-        return warnings(self)
-
     def standing(self, role: str, key: str | None, permission: str) -> Standing:
         """What is left of the rules for a role, the person `key`, and a permission."""
         if role not in self.vocabulary.roles or permission not in self.vocabulary.by_permission:
@@ -149,19 +137,6 @@ class Policy:
         rules = self.standing(principal.role, principal.key, permission).rules
         read = (attribute for _, left in rules for atom in atoms(left) for attribute in attributes(atom))
         return frozenset((attribute.root, attribute.name) for attribute in read)
-
-    def explain(
-        self,
-        principal: Principal,
-        permission: str,
-        obj: Row | None,
-        env: Anything,
-        shared: SharedWith = nobody,
-    ) -> Explanation:
-        """Why the answer of `decide` is what it is, for people."""
-        from ..questions.explain import explain
-
-        return explain(self, principal, permission, obj, env, shared)
 
     def condition(self, rule: Rule, permission: str) -> Expression:
         """What a rule asks for a permission, of somebody whom it names."""

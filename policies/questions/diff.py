@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..evaluation.grants import ALWAYS, Grant, Grants, ordered
-
-if TYPE_CHECKING:
-    from ..evaluation.policy import Policy
+from ..evaluation.policy import Policy
 
 MORE, LESS, OTHER = "more", "less", "other"
 _SIGN = {MORE: "+", LESS: "-", OTHER: "~"}

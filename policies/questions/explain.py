@@ -6,22 +6,19 @@ The answer is an `Explanation`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import peewee as pw
 
 from ..evaluation.compiled import SharedWith
 from ..evaluation.grants import Grants, ordered
 from ..evaluation.plan import ALWAYS, NEVER, Plan
-from ..evaluation.policy import nobody
+from ..evaluation.policy import Policy, nobody
 from ..evaluation.principal import Principal
 from ..evaluation.rule_trace import RuleTrace
 from ..evaluation.sql import where
 from . import facts
 from .explanation import ALLOWED, DEPENDS, REFUSED, Explanation, Remark, Step
-
-if TYPE_CHECKING:
-    from ..evaluation.policy import Policy
 
 # Verbs that are asked for with GET.
 READS = ("view", "export")

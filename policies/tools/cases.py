@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..evaluation.policy import Policy
 from ..evaluation.principal import Principal
 from ..evaluation.rights import RIGHTS
 from ..syntax.finding import Finding
@@ -19,8 +20,6 @@ from ..syntax.roles import RoleLink
 from ..syntax.rules import Rule, ScopeRule
 from ..syntax.vocabulary import Vocabulary
 
-if TYPE_CHECKING:
-    from .. import Policy
 
 @dataclass(frozen=True, slots=True)
 class Environment:

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from functools import lru_cache
 
 from ..evaluation.plan import disjuncts
+from ..evaluation.policy import Policy
 from ..loading.check import ENVIRONMENT
 from ..syntax.expression import All, Any, Attribute, Comparison, Expression, Shared, atoms, attributes, columns
 from ..syntax.finding import Finding
 from ..syntax.rules import Rule
 from ..syntax.vocabulary import Resource
 
-if TYPE_CHECKING:
-    from ..evaluation.policy import Policy
-
 GUEST = "guest"
 ANONYMOUS = Comparison("==", Attribute("sub", "kind"), GUEST)
 
 
-def warnings(policy: Policy) -> list[Finding]:
-    """Every warning about a policy, in the order of its files."""
+@lru_cache(maxsize=2)
+def warnings(policy: Policy) -> tuple[Finding, ...]:
+    """Every warning about a policy, in the order of its files; remembered for the policy in force."""
     linter = _Linter(policy)
     found = [
         Finding(rule.file, rule.line, message, "warning") for rule in policy.rules for message in linter.about(rule)
     ]
-    return sorted(set(found))
+    return tuple(sorted(set(found)))
 
 
 class _Linter:

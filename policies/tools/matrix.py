@@ -7,12 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ..evaluation.grants import NOTHING, Grant, Grants, ordered
-
-if TYPE_CHECKING:
-    from .. import Policy
+from ..evaluation.policy import Policy
 
 # Actions in the order of a row's life; a resource's own actions follow in the order of the alphabet.
 _FIRST = ("view", "create", "update", "delete")

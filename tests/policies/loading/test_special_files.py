@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from policies import PolicyError
-from policies.loading.loader import loader, snapshot, watch
+from policies.loading import loader, snapshot, watch
 from policies.loading.watch import LAST_GOOD, Overdue, Watcher
 from policies.syntax.files import LARGEST, Unreadable, read
 from policies.tools.case_file import failures
