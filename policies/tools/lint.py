@@ -107,10 +107,8 @@ def _about_condition(rule: Rule, left: Expression, resource: Resource) -> Iterat
         for name in sorted(_nullable_circumstances(left)):
             yield f"this denies nothing while r.env.{name} is missing"
         return
-    if not resource.indexes:
-        return
     for branch in disjuncts(left):
-        if columns(branch) and not _served(branch, resource):
+        if columns(branch) and (indexes := resource.indexes()) and not _served(branch, indexes):
             yield f"no index of {resource.name} serves lists by {', '.join(sorted(columns(branch)))}; they will be slow"
 
 
@@ -119,7 +117,7 @@ def _nullable_circumstances(left: Expression) -> set[str]:
     return {fact.name for fact in read if fact.root == "env" and ENVIRONMENT[fact.name].nullable}
 
 
-def _served(branch: Expression, resource: Resource) -> bool:
+def _served(branch: Expression, indexes: tuple[tuple[str, ...], ...]) -> bool:
     """Whether an index begins with a column, after the tenant's, that this branch pins."""
     parts = branch.parts if isinstance(branch, All) else (branch,)
     if any(isinstance(part, Shared) for part in parts):
@@ -131,7 +129,7 @@ def _served(branch: Expression, resource: Resource) -> bool:
         for side in (part.left, part.right)
         if isinstance(side, Attribute) and side.root == "obj"
     }
-    starts = ([name for name in index if name != "tenant_id"][:1] for index in resource.indexes)
+    starts = ([name for name in index if name != "tenant_id"][:1] for index in indexes)
     return any(start and start[0] in pinned for start in starts)
 
 

@@ -28,11 +28,11 @@ STATUS_INDEX = ("tenant_id", "status", "created_at", "id")
 def _collection(name: str, /, *actions: str, **columns: Column) -> Resource:
     indexes = (OWNER_INDEX, STATUS_INDEX) if "status" in columns else (OWNER_INDEX,)
     permissions = frozenset(f"{name}.{action}" for action in (*EVERY_COLLECTION, *actions))
-    return Resource(name, permissions, {**OWNED, **columns}, indexes)
+    return Resource(name, permissions, {**OWNED, **columns}, lambda: indexes)
 
 
 def _other(name: str, /, *actions: str, **columns: Column) -> Resource:
-    return Resource(name, frozenset(f"{name}.{action}" for action in actions), columns, ())
+    return Resource(name, frozenset(f"{name}.{action}" for action in actions), columns)
 
 
 RESOURCES = (

@@ -193,7 +193,7 @@ def _resource(name: str, permissions: set[str], collection: Collection | None) -
     columns = {field.name: _column(field) for field in collection.columns
                if field.name in known and not isinstance(field, ListField)}
     return Resource(name, frozenset(permissions), columns,
-                    indexes.shipped().get(collection.model._meta.table_name, ()))
+                    lambda: indexes.shipped().get(collection.model._meta.table_name, ()))
 
 
 def _column(field: pw.Field) -> Column:
