@@ -22,11 +22,10 @@ from blueprints.http.request.identity import guest, principal_of
 from models.base import Rows, is_id
 from models.tables.user import User
 from policies import Policy, Principal
-from policies.evaluation.policy import nobody
-from policies.questions.explain import READS
-from policies.questions.explain import explain as reasons
+from policies.evaluation.compiled import no_shares
+from policies.questions.explain import READS, explain
 from policies.questions.explanation import REFUSED, Explanation
-from policies.tools.cases import Environment
+from policies.tools.cases import FixedEnvironment
 
 if TYPE_CHECKING:
     from blueprints.http.request.services import Services
@@ -40,7 +39,7 @@ class Ground:
     services: Services | None
 
 
-@click.command()
+@click.command("explain")
 @click.option("--as", "who", required=True, metavar="EMAIL|ROLE", help="Who asks: one person, or a role.")
 @click.option("--scope", "scopes", multiple=True, metavar="SCOPE",
               help="By a token with this scope. May be repeated.")  # fmt: skip
@@ -51,7 +50,7 @@ class Ground:
 @click.argument("permission")
 @click.argument("id", required=False)
 @click.pass_obj
-def explain(
+def explain_command(
     create_app: AppFactory, who: str, scopes: tuple[str, ...], clock: datetime | None, ip: str | None,
     as_json: bool, permission: str, id: str | None,
 ) -> None:  # fmt: skip
@@ -73,10 +72,10 @@ def explain(
             principal = replace(principal, scopes=frozenset(scopes), kind="service")
         row = None if id is None else find_object(permission, id, principal)
         environment = _environment(permission, clock, ip)
-        shared = nobody if ground.services is None else Access(policy, principal, environment).shared
+        shared = no_shares if ground.services is None else Access(policy, principal, environment).shared
 
         def answer(asked: str) -> Explanation:
-            return reasons(policy, principal, asked, row, environment, shared, who=who, name=id)
+            return explain(policy, principal, asked, row, environment, shared, who=who, name=id)
 
         found = answer(permission)
         view = answer(f"{permission.partition('.')[0]}.view") if row is not None else None
@@ -141,8 +140,8 @@ def _ground(create_app: AppFactory, needs_rows: bool) -> Iterator[Ground]:
         services.database.close_all()
 
 
-def _environment(permission: str, clock: datetime | None, ip: str | None) -> Environment:
+def _environment(permission: str, clock: datetime | None, ip: str | None) -> FixedEnvironment:
     moment = clock or datetime.now(load_settings().zone)
     reads = permission.partition(".")[2] in READS
     circumstances = {"request": "read", "method": "GET"} if reads else {"request": "write", "method": "POST"}
-    return replace(Environment(), ip=ip).at(moment).having(circumstances)
+    return replace(FixedEnvironment(), ip=ip).at(moment).having(circumstances)

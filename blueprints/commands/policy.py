@@ -17,14 +17,13 @@ import click
 
 from blueprints.commands import policy_files
 from blueprints.commands.context import show_path
-from blueprints.commands.explain import explain
+from blueprints.commands.explain import explain_command
 from policies import SHIPPED, Finding, Policy, PolicyError, load
-from policies.questions.diff import diff as changes
-from policies.syntax.files import Unreadable, text
-from policies.syntax.files import read as bytes_of
-from policies.tools.case_file import failures, read
+from policies.questions.diff import diff
+from policies.syntax.files import Unreadable, read_bytes, read_text
+from policies.tools.case_file import failures, read_suite
 from policies.tools.cases import Suite, run, uncovered
-from policies.tools.export import export as exported
+from policies.tools.export import export
 from policies.tools.lint import warnings
 from policies.tools.matrix import as_text, matrix
 from policies.tools.matrix_page import as_html
@@ -50,7 +49,7 @@ def policy() -> None:
     """Check, explain, test and compare the access rules."""
 
 
-policy.add_command(explain)
+policy.add_command(explain_command)
 
 
 @policy.command()
@@ -137,11 +136,11 @@ def test(directory: Path | None, coverage: bool, as_json: bool) -> None:
     _finish([*report.failures, *missed], facts, as_json, summary, failing=("error", "warning"))
 
 
-@policy.command()
+@policy.command("diff")
 @click.argument("old")
 @click.argument("new", required=False)
 @AS_JSON
-def diff(old: str, new: str | None, as_json: bool) -> None:
+def diff_command(old: str, new: str | None, as_json: bool) -> None:
     """What NEW allows that OLD does not, and the reverse.
 
     Each is a folder, or `shipped`. Without NEW, the instance's files. Exit code 1 when there is a difference.
@@ -151,7 +150,7 @@ def diff(old: str, new: str | None, as_json: bool) -> None:
     """
     before = policy_files.policy_in(policy_files.named(old))
     after = policy_files.policy_in(policy_files.named(new) if new else policy_files.folder())
-    found = changes(before, after)
+    found = diff(before, after)
     if as_json:
         listed = [one.as_json() for one in found]
         _print_json({"old": before.version, "new": after.version, "changes": listed})
@@ -160,12 +159,12 @@ def diff(old: str, new: str | None, as_json: bool) -> None:
     sys.exit(int(bool(found)))
 
 
-@policy.command()
+@policy.command("export")
 @DIRECTORY
 @click.option("--to", "target", type=click.Path(path_type=Path, file_okay=False), metavar="FOLDER",
               help="Write model.conf and policy.csv there.")  # fmt: skip
 @AS_JSON
-def export(directory: Path | None, target: Path | None, as_json: bool) -> None:
+def export_command(directory: Path | None, target: Path | None, as_json: bool) -> None:
     """Print the policy for the Casbin editor.
 
     That is one stock model and one CSV.
@@ -174,7 +173,7 @@ def export(directory: Path | None, target: Path | None, as_json: bool) -> None:
     Example: gatepost policy export --to /tmp/casbin
     """
     try:
-        found = exported(policy_files.folder(directory), policy_files.registry().plugin_policies)
+        found = export(policy_files.folder(directory), policy_files.registry().plugin_policies)
     except PolicyError as error:
         raise click.ClickException(str(error)) from None
     if target is not None:
@@ -209,7 +208,7 @@ def adopt(name: str) -> None:
             f"{show_path(target)} is there already. Compare it with: gatepost policy diff shipped"
         )
     try:
-        content = bytes_of(source)
+        content = read_bytes(source)
     except Unreadable as error:
         raise click.ClickException(f"{source}: {error}") from None
     # The service must never see half a file.
@@ -221,7 +220,7 @@ def adopt(name: str) -> None:
 
 def _suite(path: Path, found: Policy) -> Suite:
     try:
-        return read(text(path), path.name, found.vocabulary)
+        return read_suite(read_text(path), path.name, found.vocabulary)
     except Unreadable as error:
         raise click.ClickException(f"{show_path(path)}: {error}") from None
     except PolicyError as error:

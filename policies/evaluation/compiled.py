@@ -9,25 +9,30 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Callable, Mapping
 from operator import attrgetter
-from typing import Any as Anything
+from typing import Any
 
-from ..syntax.expression import All, Any, Attribute, Call, Comparison, Expression, Not, Shared
+from ..syntax.expression import AllOf, AnyOf, Attribute, Comparison, Expression, FunctionCall, Negation, Shared
 from .fold import COMPARE
 from .principal import Principal
 
-Row = Mapping[str, Anything]
+Row = Mapping[str, Any]
 SharedWith = Callable[[Principal, Row, str], bool]
-Test = Callable[[Principal, Row, Anything, SharedWith], bool]
+Test = Callable[[Principal, Row, Any, SharedWith], bool]
 
 
-class _Nothing(dict[str, Anything]):
+class _NoObject(dict[str, Any]):
     """The object of a request that has none: every column is missing."""
 
     def __missing__(self, column: str) -> None:
         return None
 
 
-NOTHING: Row = _Nothing()
+NO_OBJECT: Row = _NoObject()
+
+
+def no_shares(principal: Principal, row: Row, permission: str) -> bool:
+    """The `SharedWith` of a service without shares."""
+    return False
 
 
 def compiled(expression: Expression, permission: str) -> Test:
@@ -37,16 +42,16 @@ def compiled(expression: Expression, permission: str) -> Test:
             return _always if expression else _never
         case Comparison():
             return _comparison(expression)
-        case Call("ipMatch", (Attribute(), str(network))):
+        case FunctionCall("ipMatch", (Attribute(), str(network))):
             return _in_network(network)
         case Shared():
-            return lambda s, o, e, shared: o is not NOTHING and shared(s, o, permission)
-        case Not(part):
+            return lambda s, o, e, shared: o is not NO_OBJECT and shared(s, o, permission)
+        case Negation(part):
             inner = compiled(part, permission)
             return lambda s, o, e, x: not inner(s, o, e, x)
-        case All(parts):
+        case AllOf(parts):
             return _both([compiled(part, permission) for part in parts])
-        case Any(parts):
+        case AnyOf(parts):
             return either([compiled(part, permission) for part in parts])
     raise TypeError(f"{expression} is not folded")
 
@@ -82,15 +87,15 @@ def _halved(tests: list[Test], join: Callable[[list[Test]], Test]) -> Test:
     return join([join(tests[:middle]), join(tests[middle:])])
 
 
-def _always(s: Principal, o: Row, e: Anything, x: SharedWith) -> bool:
+def _always(s: Principal, o: Row, e: Any, x: SharedWith) -> bool:
     return True
 
 
-def _never(s: Principal, o: Row, e: Anything, x: SharedWith) -> bool:
+def _never(s: Principal, o: Row, e: Any, x: SharedWith) -> bool:
     return False
 
 
-def value_of(attribute: Attribute) -> Callable[[Principal, Row, Anything], Anything]:
+def value_of(attribute: Attribute) -> Callable[[Principal, Row, Any], Any]:
     """The function that reads an attribute from (principal, object, environment)."""
     name, read = attribute.name, attrgetter(attribute.name)
     if attribute.root == "sub":
@@ -121,7 +126,7 @@ def _comparison(comparison: Comparison) -> Test:
 def _in_network(text: str) -> Test:
     network = ipaddress.ip_network(text, strict=False)
 
-    def test(s: Principal, o: Row, e: Anything, x: SharedWith) -> bool:
+    def test(s: Principal, o: Row, e: Any, x: SharedWith) -> bool:
         try:
             return ipaddress.ip_address(e.ip) in network
         except ValueError:

@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
-from typing import Any as Anything
+from typing import Any
 
 from ..syntax.expression import (
-    All,
-    Any,
+    AllOf,
+    AnyOf,
     Attribute,
-    Call,
     Comparison,
     Expression,
-    Not,
+    FunctionCall,
+    Negation,
     Operand,
     atoms,
     attributes,
@@ -31,7 +31,7 @@ from ..syntax.patterns import Patterns
 from ..syntax.roles import Roles
 
 Known = Mapping[str, str]
-COMPARE: Mapping[str, Callable[[Anything, Anything], bool]] = {
+COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
     "<": operator.lt,
@@ -46,7 +46,7 @@ class Folder:
 
     def __init__(self, matcher: Expression, roles: Roles, patterns: Patterns) -> None:
         self._roles, self._patterns = roles, patterns
-        self._parts = matcher.parts if isinstance(matcher, All) else (matcher,)
+        self._parts = matcher.parts if isinstance(matcher, AllOf) else (matcher,)
         self._needs: dict[int, tuple[str, ...]] = {}
         self._memory: dict[tuple[object, ...], Expression] = {}
         for part in self._parts:
@@ -66,10 +66,10 @@ class Folder:
         needs = (_need(attribute, atom) for atom in atoms(part) for attribute in attributes(atom))
         self._needs[id(part)] = tuple(sorted({need for need in needs if need}))
         match part:
-            case All(parts) | Any(parts):
+            case AllOf(parts) | AnyOf(parts):
                 for inner in parts:
                     self._prepare(inner)
-            case Not(inner):
+            case Negation(inner):
                 self._prepare(inner)
 
     def _folded(self, part: Expression, known: Known) -> Expression:
@@ -85,11 +85,11 @@ class Folder:
 
     def _compute(self, part: Expression, known: Known) -> Expression:
         match part:
-            case All(parts):
+            case AllOf(parts):
                 return conjunction(self._folded(inner, known) for inner in parts)
-            case Any(parts):
+            case AnyOf(parts):
                 return disjunction(self._folded(inner, known) for inner in parts)
-            case Not(inner):
+            case Negation(inner):
                 return negation(self._folded(inner, known))
             case Comparison(symbol, left, right):
                 left, right = _put(left, known), _put(right, known)
@@ -99,7 +99,7 @@ class Folder:
                     left, right = right, left
                     symbol = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(symbol, symbol)
                 return Comparison(symbol, left, right)
-            case Call(function, arguments):
+            case FunctionCall(function, arguments):
                 return self._called(function, tuple(_put(argument, known) for argument in arguments), known)
         return part
 
@@ -108,7 +108,7 @@ class Folder:
         if function == "g" and first == Attribute("sub", "key") and "key" in known:
             first = known["key"]
         if not isinstance(first, str) or not isinstance(second, str):
-            return Call(function, (first, second))
+            return FunctionCall(function, (first, second))
         if function == "g":
             return second in self._roles.closure(first)
         return first in self._patterns.covered(second)
@@ -121,7 +121,7 @@ def _need(attribute: Attribute, atom: Expression) -> str | None:
         return attribute.root
     if attribute == Attribute("sub", "role"):
         return "role"
-    if attribute == Attribute("sub", "key") and isinstance(atom, Call):
+    if attribute == Attribute("sub", "key") and isinstance(atom, FunctionCall):
         return "key"
     return None
 

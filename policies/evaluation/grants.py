@@ -10,12 +10,12 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from ..syntax.expression import (
-    All,
-    Any,
+    AllOf,
+    AnyOf,
     Attribute,
     Comparison,
     Expression,
-    Not,
+    Negation,
     conjunction,
     disjunction,
     negation,
@@ -25,7 +25,7 @@ from ..syntax.rules import Rule
 from .plan import disjuncts
 from .policy import Policy
 
-ALWAYS = "always"
+ALWAYS_WORD = "always"
 # Each alternative as the set of facts that it asks for; the empty set asks for nothing.
 Alternatives = frozenset[frozenset[str]]
 _KIND = Attribute("sub", "kind")
@@ -42,7 +42,7 @@ class Part:
 
     @property
     def word(self) -> str:
-        return ALWAYS if self.expression is True else self.rule.when
+        return ALWAYS_WORD if self.expression is True else self.rule.when
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +60,19 @@ class Grant:
         return any(part.expression is True for part in self.allows) and not self.denies
 
     @property
+    def allowed(self) -> tuple[str, ...]:
+        """The words of the conditions that allow, each once."""
+        return tuple(dict.fromkeys(part.word for part in self.allows))
+
+    @property
+    def denied(self) -> tuple[str, ...]:
+        """The words of the conditions that deny, each once."""
+        return tuple(dict.fromkeys(part.word for part in self.denies))
+
+    @property
     def words(self) -> str:
         """`always`, `own, shared`, `always, but not office_hours`, of a person also `denied always`; else empty."""
-        allowed = ", ".join(dict.fromkeys(part.word for part in self.allows))
-        denied = ", ".join(dict.fromkeys(part.word for part in self.denies))
+        allowed, denied = ", ".join(self.allowed), ", ".join(self.denied)
         if not denied:
             return allowed
         return f"{allowed}, but not {denied}" if allowed else f"denied {denied}"
@@ -84,7 +93,7 @@ class Grant:
         return tuple(part.rule.place for part in (*self.allows, *self.denies))
 
 
-NOTHING = Grant((), ())
+NO_GRANT = Grant((), ())
 
 
 class Grants:
@@ -114,7 +123,7 @@ class Grants:
         allows = tuple(part for part in parts if part.rule.eft == "allow")
         denies = tuple(part for part in parts if part.rule.eft == "deny")
         if who in self._policy.vocabulary.roles and (not allows or any(part.expression is True for part in denies)):
-            return NOTHING
+            return NO_GRANT
         # What is always allowed needs no further reason.
         unconditional = tuple(part for part in allows if part.expression is True)
         return Grant(unconditional[:1] or allows, denies)
@@ -150,11 +159,11 @@ def ordered(roles: Collection[str]) -> list[str]:
 def _with_kind(expression: Expression, kind: str) -> Expression:
     """A guest is of the kind `guest`, and nobody else is."""
     match expression:
-        case All(parts):
+        case AllOf(parts):
             return conjunction(_with_kind(part, kind) for part in parts)
-        case Any(parts):
+        case AnyOf(parts):
             return disjunction(_with_kind(part, kind) for part in parts)
-        case Not(part):
+        case Negation(part):
             return negation(_with_kind(part, kind))
         case Comparison("==" | "!=" as operator, left, right) if left == _KIND and "guest" in (kind, right):
             return (kind == right) is (operator == "==")
@@ -169,7 +178,7 @@ def _alternatives(parts: tuple[Part, ...]) -> Alternatives:
 def _facts(branch: Expression) -> frozenset[str]:
     if branch is True:
         return frozenset()
-    return frozenset(map(_canonical, branch.parts if isinstance(branch, All) else (branch,)))
+    return frozenset(map(_canonical, branch.parts if isinstance(branch, AllOf) else (branch,)))
 
 
 def _implied(narrow: Alternatives, wide: Alternatives) -> bool:
@@ -180,10 +189,10 @@ def _implied(narrow: Alternatives, wide: Alternatives) -> bool:
 def _canonical(expression: Expression) -> str:
     """The expression as text, the same in whichever order its parts stand."""
     match expression:
-        case All(parts):
+        case AllOf(parts):
             return " && ".join(sorted(f"({_canonical(part)})" for part in parts))
-        case Any(parts):
+        case AnyOf(parts):
             return " || ".join(sorted(f"({_canonical(part)})" for part in parts))
-        case Not(part):
+        case Negation(part):
             return f"!({_canonical(part)})"
     return text(expression)

@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
-from ..syntax.expression import All, Any, Comparison, Expression, atoms, columns, conjunction, disjunction
-from ..syntax.expression import Shared as SharedAtom
+from ..syntax.expression import AllOf, AnyOf, Comparison, Expression, Shared, atoms, columns, conjunction, disjunction
 
 # A branch of its own for each disjunct pays up to a point; beyond it a condition stays one branch with an OR.
 MOST_DISJUNCTS = 16
@@ -45,7 +44,7 @@ class Plan:
     def __post_init__(self) -> None:
         expressions = (*(self.allows or ()), *self.denies)
         named = frozenset().union(*(columns(expression) for expression in expressions))
-        shares = any(isinstance(atom, SharedAtom) for expression in expressions for atom in atoms(expression))
+        shares = any(isinstance(atom, Shared) for expression in expressions for atom in atoms(expression))
         object.__setattr__(self, "columns", named)
         object.__setattr__(self, "uses_shares", shares)
         key = (self.permission, self.outcome, self.allows, self.denies, self.uses_environment)
@@ -62,7 +61,7 @@ def planned(
     allowed, denied = disjunction(allows), disjunction(denies)
     if allowed is False or denied is True:
         return Plan(permission, NEVER, (), (), uses_environment)
-    refusals = () if denied is False else denied.parts if isinstance(denied, Any) else (denied,)
+    refusals = () if denied is False else denied.parts if isinstance(denied, AnyOf) else (denied,)
     if allowed is True:
         return Plan(permission, IF if refusals else ALWAYS, None, refusals, uses_environment)
     branches = disjuncts(allowed)
@@ -77,7 +76,7 @@ def disjuncts(expression: Expression) -> tuple[Expression, ...]:
     An alternative that contradicts itself is dropped, and so is one that another one contains.
     """
     found = [branch for branch in _distributed(expression) if branch is not False and not contradicts(branch)]
-    sets = [frozenset(branch.parts if isinstance(branch, All) else (branch,)) for branch in found]
+    sets = [frozenset(branch.parts if isinstance(branch, AllOf) else (branch,)) for branch in found]
     kept: dict[frozenset[Expression], Expression] = {}
     for branch, parts in zip(found, sets, strict=True):
         if not any(other < parts for other in sets):
@@ -88,7 +87,7 @@ def disjuncts(expression: Expression) -> tuple[Expression, ...]:
 def contradicts(expression: Expression) -> bool:
     """Whether a conjunction asks one attribute to equal two different literals."""
     wanted: dict[object, object] = {}
-    for part in expression.parts if isinstance(expression, All) else ():
+    for part in expression.parts if isinstance(expression, AllOf) else ():
         match part:
             case Comparison("==", left, (str() | int()) as right) if wanted.setdefault(left, right) != right:
                 return True
@@ -97,9 +96,9 @@ def contradicts(expression: Expression) -> bool:
 
 def _distributed(expression: Expression) -> list[Expression]:
     match expression:
-        case Any(parts):
+        case AnyOf(parts):
             return [branch for part in parts for branch in _distributed(part)]
-        case All(parts):
+        case AllOf(parts):
             branches: list[Expression] = [True]
             for part in parts:
                 choices = _distributed(part)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any as Anything
+from typing import Any
 
 from ..syntax.expression import Expression, atoms, attributes
 from ..syntax.model import Condition, Model
@@ -12,23 +12,18 @@ from ..syntax.patterns import Patterns
 from ..syntax.roles import Roles
 from ..syntax.rules import Lines, Rule, ScopeRule
 from ..syntax.vocabulary import Vocabulary
-from .compiled import NOTHING, Row, SharedWith
+from .compiled import NO_OBJECT, Row, SharedWith, no_shares
 from .fold import Folder
 from .plan import NEVER, Plan
 from .principal import Principal
-from .residual import Standing
-from .rule_trace import RuleTrace, traced
+from .residual import Residual
+from .rule_trace import RuleTrace, trace_rule
 
 # Enough for every role and a few hundred persons with lines of their own; then the memory starts afresh.
-MOST_STANDINGS = 20_000
+MOST_RESIDUALS = 20_000
 
 # What a caller may do whose role or permission the policy has never heard of.
-_NO_STANDING = Standing("", ())
-
-
-def nobody(principal: Principal, row: Row, permission: str) -> bool:
-    """The `shared` of a service without shares."""
-    return False
+_NO_RULES = Residual("", ())
 
 
 class Policy:
@@ -50,7 +45,7 @@ class Policy:
             name for name in (*(rule.sub for rule in self.rules), *self.roles.parents)
             if name not in vocabulary.roles
         )  # fmt: skip
-        self._standings: dict[tuple[str, str | None, str], Standing] = {}
+        self._residuals: dict[tuple[str, str | None, str], Residual] = {}
         self._covered: dict[tuple[str, str], bool] = {}
 
     def decide(
@@ -58,8 +53,8 @@ class Policy:
         principal: Principal,
         permission: str,
         obj: Row | None,
-        env: Anything,
-        shared: SharedWith = nobody,
+        env: Any,
+        shared: SharedWith = no_shares,
     ) -> bool:
         """May `principal` do this to `obj`, a mapping of all columns to values (None: there is no object)?
 
@@ -70,25 +65,25 @@ class Policy:
         if principal.scopes is not None and not self.covers(principal, permission):
             return False
         key = principal.key
-        standing = self._standings.get((principal.role, key if key in self._persons else None, permission))
-        if standing is None:
-            standing = self.standing(principal.role, key, permission)
-        return standing.decide(principal, NOTHING if obj is None else obj, env, shared)
+        residual = self._residuals.get((principal.role, key if key in self._persons else None, permission))
+        if residual is None:
+            residual = self.residual(principal.role, key, permission)
+        return residual.decide(principal, NO_OBJECT if obj is None else obj, env, shared)
 
     def deciding(
-        self, principal: Principal, permission: str, obj: Row | None, env: Anything, shared: SharedWith = nobody
+        self, principal: Principal, permission: str, obj: Row | None, env: Any, shared: SharedWith = no_shares
     ) -> Rule | None:
         """The first rule by which something was allowed: what an audit trail names. `explain` tells more."""
-        standing = self.standing(principal.role, principal.key, permission)
-        return standing.deciding(principal, NOTHING if obj is None else obj, env, shared)
+        residual = self.residual(principal.role, principal.key, permission)
+        return residual.deciding(principal, NO_OBJECT if obj is None else obj, env, shared)
 
-    def plan(self, principal: Principal, permission: str, env: Anything) -> Plan:
+    def plan(self, principal: Principal, permission: str, env: Any) -> Plan:
         """The rows on which `principal` has this permission now: hashable, a key for caches."""
         if principal.scopes is not None and not self.covers(principal, permission):
-            return _NO_STANDING.plan(principal, env)
-        return self.standing(principal.role, principal.key, permission).plan(principal, env)
+            return _NO_RULES.plan(principal, env)
+        return self.residual(principal.role, principal.key, permission).plan(principal, env)
 
-    def may_ever(self, principal: Principal, permission: str, env: Anything) -> bool:
+    def may_ever(self, principal: Principal, permission: str, env: Any) -> bool:
         """Whether there can be an object on which `principal` has this permission now."""
         return self.plan(principal, permission, env).outcome is not NEVER
 
@@ -102,39 +97,39 @@ class Policy:
         """Every scope that a token may be given."""
         return frozenset(rule.scope for rule in self.scopes)
 
-    def standing(self, role: str, key: str | None, permission: str) -> Standing:
+    def residual(self, role: str, key: str | None, permission: str) -> Residual:
         """What is left of the rules for a role, the person `key`, and a permission."""
         if role not in self.vocabulary.roles or permission not in self.vocabulary.by_permission:
-            return _NO_STANDING
+            return _NO_RULES
         person = key if key in self._persons else None
-        known = self._standings.get((role, person, permission))
+        known = self._residuals.get((role, person, permission))
         if known is None:
             reached = ((rule, self.folded(rule, permission, role, person)) for rule in self.rules)
-            known = Standing(permission, ((rule, left) for rule, left in reached if left is not False))
-            if len(self._standings) >= MOST_STANDINGS:
-                self._standings = {}
-            self._standings[role, person, permission] = known
+            known = Residual(permission, ((rule, left) for rule, left in reached if left is not False))
+            if len(self._residuals) >= MOST_RESIDUALS:
+                self._residuals = {}
+            self._residuals[role, person, permission] = known
         return known
 
     def folded(self, rule: Rule, permission: str, role: str, key: str | None = None) -> Expression:
         """What is left of the matcher for one rule, one permission and one role or person."""
         return self._folder.fold(_known(rule, act=permission, role=role, key=key or ""))
 
-    def trace(
+    def rule_traces(
         self,
         principal: Principal,
         permission: str,
         obj: Row | None,
-        env: Anything,
-        shared: SharedWith = nobody,
+        env: Any,
+        shared: SharedWith = no_shares,
     ) -> list[RuleTrace]:
         """Every rule about this caller and permission: whether it holds, and which facts it lacks."""
-        standing = self.standing(principal.role, principal.key, permission)
-        return [traced(rule, left, permission, principal, obj, env, shared) for rule, left in standing.rules]
+        residual = self.residual(principal.role, principal.key, permission)
+        return [trace_rule(rule, left, permission, principal, obj, env, shared) for rule, left in residual.rules]
 
     def reads(self, principal: Principal, permission: str) -> frozenset[tuple[str, str]]:
         """What the rules look at for this caller and permission: `("obj", "owner_id")`, `("sub", "id")` …"""
-        rules = self.standing(principal.role, principal.key, permission).rules
+        rules = self.residual(principal.role, principal.key, permission).rules
         read = (attribute for _, left in rules for atom in atoms(left) for attribute in attributes(atom))
         return frozenset((attribute.root, attribute.name) for attribute in read)
 

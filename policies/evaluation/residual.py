@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any as Anything
+from typing import Any
 
 from ..syntax.expression import (
-    All,
-    Any,
+    AllOf,
+    AnyOf,
     Comparison,
     Expression,
-    Not,
+    Negation,
     atoms,
     attributes,
     conjunction,
@@ -20,12 +20,12 @@ from ..syntax.expression import (
     reads_object,
 )  # fmt: skip
 from ..syntax.rules import Rule
-from .compiled import NOTHING, Row, SharedWith, Test, compiled, either, value_of
+from .compiled import NO_OBJECT, Row, SharedWith, Test, compiled, either, no_shares, value_of
 from .plan import Plan, planned
 from .principal import Principal
 
 
-class Standing:
+class Residual:
     """The rules that reach a role and a permission, folded. Immutable but for its memory of plans."""
 
     def __init__(self, permission: str, rules: Iterable[tuple[Rule, Expression]]) -> None:
@@ -45,18 +45,18 @@ class Standing:
         self._readers = tuple(value_of(attribute) for attribute in self._parameters)
         self._plans: dict[tuple[bool, ...], Plan] = {}
 
-    def plan(self, principal: Principal, env: Anything) -> Plan:
+    def plan(self, principal: Principal, env: Any) -> Plan:
         """The plan for this caller now: atoms that do not read the object are answered."""
         answers = (
-            *(test(principal, NOTHING, env, _nobody) for test in self._tests),
-            *(read(principal, NOTHING, env) is None for read in self._readers),
+            *(test(principal, NO_OBJECT, env, no_shares) for test in self._tests),
+            *(read(principal, NO_OBJECT, env) is None for read in self._readers),
         )
         plan = self._plans.get(answers)
         if plan is None:
             plan = self._plans[answers] = self._planned(answers)
         return plan
 
-    def deciding(self, principal: Principal, row: Row, env: Anything, shared: SharedWith) -> Rule | None:
+    def deciding(self, principal: Principal, row: Row, env: Any, shared: SharedWith) -> Rule | None:
         """The first rule that allows this, the denials aside."""
         return next((rule for rule, test in self._reasons if test(principal, row, env, shared)), None)
 
@@ -78,11 +78,11 @@ class Standing:
 
         def put(expression: Expression) -> Expression:
             match expression:
-                case All(parts):
+                case AllOf(parts):
                     return conjunction(put(part) for part in parts)
-                case Any(parts):
+                case AnyOf(parts):
                     return disjunction(put(part) for part in parts)
-                case Not(part):
+                case Negation(part):
                     return negation(put(part))
                 case Comparison(_, left, right) if left in missing or right in missing:
                     return False
@@ -96,10 +96,6 @@ class Standing:
 
 def _any_of(expressions: list[Expression], permission: str) -> Test:
     whole = disjunction(expressions)
-    if isinstance(whole, Any):
+    if isinstance(whole, AnyOf):
         return either([compiled(part, permission) for part in whole.parts])
     return compiled(whole, permission)
-
-
-def _nobody(principal: Principal, row: Row, permission: str) -> bool:
-    return False

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any as Anything
+from typing import Any
 
-from ..syntax.expression import All, Any, Atom, Expression, Not, attributes, text
+from ..syntax.expression import AllOf, AnyOf, Atom, Expression, Negation, attributes, text
 from ..syntax.rules import Rule
-from .compiled import NOTHING, Row, SharedWith, compiled, value_of
+from .compiled import NO_OBJECT, Row, SharedWith, compiled, value_of
 from .principal import Principal
 
 
@@ -20,7 +20,7 @@ class Fact:
 
     atom: Atom
     text: str
-    values: dict[str, Anything]
+    values: dict[str, Any]
     holds: bool
 
 
@@ -35,17 +35,17 @@ class RuleTrace:
     failed: tuple[Fact, ...]
 
 
-def traced(
+def trace_rule(
     rule: Rule,
     expression: Expression,
     permission: str,
     principal: Principal,
     obj: Row | None,
-    env: Anything,
+    env: Any,
     shared: SharedWith,
 ) -> RuleTrace:
     """Judge what is left of a rule, fact by fact."""
-    row = NOTHING if obj is None else obj
+    row = NO_OBJECT if obj is None else obj
     facts: dict[Atom, Fact] = {}
 
     def fact(atom: Atom) -> Fact:
@@ -60,12 +60,12 @@ def traced(
         match part:
             case bool():
                 return part, []
-            case Not(inner):
+            case Negation(inner):
                 holds, reasons = judge(inner)
                 return not holds, reasons
-            case All(parts) | Any(parts):
+            case AllOf(parts) | AnyOf(parts):
                 judged = [judge(inner) for inner in parts]
-                holds = all(one for one, _ in judged) if isinstance(part, All) else any(one for one, _ in judged)
+                holds = all(one for one, _ in judged) if isinstance(part, AllOf) else any(one for one, _ in judged)
                 return holds, [reason for one, reasons in judged if one is holds for reason in reasons]
         found = fact(part)
         return found.holds, [found]

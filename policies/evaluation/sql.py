@@ -6,11 +6,11 @@ import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any as Anything
+from typing import Any
 
 import peewee as pw
 
-from ..syntax.expression import All, Any, Attribute, Comparison, Expression, Operand, Shared, text
+from ..syntax.expression import AllOf, AnyOf, Attribute, Comparison, Expression, Operand, Shared, text
 from .fold import COMPARE
 from .plan import NEVER, Plan
 
@@ -52,19 +52,19 @@ class _Writer:
     parameter: Parameter
     shared: Callable[[], pw.Node]
 
-    def expression(self, expression: Expression) -> Anything:
+    def expression(self, expression: Expression) -> Any:
         match expression:
             case Comparison(symbol, left, right):
                 return COMPARE[symbol](self.operand(left), self.operand(right))
             case Shared():
                 return self.shared()
-            case All(parts):
+            case AllOf(parts):
                 return reduce(operator.and_, map(self.expression, parts))
-            case Any(parts):
+            case AnyOf(parts):
                 return reduce(operator.or_, map(self.expression, parts))
         raise TypeError(f"{text(expression)} has no SQL; it should have been answered before")
 
-    def operand(self, operand: Operand) -> Anything:
+    def operand(self, operand: Operand) -> Any:
         if not isinstance(operand, Attribute):
             return operand
         return self.columns[operand.name] if operand.root == "obj" else self.parameter(operand.root, operand.name)

@@ -7,22 +7,22 @@ from collections.abc import Iterable, Mapping
 
 from ..evaluation.fold import Folder
 from ..syntax.expression import (
-    All,
-    Any,
+    AllOf,
+    AnyOf,
     Attribute,
-    Call,
     Comparison,
     Expression,
-    Not,
+    FunctionCall,
+    Negation,
     Operand,
     Shared,
     atoms,
     attributes,
+    columns,
     reads_object,
 )
-from ..syntax.expression import columns as columns_of
 from ..syntax.finding import Finding
-from ..syntax.model import FILE, Model
+from ..syntax.model import MODEL_FILE, Model
 from ..syntax.patterns import Patterns
 from ..syntax.roles import Roles
 from ..syntax.rules import Rule
@@ -67,22 +67,23 @@ def matchers(model: Model, patterns: Patterns) -> list[Finding]:
     )
     folder = Folder(model.matcher, Roles(()), patterns)
     findings = [
-        Finding(FILE, model.matcher_line, message) for known, message in cases if folder.fold(known) is not False
+        Finding(MODEL_FILE, model.matcher_line, message) for known, message in cases if folder.fold(known) is not False
     ]
     scopes = Folder(model.scope_matcher, Roles(()), patterns)
     for known in ({"scope": "s", "rule.scope": NO_WORD}, {"act": "a", "rule.act": NO_WORD}):
         if scopes.fold(known) is not False:
-            findings.append(Finding(FILE, 0, "m2 must compare r2.scope with p2.scope and r2.act with p2.act"))
+            findings.append(Finding(MODEL_FILE, 0, "m2 must compare r2.scope with p2.scope and r2.act with p2.act"))
             break
-    if not all(isinstance(atom, Comparison | Call) and not _reads_request(atom) for atom in atoms(model.scope_matcher)):
-        findings.append(Finding(FILE, 0, "m2 knows r2.scope, r2.act, p2.scope and p2.act only"))
+    scope_atoms = atoms(model.scope_matcher)
+    if not all(isinstance(atom, Comparison | FunctionCall) and not _reads_request(atom) for atom in scope_atoms):
+        findings.append(Finding(MODEL_FILE, 0, "m2 knows r2.scope, r2.act, p2.scope and p2.act only"))
     for part in _negated(model.matcher):
         if reads_object(part):
-            findings.append(Finding(FILE, _line(model, part), NEGATED_OBJECT))
+            findings.append(Finding(MODEL_FILE, _line(model, part), NEGATED_OBJECT))
     for atom in dict.fromkeys(atoms(model.matcher)):
         wrong = _wrong_atom(atom, None)
         if wrong:
-            findings.append(Finding(FILE, _line(model, atom), wrong))
+            findings.append(Finding(MODEL_FILE, _line(model, atom), wrong))
     return findings
 
 
@@ -90,7 +91,7 @@ def conditions(model: Model, rules: Iterable[Rule], patterns: Patterns, vocabula
     """Every rule's condition against the columns of every resource that its permission column reaches."""
     folder = Folder(model.matcher, Roles(()), patterns)
     named = {
-        attribute.name for atom in atoms(model.matcher) if not isinstance(atom, Call)
+        attribute.name for atom in atoms(model.matcher) if not isinstance(atom, FunctionCall)
         for attribute in attributes(atom) if attribute.root == "rule"
     } | {"when", "eft"}  # fmt: skip
     reached: dict[str, tuple[Resource, ...]] = {}
@@ -113,7 +114,7 @@ def conditions(model: Model, rules: Iterable[Rule], patterns: Patterns, vocabula
 
 
 def _wrong_condition(expression: Expression, resource: Resource) -> str | None:
-    lacking = sorted(columns_of(expression) - set(resource.columns))
+    lacking = sorted(columns(expression) - set(resource.columns))
     if lacking:
         return f"{resource.name} has no column {', '.join(lacking)}"
     for atom in atoms(expression):
@@ -179,15 +180,15 @@ def _type(column: Column) -> str:
     return f"a {column.format}" if column.format else KINDS[column.type]
 
 
-def _reads_request(atom: Comparison | Call) -> bool:
+def _reads_request(atom: Comparison | FunctionCall) -> bool:
     return any(attribute.root in ("sub", "obj", "env") for attribute in attributes(atom))
 
 
 def _negated(expression: Expression) -> Iterable[Expression]:
     match expression:
-        case Not(part):
+        case Negation(part):
             yield part
-        case All(parts) | Any(parts):
+        case AllOf(parts) | AnyOf(parts):
             for part in parts:
                 yield from _negated(part)
 

@@ -8,9 +8,9 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from ..evaluation.policy import Policy
-from ..syntax import model
-from ..syntax.files import Unreadable, read
+from ..syntax.files import Unreadable, read_bytes
 from ..syntax.finding import Finding, PolicyError
+from ..syntax.model import MODEL_FILE, read_model
 from ..syntax.patterns import Patterns
 from ..syntax.roles import Roles
 from ..syntax.rules import Reader
@@ -20,7 +20,7 @@ from . import check
 ROLES = "roles.csv"
 # A copy such as `articles copy.csv` would bring back the lines that were taken out of the original.
 FILE_NAME = re.compile(r"[a-z][a-z0-9_]*\.csv")
-LARGEST = 16 << 20  # bytes of all policy files together
+LARGEST_POLICY = 16 << 20  # bytes of all policy files together
 
 
 def load(
@@ -49,14 +49,14 @@ def read_files(directory: Path, plugins: Mapping[str, Path], findings: list[Find
         findings.append(Finding(str(directory), 0, f"the directory cannot be read: {error.strerror}"))
     files = {}
     for name, place in sorted(places.items()):
-        if name != model.FILE and not FILE_NAME.fullmatch(name):
+        if name != MODEL_FILE and not FILE_NAME.fullmatch(name):
             findings.append(Finding(name, 0, "is this a copy? A policy file has a name like articles.csv"))
         try:
-            files[name] = read(place)
+            files[name] = read_bytes(place)
         except Unreadable as error:
             findings.append(Finding(name, 0, str(error)))
-        if sum(map(len, files.values())) > LARGEST:
-            findings.append(Finding(str(directory), 0, f"the files have more than {LARGEST >> 20} MiB together"))
+        if sum(map(len, files.values())) > LARGEST_POLICY:
+            findings.append(Finding(str(directory), 0, f"the files have more than {LARGEST_POLICY >> 20} MiB together"))
             break
     return files
 
@@ -64,27 +64,28 @@ def read_files(directory: Path, plugins: Mapping[str, Path], findings: list[Find
 def from_files(files: Mapping[str, bytes], vocabulary: Vocabulary, findings: list[Finding] | None = None) -> Policy:
     """The policy that these files are, by name. Raises PolicyError with all findings, also those given."""
     findings = [] if findings is None else findings
-    for name in (model.FILE, ROLES):
+    for name in (MODEL_FILE, ROLES):
         if name not in files and not any(finding.file == name for finding in findings):
             findings.append(Finding(name, 0, "the file is missing"))
-    read, wrong = model.read(files[model.FILE]) if model.FILE in files else (None, ())
+    model, wrong = read_model(files[MODEL_FILE]) if MODEL_FILE in files else (None, ())
     findings.extend(wrong)
     patterns = Patterns(vocabulary)
-    reader = Reader(vocabulary.roles, patterns, read.conditions if read else None, _areas(files, vocabulary), findings)
+    conditions = model.conditions if model else None
+    reader = Reader(vocabulary.roles, patterns, conditions, _areas(files, vocabulary), findings)
     for name, content in sorted(files.items()):
-        if name != model.FILE:
+        if name != MODEL_FILE:
             reader.read(name, content)
     lines = reader.lines
     if not lines.rules:
         findings.append(Finding("", 0, "the policy has no rules: nobody could do anything"))
     findings += Roles(lines.links).check()
-    if read is not None:
-        findings += check.matchers(read, patterns)
-        findings += check.conditions(read, lines.rules, patterns, vocabulary)
+    if model is not None:
+        findings += check.matchers(model, patterns)
+        findings += check.conditions(model, lines.rules, patterns, vocabulary)
     if findings:
         raise PolicyError(findings)
-    assert read is not None
-    return Policy(vocabulary, read, lines, files, digest(files))
+    assert model is not None
+    return Policy(vocabulary, model, lines, files, digest(files))
 
 
 def digest(files: Mapping[str, bytes]) -> str:
@@ -107,4 +108,4 @@ def _missing(name: str) -> str:
 
 
 def _is_policy(name: str) -> bool:
-    return name == model.FILE or (name.endswith(".csv") and not name.startswith("."))
+    return name == MODEL_FILE or (name.endswith(".csv") and not name.startswith("."))

@@ -12,27 +12,27 @@ import random
 import time
 from collections.abc import Iterator, Mapping
 from types import SimpleNamespace
-from typing import Any as Anything
+from typing import Any
 
 import casbin
 import casbin.core_enforcer
 import casbin.persist.adapter
 import casbin.util
 
-from ..evaluation.compiled import Row, SharedWith
-from ..evaluation.policy import Policy, nobody
+from ..evaluation.compiled import Row, SharedWith, no_shares
+from ..evaluation.policy import Policy
 from ..evaluation.principal import Principal
 from ..syntax.expression import Attribute, Comparison, atoms
 from ..syntax.finding import Finding
-from ..syntax.model import FILE
+from ..syntax.model import MODEL_FILE
 from ..syntax.rules import Rule
 from ..syntax.vocabulary import Resource
 
 # Casbin carries no types.
-Enforcer: Anything = casbin.Enforcer
-EnforceContext: Anything = casbin.core_enforcer.EnforceContext
-load_policy_line: Anything = casbin.persist.adapter.load_policy_line
-ip_match: Anything = casbin.util.ip_match
+Enforcer: Any = casbin.Enforcer
+EnforceContext: Any = casbin.core_enforcer.EnforceContext
+load_policy_line: Any = casbin.persist.adapter.load_policy_line
+ip_match: Any = casbin.util.ip_match
 
 SUBJECT = ("id", "key", "role", "tenant_id", "department", "kind")
 ENVIRONMENT = ("hour", "weekday", "date", "ip", "device", "method", "request")
@@ -57,7 +57,7 @@ MISSING = _Missing()
 class _Facts:
     """Attributes for Casbin to read; those without a value are MISSING."""
 
-    def __init__(self, values: Mapping[str, Anything]) -> None:
+    def __init__(self, values: Mapping[str, Any]) -> None:
         self.__dict__.update({name: value for name, value in values.items() if value is not None})
 
     def __getattr__(self, name: str) -> _Missing:
@@ -70,9 +70,9 @@ class _Lines(casbin.persist.adapter.Adapter):
     def __init__(self, files: Mapping[str, bytes]) -> None:
         self._files = files
 
-    def load_policy(self, model: Anything) -> None:
+    def load_policy(self, model: Any) -> None:
         for name, content in sorted(self._files.items()):
-            if name != FILE:
+            if name != MODEL_FILE:
                 for line in content.decode().splitlines():
                     load_policy_line(line.strip(), model)
 
@@ -82,8 +82,8 @@ class Oracle:
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
         logging.getLogger("casbin").setLevel(logging.ERROR)
-        model = Enforcer.new_model(text=files[FILE].decode())
-        self._shared: SharedWith = nobody
+        model = Enforcer.new_model(text=files[MODEL_FILE].decode())
+        self._shared: SharedWith = no_shares
         self._request: tuple[Principal, Row | None] | None = None
         self._enforcer = Enforcer(model, _Lines(files))
         self._enforcer.add_function("shared", self._is_shared)
@@ -94,8 +94,8 @@ class Oracle:
         principal: Principal,
         permission: str,
         obj: Row | None,
-        env: Anything,
-        shared: SharedWith = nobody,
+        env: Any,
+        shared: SharedWith = no_shares,
     ) -> bool:
         """What Casbin answers to the question that Policy.decide is asked. Not for several threads at once."""
         self._request, self._shared = (principal, obj), shared
@@ -116,7 +116,7 @@ class Oracle:
         return row is not None and self._shared(principal, row, act)
 
 
-def _ip_match(address: Anything, network: str) -> bool:
+def _ip_match(address: Any, network: str) -> bool:
     try:
         return not isinstance(address, _Missing) and bool(ip_match(address, network))
     except ValueError:
@@ -131,7 +131,7 @@ def sampled(policy: Policy, *, seconds: float = 0.5, most: int = 200, seed: int 
     until = time.monotonic() + seconds
     oracle = Oracle(policy.files)
     findings = []
-    for rule, question in itertools.islice(questions(policy, random.Random(seed)), most):
+    for rule, question in itertools.islice(sample_questions(policy, random.Random(seed)), most):
         try:
             expected = oracle.decide(*question)
         except Exception as error:
@@ -144,10 +144,10 @@ def sampled(policy: Policy, *, seconds: float = 0.5, most: int = 200, seed: int 
     return findings
 
 
-Question = tuple[Principal, str, Row | None, Anything, SharedWith]
+Arguments = tuple[Principal, str, Row | None, Any, SharedWith]
 
 
-def questions(policy: Policy, chance: random.Random) -> Iterator[tuple[Rule, Question]]:
+def sample_questions(policy: Policy, chance: random.Random) -> Iterator[tuple[Rule, Arguments]]:
     """Endless questions near the rules, in the order of the arguments of `decide`."""
     roles, permissions = sorted(policy.vocabulary.roles), sorted(policy.vocabulary.by_permission)
     covered: dict[str, list[str]] = {}
@@ -192,9 +192,9 @@ def environment(chance: random.Random) -> SimpleNamespace:
     )
 
 
-def _literals(policy: Policy) -> dict[str, list[Anything]]:
+def _literals(policy: Policy) -> dict[str, list[Any]]:
     """For each column the literals that conditions compare it with."""
-    found: dict[str, list[Anything]] = {}
+    found: dict[str, list[Any]] = {}
     for condition in policy.conditions.values():
         for atom in atoms(condition.expression):
             if isinstance(atom, Comparison) and isinstance(atom.left, Attribute) and atom.left.root == "obj":
@@ -203,9 +203,9 @@ def _literals(policy: Policy) -> dict[str, list[Anything]]:
 
 
 def _row(
-    resource: Resource, principal: Principal, literals: Mapping[str, list[Anything]], chance: random.Random
+    resource: Resource, principal: Principal, literals: Mapping[str, list[Any]], chance: random.Random
 ) -> Row:
-    row: dict[str, Anything] = {}
+    row: dict[str, Any] = {}
     for name, column in resource.columns.items():
         if column.type is str:
             texts = [value for value in literals.get(name, ()) if isinstance(value, str)]

@@ -8,10 +8,10 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from ..syntax.files import Unreadable, read
-from .loader import digest
+from ..syntax.files import Unreadable, read_bytes
+from .loader import LARGEST_POLICY, digest
 
-LARGEST = 64 << 20  # bytes: all policy files together, escaped
+LARGEST_SNAPSHOT = 4 * LARGEST_POLICY  # bytes: all policy files together, escaped
 
 
 def keep(place: Path, files: Mapping[str, bytes]) -> None:
@@ -34,7 +34,7 @@ def keep(place: Path, files: Mapping[str, bytes]) -> None:
 def kept(place: Path) -> dict[str, bytes] | None:
     """The files that were kept; None when there are none or they are not what was written."""
     try:
-        found = json.loads(read(place, LARGEST))
+        found = json.loads(read_bytes(place, LARGEST_SNAPSHOT))
         files = {name: content.encode() for name, content in found["files"].items()}
         return files if digest(files) == found["version"] else None
     except (Unreadable, ValueError, KeyError, TypeError, AttributeError):

@@ -22,7 +22,7 @@ from time import monotonic
 from types import FrameType
 
 from ..evaluation.policy import Policy
-from ..syntax.files import Unreadable, read
+from ..syntax.files import Unreadable, read_bytes
 from ..syntax.finding import Finding, PolicyError
 from ..syntax.vocabulary import Vocabulary
 from . import loader, snapshot
@@ -272,7 +272,7 @@ class Watcher:
         findings: list[Finding] = []
         files = loader.read_files(self._directory, self._plugins, findings)
         try:
-            files[CASES] = read(self._directory / CASES)
+            files[CASES] = read_bytes(self._directory / CASES)
         except Unreadable as error:
             files[CASES] = str(error).encode()
         whole = hashlib.sha256(loader.digest(files).encode())

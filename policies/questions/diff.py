@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..evaluation.grants import ALWAYS, Grant, Grants, ordered
+from ..evaluation.grants import ALWAYS_WORD, Grant, Grants, ordered
 from ..evaluation.policy import Policy
 
 MORE, LESS, OTHER = "more", "less", "other"
@@ -85,7 +85,7 @@ def _compared(before: Grant, after: Grant) -> tuple[str, str, str]:
 def _explicit(found: Grant) -> str:
     """A grant in the terms of model.conf, where the same word means two things."""
     allowed, denied = (
-        " || ".join(sorted(" && ".join(sorted(facts)) or ALWAYS for facts in side)) for side in found.meaning
+        " || ".join(sorted(" && ".join(sorted(facts)) or ALWAYS_WORD for facts in side)) for side in found.meaning
     )
     return f"{allowed}, but not {denied}" if denied else allowed
 
@@ -95,7 +95,7 @@ def _scopes(old: Policy, new: Policy) -> Iterator[Change]:
         before, after = _covered(old, scope), _covered(new, scope)
         for permission in sorted(before.keys() ^ after.keys()):
             kind, found = (MORE, after) if permission in after else (LESS, before)
-            was, now = (ALWAYS if permission in covered else "" for covered in (before, after))
+            was, now = (ALWAYS_WORD if permission in covered else "" for covered in (before, after))
             yield Change((f"scope {scope}",), permission, kind, was, now, (found[permission],))
 
 

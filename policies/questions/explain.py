@@ -10,10 +10,10 @@ from typing import Any, cast
 
 import peewee as pw
 
-from ..evaluation.compiled import SharedWith
+from ..evaluation.compiled import SharedWith, no_shares
 from ..evaluation.grants import Grants, ordered
 from ..evaluation.plan import ALWAYS, NEVER, Plan
-from ..evaluation.policy import Policy, nobody
+from ..evaluation.policy import Policy
 from ..evaluation.principal import Principal
 from ..evaluation.rule_trace import RuleTrace
 from ..evaluation.sql import where
@@ -32,7 +32,7 @@ def explain(
     permission: str,
     obj: Mapping[str, Any] | None,
     env: Any,
-    shared: SharedWith = nobody,
+    shared: SharedWith = no_shares,
     *,
     who: str | None = None,
     name: str | None = None,
@@ -45,7 +45,7 @@ def explain(
     resource = policy.vocabulary.by_permission[permission]
     plan = policy.plan(principal, permission, env)
     open_object = obj is None and bool(resource.columns)
-    traces = policy.trace(principal, permission, obj, env, shared)
+    traces = policy.rule_traces(principal, permission, obj, env, shared)
     steps = [_step(policy, principal, permission, trace, open_object) for trace in traces]
     covers = policy.covers(principal, permission)
     if open_object:

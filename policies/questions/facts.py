@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from ..evaluation.rule_trace import Fact
-from ..syntax.expression import Attribute, Call, Comparison, Operand, Shared, reads_object
+from ..syntax.expression import Attribute, Comparison, FunctionCall, Operand, Shared, reads_object
 
 _NAMES = {
     ("sub", "id"): "the caller's id",
@@ -41,7 +41,7 @@ def found(fact: Fact, permission: str) -> str:
         case Comparison(operator, Attribute() as left, right):
             wanted = "" if fact.holds else f", {_MUST[operator]} {right}"
             return f"{_stated(fact, left)}{wanted}"
-        case Call("ipMatch", (Attribute() as address, network)):
+        case FunctionCall("ipMatch", (Attribute() as address, network)):
             return f"{_stated(fact, address)}, which is {'' if fact.holds else 'not '}in {network}"
         case Shared():
             return f"it is {'' if fact.holds else 'not '}shared with the caller for {_action(permission)}"

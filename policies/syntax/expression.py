@@ -1,6 +1,6 @@
 """The expressions that are left of a matcher: a small tree, the same for Python, SQL and people.
 
-An expression is True, False, a comparison, a call of a function, `shared`, or All, Any, Not of expressions.
+An expression is True, False, a comparison, a call of a function, `shared`, or AllOf, AnyOf, Negation of expressions.
 An operand is an attribute, a text or a whole number.
 """
 
@@ -36,7 +36,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class FunctionCall:
     """One of Casbin's own functions, or `g`."""
 
     function: str
@@ -49,22 +49,22 @@ class Shared:
 
 
 @dataclass(frozen=True, slots=True)
-class All:
+class AllOf:
     parts: tuple[Expression, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Any:
+class AnyOf:
     parts: tuple[Expression, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Not:
+class Negation:
     part: Expression
 
 
-Atom = Comparison | Call | Shared
-Expression = bool | Comparison | Call | Shared | All | Any | Not
+Atom = Comparison | FunctionCall | Shared
+Expression = bool | Comparison | FunctionCall | Shared | AllOf | AnyOf | Negation
 
 
 def conjunction(parts: Iterable[Expression]) -> Expression:
@@ -73,11 +73,11 @@ def conjunction(parts: Iterable[Expression]) -> Expression:
     for part in parts:
         if part is False:
             return False
-        if isinstance(part, All):
+        if isinstance(part, AllOf):
             kept.update(dict.fromkeys(part.parts))
         elif part is not True:
             kept[part] = None
-    return _joined(All, tuple(kept), True)
+    return _joined(AllOf, tuple(kept), True)
 
 
 def disjunction(parts: Iterable[Expression]) -> Expression:
@@ -86,29 +86,29 @@ def disjunction(parts: Iterable[Expression]) -> Expression:
     for part in parts:
         if part is True:
             return True
-        if isinstance(part, Any):
+        if isinstance(part, AnyOf):
             kept.update(dict.fromkeys(part.parts))
         elif part is not False:
             kept[part] = None
-    return _joined(Any, tuple(kept), False)
+    return _joined(AnyOf, tuple(kept), False)
 
 
 def negation(part: Expression) -> Expression:
     """The opposite; `!` over `!` is nothing."""
     if isinstance(part, bool):
         return not part
-    return part.part if isinstance(part, Not) else Not(part)
+    return part.part if isinstance(part, Negation) else Negation(part)
 
 
 def atoms(expression: Expression) -> Iterator[Atom]:
     """Every comparison and call, from left to right."""
     match expression:
-        case All(parts) | Any(parts):
+        case AllOf(parts) | AnyOf(parts):
             for part in parts:
                 yield from atoms(part)
-        case Not(part):
+        case Negation(part):
             yield from atoms(part)
-        case Comparison() | Call() | Shared():
+        case Comparison() | FunctionCall() | Shared():
             yield expression
 
 
@@ -117,7 +117,7 @@ def attributes(atom: Atom) -> tuple[Attribute, ...]:
     match atom:
         case Comparison(_, left, right):
             return tuple(side for side in (left, right) if isinstance(side, Attribute))
-        case Call(_, arguments):
+        case FunctionCall(_, arguments):
             return tuple(argument for argument in arguments if isinstance(argument, Attribute))
         case Shared():
             return ()
@@ -144,15 +144,15 @@ def text(expression: Expression) -> str:
             return "always" if expression else "never"
         case Comparison(operator, left, right):
             return f"{_operand(left)} {operator} {_operand(right)}"
-        case Call(function, arguments):
+        case FunctionCall(function, arguments):
             return f"{function}({', '.join(map(_operand, arguments))})"
         case Shared():
             return "shared(r.sub, r.obj, r.act)"
-        case Not(part):
+        case Negation(part):
             return f"!({text(part)})"
-        case All(parts):
-            return " && ".join(f"({text(part)})" if isinstance(part, Any) else text(part) for part in parts)
-        case Any(parts):
+        case AllOf(parts):
+            return " && ".join(f"({text(part)})" if isinstance(part, AnyOf) else text(part) for part in parts)
+        case AnyOf(parts):
             return " || ".join(text(part) for part in parts)
 
 
@@ -160,7 +160,7 @@ def _operand(operand: Operand) -> str:
     return f"'{operand}'" if isinstance(operand, str) else str(operand)
 
 
-def _joined(kind: type[All] | type[Any], parts: tuple[Expression, ...], empty: bool) -> Expression:
+def _joined(kind: type[AllOf] | type[AnyOf], parts: tuple[Expression, ...], empty: bool) -> Expression:
     if not parts:
         return empty
     return parts[0] if len(parts) == 1 else kind(parts)

@@ -11,7 +11,7 @@ import os
 import stat
 from pathlib import Path
 
-LARGEST = 1 << 20  # bytes of one policy file
+LARGEST_FILE = 1 << 20  # bytes of one policy file
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _SPECIAL = "this is not a regular file"
 
@@ -20,7 +20,7 @@ class Unreadable(Exception):
     """A file that cannot be read, or is none that should be; the text is a sentence without the file's name."""
 
 
-def read(place: Path, largest: int = LARGEST) -> bytes:
+def read_bytes(place: Path, largest: int = LARGEST_FILE) -> bytes:
     """The bytes of a regular file of at most `largest` bytes. Raises Unreadable."""
     try:
         descriptor = os.open(place, _FLAGS)
@@ -37,10 +37,10 @@ def read(place: Path, largest: int = LARGEST) -> bytes:
         os.close(descriptor)
 
 
-def text(place: Path) -> str:
+def read_text(place: Path) -> str:
     """The same, decoded from UTF-8. Raises Unreadable."""
     try:
-        return read(place).decode("utf-8")
+        return read_bytes(place).decode("utf-8")
     except UnicodeDecodeError as error:
         raise Unreadable(f"the file cannot be read: {error}") from None
 

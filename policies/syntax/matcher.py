@@ -11,7 +11,7 @@ import ipaddress
 import keyword
 import re
 
-from .expression import All, Any, Attribute, Call, Comparison, Expression, Not, Operand, Shared
+from .expression import AllOf, AnyOf, Attribute, Comparison, Expression, FunctionCall, Negation, Operand, Shared
 from .finding import Finding
 
 ROOTS = {"sub", "obj", "env"}
@@ -22,7 +22,7 @@ OPERATORS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
 }  # fmt: skip
 MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-LARGEST = 2**63 - 1
+LARGEST_NUMBER = 2**63 - 1
 NO_EXPRESSION = "this is not an expression; look at the brackets, the quotes and the `||` between the branches"
 OPERANDS = "known are r.sub.…, r.obj.…, r.env.…, p.…, texts in quotes and whole numbers"
 
@@ -111,9 +111,9 @@ class _Reader:
     def _expression(self, node: ast.expr) -> Expression:
         match node:
             case ast.BoolOp(op=ast.And()):
-                return All(tuple(self._expression(value) for value in node.values))
+                return AllOf(tuple(self._expression(value) for value in node.values))
             case ast.BoolOp(op=ast.Or()):
-                return Any(tuple(self._expression(value) for value in node.values))
+                return AnyOf(tuple(self._expression(value) for value in node.values))
             case ast.UnaryOp(op=ast.Not()):
                 return self._negation(node)
             case ast.Compare(ops=[operator], comparators=[right]) if type(operator) in OPERATORS:
@@ -135,7 +135,7 @@ class _Reader:
         between = self._cut(node.lineno, node.col_offset, operand.lineno, operand.col_offset)
         if not isinstance(operand, ast.Call | ast.UnaryOp) and "(" not in between:
             return self._refuse(node, "put brackets around what `!` negates")
-        return Not(self._expression(operand))
+        return Negation(self._expression(operand))
 
     def _cut(self, line: int, column: int, end_line: int, end_column: int) -> str:
         """The text between two places; `ast.get_source_segment` splits the whole text on every call."""
@@ -171,10 +171,10 @@ class _Reader:
         arguments = [self._operand(argument) for argument in node.args]
         if any(argument is None for argument in arguments):
             return False
-        call = Call(name, tuple(argument for argument in arguments if argument is not None))
+        call = FunctionCall(name, tuple(argument for argument in arguments if argument is not None))
         return self._checked(node, call)
 
-    def _checked(self, node: ast.Call, call: Call) -> Expression:
+    def _checked(self, node: ast.Call, call: FunctionCall) -> Expression:
         first, second = call.arguments
         if call.function == "g":
             if first not in (Attribute("sub", "role"), Attribute("sub", "key")):
@@ -203,7 +203,7 @@ class _Reader:
                     self._refuse(node, f"{value!r}: Casbin would read these characters as an operator")
                     return None
                 return value
-            case ast.Constant(value=int() as value) if self._source(node) == str(value) and value <= LARGEST:
+            case ast.Constant(value=int() as value) if self._source(node) == str(value) and value <= LARGEST_NUMBER:
                 return value
             case ast.Attribute(value=ast.Attribute(value=ast.Name(id=start), attr=root), attr=name) if (
                 start == self.request == "r" and root in ROOTS and not name.startswith("_")

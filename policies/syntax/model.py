@@ -9,11 +9,11 @@ from functools import lru_cache
 from typing import TypeGuard
 
 from . import matcher
-from .expression import All, Any, Attribute, Comparison, Expression, atoms, conjunction, disjunction, text
+from .expression import AllOf, AnyOf, Attribute, Comparison, Expression, atoms, conjunction, disjunction, text
 from .finding import Finding
 from .text import decoded
 
-FILE = "model.conf"
+MODEL_FILE = "model.conf"
 RULE_FIELDS = ("sub", "act", "when", "eft")
 SCOPE_FIELDS = ("scope", "act")
 DEFINITIONS: Mapping[str, Mapping[str, str | None]] = {
@@ -61,14 +61,14 @@ class _Value:
 
 
 @lru_cache(maxsize=4)
-def read(content: bytes) -> tuple[Model | None, tuple[Finding, ...]]:
+def read_model(content: bytes) -> tuple[Model | None, tuple[Finding, ...]]:
     """Read model.conf: what it says, or None and the findings. Remembered, because edits are mostly to rules."""
     findings: list[Finding] = []
     return _read(content, findings), tuple(findings)
 
 
 def _read(content: bytes, findings: list[Finding]) -> Model | None:
-    lines = decoded(FILE, content, findings)
+    lines = decoded(MODEL_FILE, content, findings)
     if not lines:
         return None
     values = _values(lines, findings)
@@ -76,15 +76,15 @@ def _read(content: bytes, findings: list[Finding]) -> Model | None:
         for name, expected in definitions.items():
             value = values.get((section, name))
             if value is None:
-                findings.append(Finding(FILE, 0, f"[{section}] lacks `{name}`"))
+                findings.append(Finding(MODEL_FILE, 0, f"[{section}] lacks `{name}`"))
             elif expected is not None and "".join(value.text.split()) != "".join(expected.split()):
-                findings.append(Finding(FILE, value.line, f"`{name}` must be `{expected}`"))
+                findings.append(Finding(MODEL_FILE, value.line, f"`{name}` must be `{expected}`"))
     if findings:
         return None
     try:
         m, m2 = values["matchers", "m"], values["matchers", "m2"]
-        main = matcher.parse(m.text, file=FILE, line=m.line, fields=RULE_FIELDS)
-        scopes = matcher.parse(m2.text, file=FILE, line=m2.line, request="r2", rule="p2", fields=SCOPE_FIELDS)
+        main = matcher.parse(m.text, file=MODEL_FILE, line=m.line, fields=RULE_FIELDS)
+        scopes = matcher.parse(m2.text, file=MODEL_FILE, line=m2.line, request="r2", rule="p2", fields=SCOPE_FIELDS)
     except matcher.Refused as refused:
         findings.extend(refused.findings)
         return None
@@ -97,7 +97,8 @@ def _values(lines: list[str], findings: list[Finding]) -> dict[tuple[str, str], 
     for number, line in enumerate(lines, 1):
         if current is not None:
             if not line or line.startswith(("#", ";", "[")):
-                findings.append(Finding(FILE, number, "the line before ends in \\ and needs another line of matcher"))
+                message = "the line before ends in \\ and needs another line of matcher"
+                findings.append(Finding(MODEL_FILE, number, message))
                 current = None
                 continue
             current.text += "\n" + line.removesuffix("\\")
@@ -106,19 +107,21 @@ def _values(lines: list[str], findings: list[Finding]) -> dict[tuple[str, str], 
         elif line.startswith("["):
             section = line[1:-1]
             if not line.endswith("]") or section not in DEFINITIONS:
-                findings.append(Finding(FILE, number, f"{line} is no section; known are {', '.join(DEFINITIONS)}"))
+                message = f"{line} is no section; known are {', '.join(DEFINITIONS)}"
+                findings.append(Finding(MODEL_FILE, number, message))
             continue
         else:
             name, equals, value = line.partition("=")
             name = name.strip()
             if not equals or name not in DEFINITIONS.get(section, {}):
-                findings.append(Finding(FILE, number, f"`{name}` does not belong in [{section}]"))
+                findings.append(Finding(MODEL_FILE, number, f"`{name}` does not belong in [{section}]"))
             elif (section, name) in values:
-                findings.append(Finding(FILE, number, f"`{name}` is already on line {values[section, name].line}"))
+                message = f"`{name}` is already on line {values[section, name].line}"
+                findings.append(Finding(MODEL_FILE, number, message))
             current = _Value(number, value.strip().removesuffix("\\"))
             values[section, name] = current
         if "#" in line or ";" in line:
-            findings.append(Finding(FILE, number, "write comments on lines of their own"))
+            findings.append(Finding(MODEL_FILE, number, "write comments on lines of their own"))
         if not line.endswith("\\"):
             current = None
     return values
@@ -152,13 +155,13 @@ def _branches(expression: Expression) -> Iterator[tuple[object, Expression]]:
     match expression:
         case Comparison() if _names_condition(expression):
             yield expression.right, True
-        case All(parts):
+        case AllOf(parts):
             named = {part.right for part in parts if _names_condition(part)}
             for word in named:
                 yield word, conjunction(part for part in parts if not (_names_condition(part) and part.right == word))
             for part in parts:
                 if not _names_condition(part):
                     yield from ((word, branch) for word, branch in _branches(part) if word not in named)
-        case Any(parts):
+        case AnyOf(parts):
             for part in parts:
                 yield from _branches(part)

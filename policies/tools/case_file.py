@@ -18,11 +18,10 @@ import yaml
 from ..evaluation.policy import Policy
 from ..evaluation.principal import Principal
 from ..evaluation.rights import RIGHTS
-from ..syntax.files import Unreadable
-from ..syntax.files import text as text_of
+from ..syntax.files import Unreadable, read_text
 from ..syntax.finding import Finding, PolicyError
 from ..syntax.vocabulary import Vocabulary
-from .cases import Case, Environment, Suite, Thing, run
+from .cases import Case, FixedEnvironment, Suite, Thing, run
 
 OTHERS = "others"
 _GRANTEES = ("user:", "group:", "role:")
@@ -30,7 +29,7 @@ _ENVIRONMENT = ("ip", "device", "method", "request")
 _PRINCIPAL = ("id", "role", "department", "kind", "groups", "scopes")
 
 
-def read(text: str, file: str, vocabulary: Vocabulary) -> Suite:
+def read_suite(text: str, file: str, vocabulary: Vocabulary) -> Suite:
     """The suite that `text` describes; `file` names it in findings.
 
     Raises PolicyError with every finding at once (`file:line: message`).
@@ -45,7 +44,7 @@ def read(text: str, file: str, vocabulary: Vocabulary) -> Suite:
 def failures(policy: Policy, path: Path) -> list[Finding]:
     """Read the cases in `path` and run them: what is wrong with the file, or with the policy's answers."""
     try:
-        suite = read(text_of(path), path.name, policy.vocabulary)
+        suite = read_suite(read_text(path), path.name, policy.vocabulary)
     except Unreadable as error:
         return [Finding(path.name, 0, str(error))]
     except PolicyError as error:
@@ -69,7 +68,7 @@ class _Reader:
     def suite(self) -> Suite:
         root = self._root()
         parts = self.mapping(root, "the file", ("clock", "env", "principals", "objects", "cases"))
-        environment = self.environment(parts, Environment())
+        environment = self.environment(parts, FixedEnvironment())
         for name, node in self.mapping(parts.get("principals"), "principals").items():
             self.principals[name] = self.principal(name, node)
         for resource, objects in self.mapping(parts.get("objects"), "objects").items():
@@ -155,7 +154,7 @@ class _Reader:
 
     # Parts
 
-    def environment(self, parts: Mapping[str, yaml.Node], default: Environment) -> Environment:
+    def environment(self, parts: Mapping[str, yaml.Node], default: FixedEnvironment) -> FixedEnvironment:
         values = {}
         for name, node in self.mapping(parts.get("env"), "env", _ENVIRONMENT).items():
             values[name] = self.word(node, name) or ""
@@ -223,7 +222,7 @@ class _Reader:
             shares[grantee] = right
         return shares
 
-    def case(self, node: yaml.Node, default: Environment) -> Case:
+    def case(self, node: yaml.Node, default: FixedEnvironment) -> Case:
         parts = self.mapping(node, "a case", ("name", "who", "what", "may", "clock", "env"))
         for required in ("name", "who", "what", "may"):
             if required not in parts and isinstance(node, yaml.MappingNode):

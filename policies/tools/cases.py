@@ -22,7 +22,7 @@ from ..syntax.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
-class Environment:
+class FixedEnvironment:
     """`r.env` as a case pins it: hour 0–23, weekday ISO 1–7, date YYYY-MM-DD, all as the policy sees them."""
 
     hour: int = 10
@@ -33,13 +33,13 @@ class Environment:
     method: str = "GET"
     request: str = "read"
 
-    def at(self, moment: datetime) -> Environment:
+    def at(self, moment: datetime) -> FixedEnvironment:
         """The same circumstances at another time."""
         return replace(
             self, hour=moment.hour, weekday=moment.isoweekday(), date=moment.date().isoformat()
         )
 
-    def having(self, values: Mapping[str, str]) -> Environment:
+    def having(self, values: Mapping[str, str]) -> FixedEnvironment:
         return replace(self, **values)  # type: ignore[arg-type]
 
 
@@ -77,7 +77,7 @@ class Case:
     principals: tuple[tuple[str, Principal], ...]
     things: tuple[Thing, ...]
     may: Mapping[tuple[str, str], frozenset[str]]
-    environment: Environment
+    environment: FixedEnvironment
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class Question:
 
     def rules_of(self, policy: Policy) -> Iterator[Rule]:
         """The rules that hold here, whether they allow or deny."""
-        traces = policy.trace(
+        traces = policy.rule_traces(
             self.principal, self.permission, self.thing.columns, self.case.environment, self.thing.shared
         )
         return (trace.rule for trace in traces if trace.matched)

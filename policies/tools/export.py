@@ -9,10 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..syntax.files import Unreadable, text
+from ..syntax.files import Unreadable, read_text
 from ..syntax.finding import Finding, PolicyError
-
-MODEL = "model.conf"
+from ..syntax.model import MODEL_FILE
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +31,7 @@ def export(directory: Path, plugins: Mapping[str, Path] | None = None) -> Export
     for name, path in (plugins or {}).items():
         files.setdefault(name, path)
     sections = [f"# {name}\n" + "\n".join(_lines(path)) for name, path in sorted(files.items())]
-    model = _text(directory / MODEL)
+    model = _text(directory / MODEL_FILE)
     kept = [line.rstrip() for line in model.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     return Export("\n".join(kept) + "\n", "\n\n".join(sections) + "\n")
 
@@ -49,6 +48,6 @@ def _lines(path: Path) -> list[str]:
 
 def _text(path: Path) -> str:
     try:
-        return text(path)
+        return read_text(path)
     except Unreadable as error:
         raise PolicyError([Finding(path.name, 0, str(error))]) from None

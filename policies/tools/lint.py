@@ -8,7 +8,7 @@ from functools import lru_cache
 from ..evaluation.plan import disjuncts
 from ..evaluation.policy import Policy
 from ..loading.check import ENVIRONMENT
-from ..syntax.expression import All, Any, Attribute, Comparison, Expression, Shared, atoms, attributes, columns
+from ..syntax.expression import AllOf, AnyOf, Attribute, Comparison, Expression, Shared, atoms, attributes, columns
 from ..syntax.finding import Finding
 from ..syntax.rules import Rule
 from ..syntax.vocabulary import Resource
@@ -119,7 +119,7 @@ def _nullable_circumstances(left: Expression) -> set[str]:
 
 def _served(branch: Expression, indexes: tuple[tuple[str, ...], ...]) -> bool:
     """Whether an index begins with a column, after the tenant's, that this branch pins."""
-    parts = branch.parts if isinstance(branch, All) else (branch,)
+    parts = branch.parts if isinstance(branch, AllOf) else (branch,)
     if any(isinstance(part, Shared) for part in parts):
         return True
     pinned = {
@@ -134,6 +134,6 @@ def _served(branch: Expression, indexes: tuple[tuple[str, ...], ...]) -> bool:
 
 
 def _asks_for_guest(left: Expression) -> bool:
-    if isinstance(left, Any):
+    if isinstance(left, AnyOf):
         return all(_asks_for_guest(part) for part in left.parts)
-    return ANONYMOUS in (left.parts if isinstance(left, All) else (left,))
+    return ANONYMOUS in (left.parts if isinstance(left, AllOf) else (left,))

@@ -1,6 +1,6 @@
 """Who may do what, on one page: permissions down, roles across, a condition in each cell.
 
-As text for a terminal and as plain data for scripts; page.py makes one HTML page of it.
+As text for a terminal and as plain data for scripts; matrix_page.py makes one HTML page of it.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..evaluation.grants import NOTHING, Grant, Grants, ordered
+from ..evaluation.grants import NO_GRANT, Grant, Grants, ordered
 from ..evaluation.policy import Policy
 
 # Actions in the order of a row's life; a resource's own actions follow in the order of the alphabet.
@@ -17,11 +17,16 @@ _LAST = ("share", "export", "import", "manage")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class MatrixRow:
     """One permission, and what the role of each column may do with it."""
 
     permission: str
     grants: tuple[Grant, ...]
+
+    @property
+    def action(self) -> str:
+        """The permission without its resource."""
+        return self.permission.partition(".")[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +34,7 @@ class Section:
     """The rows of one resource."""
 
     resource: str
-    rows: tuple[Row, ...]
+    rows: tuple[MatrixRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +62,8 @@ class Matrix:
             "permissions": {
                 row.permission: {
                     role: {
-                        "allow": list(dict.fromkeys(part.word for part in cell.allows)),
-                        "deny": list(dict.fromkeys(part.word for part in cell.denies)),
+                        "allow": list(cell.allowed),
+                        "deny": list(cell.denied),
                         "lines": list(cell.places),
                     }
                     for role, cell in zip(self.columns, row.grants, strict=True)
@@ -87,9 +92,9 @@ def matrix(policy: Policy, roles: Sequence[str] = ()) -> Matrix:
         rows = []
         for permission in sorted(resource.permissions, key=_order):
             cells = tuple(grants.of(column, permission) for column in columns)
-            rows.append(Row(permission, cells))
+            rows.append(MatrixRow(permission, cells))
             for cell in cells:
-                used.update(dict.fromkeys(part.word for part in (*cell.allows, *cell.denies)))
+                used.update(dict.fromkeys((*cell.allowed, *cell.denied)))
         sections.append(Section(resource.name, tuple(rows)))
     persons = {
         person: {permission: grants.of(person, permission) for permission in sorted(grants.concerning(person))}
@@ -131,7 +136,7 @@ def as_text(table: Matrix) -> str:
 
 def _stacked(cell: Grant) -> list[str]:
     """The words of a cell, one below the other."""
-    if cell is NOTHING or not cell:
+    if cell is NO_GRANT or not cell:
         return ["·"]
     if cell.always:
         return ["●"]

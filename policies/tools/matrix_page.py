@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from ..evaluation.grants import ALWAYS, Grant
+from ..evaluation.grants import ALWAYS_WORD, Grant
 from .matrix import Matrix, Section
 
 _STYLE = """
@@ -105,7 +105,7 @@ def _cell(cell: Grant) -> str:
     if not cell.places:
         return '<span class="never" aria-label="never">·</span>'
     marks = ['<span class="mark yes" aria-label="always">✓</span>'
-             if word == ALWAYS else f'<span class="mark if">{escape(word)}</span>'
+             if word == ALWAYS_WORD else f'<span class="mark if">{escape(word)}</span>'
              for word in dict.fromkeys(part.word for part in cell.allows)]  # fmt: skip
     marks += [
         f'<span class="mark no">not {escape(word)}</span>'
@@ -131,7 +131,7 @@ def _persons(table: Matrix) -> Iterator[str]:
 
 
 def _conditions(table: Matrix) -> Iterator[str]:
-    conditions = [(name, source) for name, source in table.conditions if name != ALWAYS]
+    conditions = [(name, source) for name, source in table.conditions if name != ALWAYS_WORD]
     if conditions:
         yield "<h2>What the conditions mean</h2>"
         yield from _terms((name, "if", f"<code>{escape(source)}</code>") for name, source in conditions)

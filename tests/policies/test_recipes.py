@@ -12,7 +12,7 @@ import pytest
 
 from policies import SHIPPED, PolicyError, load
 from policies.syntax.finding import Finding
-from policies.tools.case_file import read
+from policies.tools.case_file import read_suite
 from policies.tools.cases import run, uncovered
 from policies.tools.lint import warnings
 from tests.policies.editing import add_line, remove_line, replace, shipped_copy
@@ -74,7 +74,7 @@ def test_the_guide_has_the_recipes_that_administrators_ask_for() -> None:
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
 def test_a_recipe_has_the_effect_that_its_cases_prove(recipe: Recipe, tmp_path: Path) -> None:
     directory = shipped_copy(tmp_path / "policies")
-    suite = read(recipe.cases, "recipe", VOCABULARY)
+    suite = read_suite(recipe.cases, "recipe", VOCABULARY)
     assert run(load(directory, VOCABULARY), suite).failures, "the cases pass without the recipe: they prove nothing"
     assert recipe.apply(directory) > 0
     changed = load(directory, VOCABULARY)
@@ -90,7 +90,7 @@ def test_the_cases_of_a_recipe_reach_every_line_that_it_adds(recipe: Recipe, tmp
     added = {(rule.sub, rule.act, rule.when, rule.eft) for rule in after.rules} - {
         (rule.sub, rule.act, rule.when, rule.eft) for rule in before.rules
     }
-    suite = read(recipe.cases, "recipe", VOCABULARY)
+    suite = read_suite(recipe.cases, "recipe", VOCABULARY)
     missed = {(finding.file, finding.line) for finding in uncovered(after, suite)}
     assert not [rule for rule in after.rules
                 if (rule.sub, rule.act, rule.when, rule.eft) in added and (rule.file, rule.line) in missed]  # fmt: skip

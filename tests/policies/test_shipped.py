@@ -11,7 +11,7 @@ import pytest
 from blueprints.http.resources.registry import discover
 from policies import SHIPPED, Policy, load
 from policies.evaluation.grants import Grants
-from policies.tools.case_file import read
+from policies.tools.case_file import read_suite
 from policies.tools.cases import Question, run, uncovered
 from policies.tools.lint import warnings
 from tests.policies.editing import shipped_copy
@@ -144,7 +144,7 @@ def test_the_installed_collections_speak_the_words_of_the_contract() -> None:
     words = discover().vocabulary
     assert words.roles == ROLES
     assert set(words.by_permission) >= PERMISSIONS
-    suite = read((SHIPPED / "tests.yaml").read_text(), "tests.yaml", words)
+    suite = read_suite((SHIPPED / "tests.yaml").read_text(), "tests.yaml", words)
     assert run(load(SHIPPED, words), suite).failures == []
 
 
@@ -153,7 +153,7 @@ def test_the_shipped_files_give_no_warning(shipped: Policy) -> None:
 
 
 def test_the_shipped_cases_pass_and_reach_every_line(shipped: Policy) -> None:
-    suite = read((SHIPPED / "tests.yaml").read_text(), "tests.yaml", VOCABULARY)
+    suite = read_suite((SHIPPED / "tests.yaml").read_text(), "tests.yaml", VOCABULARY)
     assert run(shipped, suite).failures == []
     assert uncovered(shipped, suite) == []
 
@@ -169,7 +169,7 @@ def _policy_lines() -> list[tuple[str, int]]:
 
 @pytest.fixture(scope="module")
 def questions() -> list[Question]:
-    suite = read((SHIPPED / "tests.yaml").read_text(), "tests.yaml", VOCABULARY)
+    suite = read_suite((SHIPPED / "tests.yaml").read_text(), "tests.yaml", VOCABULARY)
     return list(suite.questions(VOCABULARY))
 
 

@@ -20,7 +20,7 @@ from models.tables.share import any_shared, has_right, shared_ids
 from policies import NEVER, Plan, Policy, Principal
 from policies.evaluation.rights import rights_for
 from policies.evaluation.sql import where
-from policies.syntax.expression import All, Shared
+from policies.syntax.expression import AllOf, Shared
 
 from ..protocol.messages import Message
 from ..protocol.problems import Problem
@@ -181,7 +181,7 @@ def _template(plan: Plan, model: type[Owned], resource: str, verb: str, named: i
     columns = {field.name: field for field in model._meta.sorted_fields}
     found = where(plan, columns, parameter, shared)
     branches = None if found.allows is None else tuple(found.allows)
-    sought = tuple(any(isinstance(part, Shared) for part in (allow.parts if isinstance(allow, All) else (allow,)))
+    sought = tuple(any(isinstance(part, Shared) for part in (allow.parts if isinstance(allow, AllOf) else (allow,)))
                    for allow in plan.allows or ())
     if branches is not None and not named:
         branches = tuple(branch for branch, by_id in zip(branches, sought, strict=True) if not by_id)

@@ -11,7 +11,7 @@ import pytest
 
 import policies
 from policies import Policy
-from policies.loading.oracle import Oracle, questions, sampled
+from policies.loading.oracle import Oracle, sample_questions, sampled
 from policies.syntax.patterns import Patterns
 from tests.policies.generated import MODELS, PATTERNS, policy
 from tests.policies.shipped_vocabulary import VOCABULARY
@@ -23,7 +23,7 @@ def compare(subject: Policy, seed: int, count: int) -> Counter[bool]:
     """Ask both `count` questions; the answers, which must be the same."""
     oracle = Oracle(subject.files)
     answers: Counter[bool] = Counter()
-    for rule, question in itertools.islice(questions(subject, random.Random(seed)), count):
+    for rule, question in itertools.islice(sample_questions(subject, random.Random(seed)), count):
         expected = oracle.decide(*question)
         assert subject.decide(*question) is expected, (seed, rule, question)
         answers[expected] += 1

@@ -16,7 +16,7 @@ import pytest
 import policies
 from policies import ALWAYS, IF, NEVER, Policy, Principal
 from policies.evaluation.sql import Where, where
-from policies.loading.oracle import PEOPLE, Oracle, environment, questions
+from policies.loading.oracle import PEOPLE, Oracle, environment, sample_questions
 from tests.databases import new_database
 from tests.policies.generated import CONDITIONS, MODELS, assembled, policy
 from tests.policies.shipped_vocabulary import VOCABULARY
@@ -271,7 +271,7 @@ def test_a_row_is_listed_exactly_when_it_is_decided(select: Select, name: str) -
     for seed in range(6):
         chance = random.Random(f"list {name}{seed}")
         subject = policy(chance, name)
-        asked = itertools.islice(questions(subject, chance), 200)
+        asked = itertools.islice(sample_questions(subject, chance), 200)
         callers = [(q[0], q[1]) for _, q in asked if q[1].startswith("article.")][:12]
         for principal, permission in callers:
             env = environment(chance)
@@ -309,7 +309,7 @@ def test_an_allow_never_removes_access_and_a_denial_never_adds_any(seed: int) ->
         line = f"p, {rule.sub}, {rule.act}, {rule.when}"
         allowed = assembled([*lines, f"{line}, allow"], roles)
         denied = assembled([*lines, f"{line}, deny"], roles)
-        for _, question in itertools.islice(questions(base, chance), 60):
+        for _, question in itertools.islice(sample_questions(base, chance), 60):
             before = base.decide(*question)
             assert allowed.decide(*question) >= before
             assert denied.decide(*question) <= before

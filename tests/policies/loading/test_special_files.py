@@ -17,7 +17,7 @@ import pytest
 from policies import PolicyError
 from policies.loading import loader, snapshot, watch
 from policies.loading.watch import LAST_GOOD, Overdue, Watcher
-from policies.syntax.files import LARGEST, Unreadable, read
+from policies.syntax.files import LARGEST_FILE, Unreadable, read_bytes
 from policies.tools.case_file import failures
 from tests.policies.editing import shipped_copy
 from tests.policies.shipped_vocabulary import VOCABULARY
@@ -85,29 +85,29 @@ def quiet(caplog: pytest.LogCaptureFixture) -> None:
 def test_a_file_that_is_none_is_refused_and_never_waited_for(tmp_path: Path, make: Callable[[Path], None]) -> None:
     make(tmp_path / "notes.csv")
     with pytest.raises(Unreadable, match=SAID[make]):
-        read(tmp_path / "notes.csv")
+        read_bytes(tmp_path / "notes.csv")
 
 
 def test_a_link_to_a_regular_file_is_read(tmp_path: Path) -> None:
     (tmp_path / "kept").write_bytes(b"p")
     (tmp_path / "notes.csv").symlink_to("kept")
-    assert read(tmp_path / "notes.csv") == b"p"
+    assert read_bytes(tmp_path / "notes.csv") == b"p"
 
 
 @pytest.mark.parametrize("more", [0, 1])
 def test_a_file_may_have_as_many_bytes_as_is_said_and_not_one_more(tmp_path: Path, more: int) -> None:
-    (tmp_path / "notes.csv").write_bytes(bytes(LARGEST + more))
+    (tmp_path / "notes.csv").write_bytes(bytes(LARGEST_FILE + more))
     if more:
         with pytest.raises(Unreadable, match=LARGE):
-            read(tmp_path / "notes.csv")
+            read_bytes(tmp_path / "notes.csv")
     else:
-        assert len(read(tmp_path / "notes.csv")) == LARGEST
+        assert len(read_bytes(tmp_path / "notes.csv")) == LARGEST_FILE
 
 
 def test_many_files_are_no_way_to_fill_the_memory_either(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loader, "LARGEST", 2 << 20)
+    monkeypatch.setattr(loader, "LARGEST_POLICY", 2 << 20)
     for name in ("a.csv", "b.csv", "c.csv"):
-        (directory / name).write_bytes(bytes(LARGEST))
+        (directory / name).write_bytes(bytes(LARGEST_FILE))
     with pytest.raises(PolicyError, match="more than 2 MiB together"):
         loader.load(directory, VOCABULARY)
 
@@ -144,7 +144,7 @@ class Mount:
         if not self.answers.is_set():
             self.waiting.set()
             assert self.answers.wait(60)
-        return read(place, *more)
+        return read_bytes(place, *more)
 
     @contextmanager
     def hanging(self) -> Iterator[None]:
@@ -158,7 +158,7 @@ class Mount:
 @pytest.fixture
 def mount(monkeypatch: pytest.MonkeyPatch) -> Mount:
     made = Mount()
-    monkeypatch.setattr(loader, "read", made.read)
+    monkeypatch.setattr(loader, "read_bytes", made.read)
     return made
 
 

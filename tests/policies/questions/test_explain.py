@@ -11,12 +11,12 @@ import pytest
 from policies import SHIPPED, Policy, Principal, load
 from policies.questions.explain import explain
 from policies.questions.explanation import ALLOWED, DEPENDS, REFUSED, Explanation
-from policies.tools.cases import Environment
+from policies.tools.cases import FixedEnvironment
 from tests.policies.editing import add_line, shipped_copy
 from tests.policies.shipped_vocabulary import PERMISSIONS, ROLES, VOCABULARY
 
 ANN, BOB = "0199f3a0-0000-7000-8000-00000000000a", "0199f3a0-0000-7000-8000-00000000000b"
-NOW = Environment()
+NOW = FixedEnvironment()
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +118,7 @@ def test_a_conditional_deny_that_does_not_apply_does_not_refuse(directory: Path)
     policy = load(directory, VOCABULARY)
     row = article(owner_id=ANN, status="draft")
     assert explain(policy, somebody(), "article.update", row, NOW).verdict == ALLOWED
-    inside = Environment(ip="10.1.2.3")
+    inside = FixedEnvironment(ip="10.1.2.3")
     found = explain(policy, somebody(), "article.update", row, inside)
     assert found.verdict == REFUSED
     assert found.decided_by is not None
@@ -138,12 +138,12 @@ def test_a_share_is_told_in_words(shipped: Policy) -> None:
 @pytest.mark.parametrize(
     ("environment", "missing"),
     [
-        (Environment(hour=7), "the hour is 7, must be at least 8"),
-        (Environment(hour=18), "the hour is 18, must be less than 18"),
-        (Environment(weekday=6), "the weekday (1 is Monday) is 6, must be less than 6"),
+        (FixedEnvironment(hour=7), "the hour is 7, must be at least 8"),
+        (FixedEnvironment(hour=18), "the hour is 18, must be less than 18"),
+        (FixedEnvironment(weekday=6), "the weekday (1 is Monday) is 6, must be less than 6"),
     ],
 )
-def test_the_clock_is_told_in_words(directory: Path, environment: Environment, missing: str) -> None:
+def test_the_clock_is_told_in_words(directory: Path, environment: FixedEnvironment, missing: str) -> None:
     add_line(directory / "admin.csv", "p, user, stats.view, office_hours, allow")
     found = explain(load(directory, VOCABULARY), somebody(), "stats.view", None, environment)
     assert found.summary.endswith(f"needs office_hours; {missing}")

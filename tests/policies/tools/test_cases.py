@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from policies import SHIPPED, Policy, PolicyError, load
 from policies.evaluation.rights import RIGHTS
-from policies.tools.case_file import failures, read
+from policies.tools.case_file import failures, read_suite
 from policies.tools.cases import Suite, run, uncovered
 from tests.policies.editing import add_line, remove_line, shipped_copy
 from tests.policies.shipped_vocabulary import VOCABULARY
@@ -38,7 +38,8 @@ def shipped() -> Policy:
 
 
 def suite_of(*cases: str, head: str = HEAD) -> Suite:
-    return read(head + "cases:\n" + "".join(f"  - {{name: a case, {case}}}\n" for case in cases), "cases", VOCABULARY)
+    listed = "".join(f"  - {{name: a case, {case}}}\n" for case in cases)
+    return read_suite(f"{head}cases:\n{listed}", "cases", VOCABULARY)
 
 
 # What a case means
@@ -199,7 +200,7 @@ SLIPS = [
 @pytest.mark.parametrize(("tail", "line", "message"), SLIPS, ids=[message for _, _, message in SLIPS])
 def test_a_slip_is_a_finding_with_its_line(tail: str, line: int, message: str) -> None:
     with pytest.raises(PolicyError) as caught:
-        read(f"{HEAD}{tail}\n", "tests.yaml", VOCABULARY)
+        read_suite(f"{HEAD}{tail}\n", "tests.yaml", VOCABULARY)
     assert [(one.file, one.line) for one in caught.value.findings if message in one.message] == [("tests.yaml", line)]
 
 
@@ -222,14 +223,14 @@ def test_a_slip_is_a_finding_with_its_line(tail: str, line: int, message: str) -
 )
 def test_a_slip_among_principals_and_objects_is_a_finding(head: str, message: str) -> None:
     with pytest.raises(PolicyError) as caught:
-        read(head, "tests.yaml", VOCABULARY)
+        read_suite(head, "tests.yaml", VOCABULARY)
     assert [one for one in caught.value.findings if message in one.message]
 
 
 @given(st.text(max_size=80) | st.binary(max_size=80).map(lambda raw: raw.decode("latin-1")))
 def test_any_text_is_read_or_refused_with_findings(text: str) -> None:
     try:
-        suite = read(text, "tests.yaml", VOCABULARY)
+        suite = read_suite(text, "tests.yaml", VOCABULARY)
     except PolicyError as error:
         assert error.findings
     else:
@@ -244,19 +245,19 @@ def test_a_cut_or_changed_file_is_read_or_refused_with_findings(data: st.DataObj
     patch = data.draw(st.sampled_from(["", "{", "]", ": ", "&a ", "*a", "\t", "!!python/none x"]))
     text = whole[:start] + patch + whole[end:]
     try:
-        read(text, "tests.yaml", VOCABULARY)
+        read_suite(text, "tests.yaml", VOCABULARY)
     except PolicyError as error:
         assert error.findings
 
 
 def test_a_deeply_nested_file_is_a_finding() -> None:
     with pytest.raises(PolicyError, match="nested too deeply"):
-        read("[" * 100_000, "tests.yaml", VOCABULARY)
+        read_suite("[" * 100_000, "tests.yaml", VOCABULARY)
 
 
 def test_a_file_makes_no_python_objects() -> None:
     with pytest.raises(PolicyError):
-        read("clock: !!python/object/apply:os.getcwd []\n" + CASE, "tests.yaml", VOCABULARY)
+        read_suite("clock: !!python/object/apply:os.getcwd []\n" + CASE, "tests.yaml", VOCABULARY)
 
 
 # As the service uses them

@@ -11,7 +11,7 @@ from casbin.core_enforcer import EnforceContext
 from casbin.persist.adapter import load_policy_line
 
 from policies import SHIPPED, Policy, load
-from policies.tools.case_file import read
+from policies.tools.case_file import read_suite
 from policies.tools.cases import Question
 from policies.tools.export import Export, export
 from tests.policies.editing import add_line, shipped_copy
@@ -77,7 +77,7 @@ def test_casbin_reads_every_line_of_the_export(shipped: Policy) -> None:
 
 
 def test_casbin_answers_every_shipped_case_by_the_export(shipped: Policy) -> None:
-    suite = read((SHIPPED / "tests.yaml").read_text(), "tests.yaml", VOCABULARY)
+    suite = read_suite((SHIPPED / "tests.yaml").read_text(), "tests.yaml", VOCABULARY)
     found = export(SHIPPED)
     # Casbin takes milliseconds for each: every seventh question reaches every case.
     for question in list(suite.questions(VOCABULARY))[::7]:

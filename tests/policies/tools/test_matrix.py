@@ -10,7 +10,7 @@ import pytest
 
 from policies import SHIPPED, Policy, Principal, load
 from policies.evaluation.grants import Grants
-from policies.tools.cases import Environment
+from policies.tools.cases import FixedEnvironment
 from policies.tools.matrix import as_text, matrix
 from policies.tools.matrix_page import as_html
 from tests.policies.editing import add_line, replace, shipped_copy
@@ -55,7 +55,7 @@ def test_a_cell_says_always_just_where_every_object_is_allowed(shipped: Policy, 
     who = Principal("0199f3a0-0000-7000-8000-00000000000a", "user:x", role, "t")
     for permission in PERMISSIONS:
         cell = Grants(shipped).of(role, permission)
-        plan = shipped.plan(who, permission, Environment())
+        plan = shipped.plan(who, permission, FixedEnvironment())
         assert plan.outcome.value == ("always" if cell.always else "if" if cell else "never")
 
 
