@@ -57,6 +57,7 @@ def test_the_wheel_carries_what_is_read_at_run_time(wheel):
         "policies/articles.csv",
         "policies/README.md",
         "policies/tests.yaml",
+        "policies/tools/templates/matrix.html",
         "models/migrations/0001_accounts.py",
         "blueprints/http/security/common_passwords.txt",
         "blueprints/translations/de.po",

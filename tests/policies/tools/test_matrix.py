@@ -191,5 +191,5 @@ def test_the_page_shows_what_a_policy_says_as_text_only(directory: Path) -> None
     replace(directory / "model.conf", "r.env.hour >= 8 && ", "r.env.hour > 8 && r.sub.department != 'a' && ")
     add_line(directory / "admin.csv", "p, user, stats.view, office_hours, allow")
     html = as_html(matrix(load(directory, VOCABULARY)))
-    assert "r.env.hour &gt; 8 &amp;&amp; r.sub.department != &#x27;a&#x27;" in html
+    assert "r.env.hour &gt; 8 &amp;&amp; r.sub.department != &#39;a&#39;" in html
     assert _Page(html).open == []
