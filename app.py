@@ -12,23 +12,26 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 from blueprints import Collection
 from blueprints.commands import commands
 from blueprints.http.operations import logs, metrics
+from blueprints.http.operations.background import Background, Job
+from blueprints.http.operations.counters import MINUTE
 from blueprints.http.operations.deprecation import DeprecatedUses
-from blueprints.http.operations.housekeeping import beside_the_requests
+from blueprints.http.operations.housekeeping import end_retention, throw_away
 from blueprints.http.operations.limits import Limits
 from blueprints.http.operations.ownership import Ownership
-from blueprints.http.operations.slots import half
-from blueprints.http.pipeline import browsers, compression, errors, uri
+from blueprints.http.operations.slots import half, threads_of
+from blueprints.http.pipeline import browsers, compression, errors, negotiation, uri
 from blueprints.http.pipeline.application import Application
 from blueprints.http.protocol import trace, versions
 from blueprints.http.protocol.messages import Translations
-from blueprints.http.request.services import NotReady, Services, threads_of
+from blueprints.http.request.call import NotReady, Services
 from blueprints.http.request.trail import Trail
 from blueprints.http.resources.registry import discover
 from blueprints.http.resources.routes import answer_options, refuse_strays
-from blueprints.http.security.access_tokens import Tokens
+from blueprints.http.security.access_tokens import AccessTokens
 from blueprints.http.security.cursors import Cursors
 from blueprints.http.security.keys import Keys
 from models.engine.connect import open_database
+from models.engine.database import Database
 from models.migrate import pending
 from models.tables.tenant import Tenant
 from policies.loading.watch import Watcher
@@ -69,30 +72,46 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[ty
     trail, uses = Trail(database, keys), DeprecatedUses(database)
     services = app.extensions["gatepost"] = Services(
         settings=settings, database=database, policy=policy, keys=keys, registry=registry,
-        tokens=Tokens(app, settings, keys), limits=Limits(settings), guest_tenant=tenant.id,
+        tokens=AccessTokens(app, settings, keys), limits=Limits(settings), guest_tenant=tenant.id,
         ownership=Ownership(settings.owner_rows), cursors=cursors, trail=trail, deprecated_uses=uses,
         translations=Translations(settings.language, registry.translations),
-        background=beside_the_requests(settings, database, policy, keys, trail, uses))
+        background=_jobs(settings, database, policy, keys, trail, uses))
     for blueprint in registry.blueprints():
         app.register_blueprint(blueprint)
     refuse_strays(app)
     answer_options(app)
     errors.install(app)
     if settings.metrics_token:
-        services.metrics = metrics.Metrics(services)
+        services.metrics = metrics.Metrics(policy, services.limits)
         metrics.install(app, services.metrics)
     if settings.log_requests:
         logs.install(app)
     compression.install(app)
     browsers.install(app, hsts_seconds=settings.hsts_seconds, cors_origins=settings.cors_origins)
     uri.install(app)
-    versions.install(app)
+    negotiation.refuse_unknown_versions(app)
     app.wsgi_app = versions.VersionPrefix(app.wsgi_app)  # type: ignore[method-assign]
     app.wsgi_app = trace.Stamp(  # type: ignore[method-assign]
         app.wsgi_app, (("API-Version", versions.CURRENT), *browsers.PROTECTION))
     if deep := settings.trusted_proxies:
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=deep, x_proto=deep, x_host=deep)  # type: ignore[method-assign]
     return app
+
+
+def _jobs(settings: Settings, database: Database, policy: Watcher, keys: Keys, trail: Trail,
+          uses: DeprecatedUses) -> Background:
+    """What is done beside the requests, in the order in which those that are due are done."""
+    return Background(
+        Job("storing refusals", 1, trail.flush, last=lambda: trail.flush(early=True)),
+        Job("sealing the audit trail", 2, trail.seal, last=trail.seal),
+        Job("storing uses of what is deprecated", 1, uses.store, last=uses.store),
+        Job("telling what the log left out", MINUTE, logs.repetitions.tell),
+        Job("following the key file", 1, keys.refresh),
+        Job("following the policy files", 1, policy.prove_followed),
+        Job("throwing away what has expired", MINUTE, lambda: throw_away(database)),
+        Job("telling the planner how tables have grown", MINUTE, database.refresh_statistics),
+        Job("ending the retention of audit rows and messages", 60 * MINUTE, lambda: end_retention(settings, database)),
+    )
 
 
 cli = click.version_option(package_name="gatepost")(

@@ -21,7 +21,6 @@ from .http.schemas.fields import (
     Language,
     Line,
     Many,
-    NewPassword,
     Reference,
     Slug,
     StrictSchema,
@@ -29,6 +28,7 @@ from .http.schemas.fields import (
     Time,
 )
 from .http.schemas.records import OwnedSchema, RecordSchema
+from .http.security.passwords import NewPassword
 from .http.writing.actions import Conflict, action, transition
 
 __all__ = [

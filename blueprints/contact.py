@@ -7,6 +7,8 @@ from typing import Any
 from blueprints import Call, Collection, Email, Endpoint, Id, Line, RecordSchema, StrictSchema, Text
 from models.tables.contact import ContactMessage
 
+from .http.pipeline.limiting import count_for_the_day
+
 
 class ContactSchema(RecordSchema):
     """A message from somebody who need not have an account."""
@@ -54,7 +56,7 @@ class Contact(Collection):
 
     def count(self, call: Call) -> None:
         """Refuse more messages of one address than anybody has reason to leave in a day."""
-        call.services.limits.leave("contact", call)
+        count_for_the_day(call, "contact")
 
     def receive(self, call: Call) -> dict[str, Any]:
         """Leave a message."""

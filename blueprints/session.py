@@ -13,7 +13,8 @@ from models.tables.audit import origins
 from models.tables.session import Session, revoke
 from models.tables.user import User
 
-from .http.pipeline.conditional import entity_tag
+from .http.pipeline.limiting import count_for_the_day
+from .http.protocol.entity_tags import entity_tag
 from .http.protocol.json_body import MERGE_PATCH
 from .http.request import audit, sessions
 from .http.request.identity import principal_of
@@ -132,7 +133,7 @@ def _applicant(call: Call) -> User:
 
 
 def _count_account(call: Call) -> None:
-    call.services.limits.leave("register", call)
+    count_for_the_day(call, "register")
 
 
 @routes.post("/api/register", permission="user.register", body=RegisterSchema(), answer=RegisteredSchema(),
@@ -204,7 +205,7 @@ def _guessing(call: Call, email: str) -> AbstractContextManager[None]:
             tenant_id, id = (call.tenant_id, new_id()) if user is None else (user.tenant_id, user.id)
             return origins(tenant_id, f"user:{id}", later(-REMEMBERED))
 
-    return call.services.limits.guessing(mailbox(email), call.request.remote_addr or "-", known)
+    return call.services.limits.guessing(mailbox(email), call.address, known)
 
 
 def _wrong(call: Call, user: User | None) -> Problem:

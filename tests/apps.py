@@ -24,7 +24,7 @@ from werkzeug.test import TestResponse
 
 from app import create_app
 from blueprints.http.operations import deprecation
-from blueprints.http.request.services import Services
+from blueprints.http.request.call import Services
 from blueprints.http.security import passwords
 from blueprints.http.security.keys import create_key_file
 from blueprints.testing import Caller, log_in

@@ -28,7 +28,7 @@ from policies.questions.explanation import REFUSED, Explanation
 from policies.tools.cases import FixedEnvironment
 
 if TYPE_CHECKING:
-    from blueprints.http.request.services import Services
+    from blueprints.http.request.call import Services
 
 
 @dataclass(frozen=True)

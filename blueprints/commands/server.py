@@ -22,11 +22,10 @@ from blueprints.commands.context import (
     show_path,
 )
 from blueprints.commands.install import Outcome, install
-from blueprints.http.operations import logs, metrics
-from blueprints.http.request.services import NotReady, Services
+from blueprints.http.operations import affinity, logs, metrics
+from blueprints.http.request.call import NotReady, Services
 from blueprints.http.resources.registry import PluginError
 from blueprints.http.security.keys import KeyFileError
-from blueprints.http.servers import affinity
 from blueprints.http.servers.waitress.server import serve as serve_waitress
 from models.engine.errors import RowError
 from models.migrate import pending, upgrade
@@ -165,8 +164,18 @@ def _several_processes(make_app: Callable[[], Flask], settings: Settings) -> Non
     app = make_app()
     services: Services = app.extensions["gatepost"]
     services.stop()
-    serve_granian(app, host=settings.host, port=settings.port, workers=settings.workers, threads=services.threads,
-                  drain_timeout=settings.drain_timeout, ready=_announce)
+
+    def begin() -> None:
+        services.policy.reload_on_hangup()
+        # A worker that replaces another may come days after the app was made. What has changed is taken over when
+        # it was seen twice.
+        services.policy.poll()
+        services.policy.poll()
+        services.ensure_running()
+
+    serve_granian(app, begin=begin, end=services.stop, host=settings.host, port=settings.port,
+                  workers=settings.workers, threads=services.threads, drain_timeout=settings.drain_timeout,
+                  one_core=settings.one_core, trusted_proxies=settings.trusted_proxies, ready=_announce)
 
 
 def _announce(host: str, port: int) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import click
 from flask import request
@@ -17,10 +17,9 @@ from blueprints.http.protocol.problems import Problem
 from blueprints.http.reading.exporting import content
 from blueprints.http.request import audit
 from blueprints.http.request.access import Access
-from blueprints.http.request.call import Call
+from blueprints.http.request.call import Call, Services
 from blueprints.http.request.environment import Environment
 from blueprints.http.request.identity import principal_of
-from blueprints.http.request.services import Services
 from blueprints.http.resources.collection import Collection
 from blueprints.http.schemas import formats
 from blueprints.http.writing.intake import Intake
@@ -125,11 +124,12 @@ def _call(create_app: AppFactory, name: str, verb: str, tenant: str | None,
     app = app_for(create_app)
     services: Services = app.extensions["gatepost"]
     try:
-        collection = services.collections.get(name)
+        collections = cast(Mapping[str, Collection], services.collections)  # not only as peers see them
+        collection = collections.get(name)
         endpoints = collection.endpoints() if collection is not None else ()
         endpoint = next((one for one in endpoints if one.name == verb), None)
         if collection is None or endpoint is None or endpoint.permission is None:
-            others = [one.name for one in services.collections.values()
+            others = [one.name for one in collections.values()
                       if any(other.name == verb for other in one.endpoints())]
             raise click.ClickException(f"There is no {verb} of {name}. Choose from: {', '.join(sorted(others))}.")
         asked = app.test_request_context(endpoint.path, method=endpoint.method)

@@ -14,9 +14,9 @@ from flask import Flask, request
 from werkzeug.test import TestResponse
 
 from blueprints.http.request.access import Access
+from blueprints.http.request.call import Services
 from blueprints.http.request.environment import Environment
 from blueprints.http.request.identity import guest
-from blueprints.http.request.services import Services
 from blueprints.http.resources.collection import Collection
 from models.base import Rows
 

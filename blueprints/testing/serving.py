@@ -13,7 +13,7 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from blueprints.commands.install import install
-from blueprints.http.request.services import Services
+from blueprints.http.request.call import Services
 from blueprints.http.resources.collection import Collection
 from blueprints.http.resources.registry import discover
 from blueprints.http.security import passwords

@@ -12,7 +12,7 @@ import pytest
 from flask import Flask
 
 from blueprints.http.operations import deprecation
-from blueprints.http.request.services import NotReady
+from blueprints.http.request.call import NotReady
 from tests.apps import close, make_app, new_instance
 from tests.databases import Server, new_database
 

@@ -20,13 +20,8 @@ from werkzeug.http import http_date
 
 from models.tables.deprecated_use import note_use
 
-from ..protocol.messages import Message
-from ..protocol.problems import Problem
-
 if TYPE_CHECKING:
     from models.engine.database import Database
-
-    from ..request.call import Call
 
 
 @dataclass(frozen=True)
@@ -36,6 +31,11 @@ class Deprecation:
     since: date
     sunset: date
     successor: str
+
+    @property
+    def over(self) -> bool:
+        """Whether its last day has passed."""
+        return datetime.now(UTC) >= _start(self.sunset)
 
     def metadata(self) -> dict[str, Any]:
         """What a marshmallow field keeps of it: `deprecated` goes to the OpenAPI description."""
@@ -88,29 +88,9 @@ class DeprecatedUses:
             raise
 
 
-def note(call: Call, deprecation: Deprecation, part: str = "") -> None:
-    """Announce the end on the answer and count the use of the endpoint, or of a part of it.
-
-    Raises `Problem` (`gone`) once the end has come.
-    """
-    if datetime.now(UTC) >= _start(deprecation.sunset):
-        raise Problem("gone", Message("Use {path}.", path=deprecation.successor), headers=deprecation.headers())
-    call.headers.update(deprecation.headers())
-    endpoint = f"{call.endpoint.method} {call.endpoint.path}{part}"
-    call.services.deprecated_uses.add(call.tenant_id, endpoint, call.principal.key)
-
-
-def note_parts(call: Call) -> None:
-    """The same for every deprecated parameter (`?name`) and field (`#/name`) that was sent."""
-    for mark, schema, sent in (("?", call.endpoint.query, call.query), ("#/", call.endpoint.body, call.body)):
-        if schema is not None:
-            for name, deprecation in _announced(schema):
-                if name in sent:
-                    note(call, deprecation, mark + name)
-
-
 @lru_cache(maxsize=1024)
-def _announced(schema: Schema) -> tuple[tuple[str, Deprecation], ...]:
+def announced(schema: Schema) -> tuple[tuple[str, Deprecation], ...]:
+    """The parts of a schema that clients should leave, by the names under which they are loaded."""
     return tuple((field.attribute or name, field.metadata["deprecation"]) for name, field in schema.load_fields.items()
                  if "deprecation" in field.metadata)
 

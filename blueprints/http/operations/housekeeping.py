@@ -1,4 +1,4 @@
-"""The jobs beside the requests: what is stored late, what is sealed, what is thrown away after its time."""
+"""What a job beside the requests deletes: what has expired, and what has been kept for as long as it may be."""
 
 from __future__ import annotations
 
@@ -13,36 +13,12 @@ from models.tables.contact import ContactMessage
 from models.tables.idempotency import IdempotencyKey
 from models.tables.session import Session
 
-from . import logs
-from .background import Background, Job
-
 if TYPE_CHECKING:
     from models.engine.database import Database
-    from policies.loading.watch import Watcher
     from settings import Settings
 
-    from ..request.trail import Trail
-    from ..security.keys import Keys
-    from .deprecation import DeprecatedUses
-
-_MINUTE, _HOUR, _DAY = 60, 60 * 60, 24 * 60 * 60
+_DAY = 24 * 60 * 60
 _BATCH, _BATCHES = 200, 100  # rows in one transaction, transactions in a row
-
-
-def beside_the_requests(settings: Settings, database: Database, policy: Watcher, keys: Keys, trail: Trail,
-                        uses: DeprecatedUses) -> Background:
-    """Every job of a serving process, in the order in which those that are due are done."""
-    return Background(
-        Job("storing refusals", 1, trail.flush, last=lambda: trail.flush(early=True)),
-        Job("sealing the audit trail", 2, trail.seal, last=trail.seal),
-        Job("storing uses of what is deprecated", 1, uses.store, last=uses.store),
-        Job("telling what the log left out", _MINUTE, logs.repetitions.tell),
-        Job("following the key file", 1, keys.refresh),
-        Job("following the policy files", 1, policy.prove_followed),
-        Job("throwing away what has expired", _MINUTE, lambda: throw_away(database)),
-        Job("telling the planner how tables have grown", _MINUTE, database.refresh_statistics),
-        Job("ending the retention of audit rows and messages", _HOUR, lambda: end_retention(settings, database)),
-    )
 
 
 def throw_away(database: Database) -> None:

@@ -4,7 +4,7 @@ Guessing is counted more tightly, before anything is hashed: wrong passwords by 
 and loosely by account, so that no network can lock an account for the others, nor many networks for those from which
 its owner logged in lately. Requests of endpoints marked `tight` are counted by network. A window lasts a minute.
 
-What one may leave for others to keep is counted, too: bytes of a body by units, some things by the day.
+Bytes of a body cost units, too, and contact messages and new accounts are counted by the day.
 
 Every answer names the limit that its caller will reach first, in `RateLimit-Policy` and `RateLimit`
 (draft-ietf-httpapi-ratelimit-headers-10); a refusal adds `Retry-After`.
@@ -14,18 +14,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import blake2b
 from ipaddress import IPv6Address, ip_network
 from math import ceil, inf
 from typing import TYPE_CHECKING, NamedTuple
 
-from flask import Response, after_this_request, request
+from flask import request
 
 from ..protocol import trace
 from ..protocol.messages import Message
 from ..protocol.problems import Problem
-from ..request.call import Call
 from .counters import DAY, MINUTE, Counters, OwnCounters
 
 if TYPE_CHECKING:
@@ -83,15 +82,15 @@ class Limits:
         """
         self.spend_of_principal(principal, min(SESSION, self._quota(principal).units // 2))
 
-    def spend_by_size(self, call: Call, size: int, taken: int = 0) -> int:
-        """Take a unit for each `IMPORT_PIECE` of a body of `size` bytes or more from the caller, except those that were
-        `taken` before; how many that makes.
+    def spend_by_size(self, principal: Principal, address: str, size: int, taken: int = 0, *, cost: int) -> int:
+        """Take a unit for each `IMPORT_PIECE` of a body of `size` bytes or more, except those that were `taken` before;
+        how many that makes.
 
-        Never more than a fresh quota leaves after the call's own cost: every body that the settings allow can be sent
+        Never more than a fresh quota leaves after the call's own `cost`: every body that the settings allow can be sent
         once a minute. Raises `Problem` (`rate_limited`) and takes none: the caller may still do what costs less.
         """
-        quota, key = self._address if call.principal.kind == "guest" else self._quota(call.principal), payer(call)
-        due = min(ceil(size / IMPORT_PIECE), quota.units - call.endpoint.cost) - taken
+        quota, key = self._address if principal.kind == "guest" else self._quota(principal), payer(principal, address)
+        due = min(ceil(size / IMPORT_PIECE), quota.units - cost) - taken
         if due <= 0:
             return taken
         try:
@@ -105,24 +104,18 @@ class Limits:
         """Count one use of a tight endpoint by an address. Raises `Problem` (`rate_limited`)."""
         self._spend(Quota(name, self._guesses.units), network_of(address), 1)
 
-    def leave(self, name: str, call: Call) -> None:
-        """Count one thing that the call's address leaves for the operator to keep, unless the call fails.
+    def spend_of_day(self, name: str, address: str) -> Callable[[], None]:
+        """Count one thing, of which an address has at most `DAILY` a day; returns what gives it back.
 
-        Raises `Problem` (`rate_limited`).
+        Raises `Problem` (`rate_limited`), and then it is not counted.
         """
-        counted = Quota(f"{name}_day", DAILY, DAY), network_of(call.request.remote_addr or "-")
+        counted = ((Quota(f"{name}_day", DAILY, DAY), network_of(address)),)
         try:
-            self._spend(*counted, 1)
+            self._spend(*counted[0], 1)
         except Problem:
-            self._give_back([counted])
+            self._give_back(counted)
             raise
-
-        @after_this_request
-        def look(response: Response) -> Response:
-            # An answer that is repeated for its Idempotency-Key has no result.
-            if response.status_code >= 400 or call.result is None:
-                self._give_back([counted])
-            return response
+        return partial(self._give_back, counted)
 
     def may_keep(self, principal: Principal, size: int) -> bool:
         """Whether an answer of so many bytes may be kept for its caller, besides what was kept within the last day."""
@@ -179,40 +172,9 @@ class Limits:
                           headers={"Retry-After": str(wait)})
 
 
-def spend_by_address(call: Call) -> None:
-    """Take the call's cost from its address, and one attempt where those are counted."""
-    limits, address = call.services.limits, call.request.remote_addr or "-"
-    limits.spend_of_address(address, _cost(call))
-    if call.endpoint.tight:
-        limits.attempt(call.endpoint.name, address)
-
-
-def spend_by_principal(call: Call) -> None:
-    """Take the call's cost from who asks; a guest is counted by address alone."""
-    if call.principal.kind != "guest":
-        call.services.limits.spend_of_principal(call.principal, _cost(call))
-
-
-def spend_by_length(call: Call) -> None:
-    """Take what a body costs whose length was not announced, and is known now that it is read."""
-    if call.request.content_length is None and (cost := len(call.request.get_data()) // JSON_PIECE):
-        call.services.limits.spend_of_address(call.request.remote_addr or "-", cost)
-        if call.principal.kind != "guest":
-            call.services.limits.spend_of_principal(call.principal, cost)
-
-
-def _cost(call: Call) -> int:
-    """That of the endpoint, and of the announced length of a body that is kept in memory."""
-    if call.endpoint.body is None:
-        return call.endpoint.cost
-    # More than the limit is refused unread.
-    length = min(call.request.content_length or 0, call.services.settings.body_limit)
-    return call.endpoint.cost + length // JSON_PIECE
-
-
-def payer(call: Call) -> str:
+def payer(principal: Principal, address: str) -> str:
     """By what a caller is counted: a principal, or of a guest the network."""
-    return network_of(call.request.remote_addr or "-") if call.principal.kind == "guest" else _account(call.principal)
+    return network_of(address) if principal.kind == "guest" else _account(principal)
 
 
 def network_of(address: str) -> str:

@@ -145,7 +145,7 @@ def install(app: Flask) -> None:
     def log_answer(response: Response) -> Response:
         if response.status_code != 100 and requests.isEnabledFor(logging.INFO):
             call = g.get("call")
-            principal = None if call is None else getattr(call, "principal", None)
+            principal = None if call is None else call.actor
             requests.info("%s %s", request.method, request.path, extra={"fields": {
                 "status": response.status_code, "code": g.get("problem"),
                 "milliseconds": round(trace.elapsed(request.environ) * 1000, 3),

@@ -19,7 +19,9 @@ from ..protocol import trace
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
 
-    from ..request.services import Services
+    from policies.loading.watch import Watcher
+
+    from .limits import Limits
 
 METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 REFUSALS = frozenset(("forbidden", "insufficient_scope", "unauthenticated"))
@@ -38,13 +40,13 @@ def share(folder: Path) -> None:
 
 
 class Metrics:
-    """The numbers of one app."""
+    """The numbers of one app, whose policy and limits these are."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, policy: Watcher, limits: Limits) -> None:
         # Imported where it is needed: a start without metrics is quicker, and several processes share first.
         from prometheus_client import CollectorRegistry, Counter, Histogram
 
-        self._services = services
+        self._state = _State(policy, limits)
         self._registry = CollectorRegistry()
         self._requests = Counter("gatepost_requests", "Requests answered.", ("method", "route", "status"),
                                  registry=self._registry)
@@ -101,19 +103,19 @@ class Metrics:
         if folder := os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
             registry = CollectorRegistry()
             MultiProcessCollector(registry, folder)
-        return generate_latest(registry) + generate_latest(_State(self._services)), CONTENT_TYPE_LATEST
+        return generate_latest(registry) + generate_latest(self._state), CONTENT_TYPE_LATEST
 
 
 class _State:
     """What is true of this process at this moment, asked when Prometheus asks."""
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
+    def __init__(self, policy: Watcher, limits: Limits) -> None:
+        self._policy, self._limits = policy, limits
 
     def collect(self) -> Iterator[Metric]:
         from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily
 
-        policy, limits = self._services.policy, self._services.limits
+        policy, limits = self._policy, self._limits
         version = GaugeMetricFamily("gatepost_policy_info", "The version of the policy in force.", labels=("version",))
         version.add_metric((policy.current.version,), 1)
         yield version

@@ -8,9 +8,10 @@ together may go beyond by what they make within a minute. Callers with `<resourc
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from models.tables.reports import owned
 
@@ -19,8 +20,7 @@ from ..protocol.problems import Fault, Problem
 from .counters import MINUTE
 
 if TYPE_CHECKING:
-    from ..request.call import Call
-    from ..resources.collection import Collection
+    from models.base import Owned
 
 KNOWN = 10_000  # counts that are remembered
 FULL = 1.0  # seconds for which is remembered that an owner has too many rows
@@ -31,6 +31,17 @@ class _Count:
     rows: int
     until: float
     full_until: float = 0.0
+
+
+class Counted(Protocol):
+    """What is needed of a collection: `most_owned` rows of its table may be a user's who may not `manage` them."""
+
+    name: ClassVar[str]
+    model: ClassVar[type[Owned]]
+    most_owned: ClassVar[int | None]
+
+    @property
+    def manage(self) -> str: ...
 
 
 class Importing(Protocol):
@@ -49,8 +60,12 @@ class Ownership:
         self._most = most
         self._counts: dict[tuple[str, str], _Count] = {}
 
-    def take(self, call: Call, collection: Collection, row: Any, intake: Importing | None = None) -> None:
-        """Count a row for its owner before it is stored; in its transaction. `intake`: the import that it is part of.
+    def take(self, collection: Counted, row: Any, allows: Callable[[str, Mapping[str, Any]], bool],
+             intake: Importing | None = None) -> None:
+        """Count a row for its owner before it is stored; in its transaction.
+
+        allows  whether the caller has a permission on a row
+        intake  the import that the row is part of
 
         Raises `Problem` (`conflict`) when the row is one too many.
         """
@@ -63,13 +78,13 @@ class Ownership:
         if count is not None and count.until > moment and count.rows < most:
             count.rows += 1
             return
-        if call.access.allows(collection.manage, row.__data__):
+        if allows(collection.manage, row.__data__):
             return
         known = owner in intake.full if intake is not None else count is not None and count.full_until > moment
         if not known:
             if intake is not None:
                 intake.settle()
-            rows = owned(collection.model, call.tenant_id, owner, most)
+            rows = owned(collection.model, row.tenant_id, owner, most)
             if len(self._counts) >= KNOWN:
                 self._counts.clear()
             count = self._counts[key] = _Count(rows + 1, moment + MINUTE)
@@ -83,7 +98,7 @@ class Ownership:
                 count.full_until = monotonic() + FULL
         raise _too_many(most)
 
-    def forget(self, collection: Collection, owner: str | None) -> None:
+    def forget(self, collection: Counted, owner: str | None) -> None:
         """Look again how many rows the owner has: one of them goes."""
         if owner is not None:
             self._counts.pop((collection.name, owner), None)

@@ -4,9 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from threading import Lock
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from settings import Settings
 
 EACH = 2  # at a time, for one key
 RETRY = "5"  # seconds after which a client that found no slot may try again
+
+
+def threads_of(settings: Settings) -> int:
+    """Requests that one process handles at a time.
+
+    On Postgres more threads would only wait for a connection; SQLite opens as many as are used at once.
+    """
+    on_sqlite = settings.database_url.startswith("sqlite:")
+    return settings.threads if on_sqlite else min(settings.threads, settings.pool_size)
 
 
 def half(threads: int) -> int:
@@ -22,7 +35,7 @@ class Slots:
         self._taken: Counter[str] = Counter()
         self._counting = Lock()
 
-    def take(self, key: str) -> bool:
+    def acquire(self, key: str) -> bool:
         """Count one more; False when there are enough."""
         with self._counting:
             if self._taken[key] >= self._each or self._taken.total() >= self.most:
@@ -30,7 +43,7 @@ class Slots:
             self._taken[key] += 1
             return True
 
-    def give_back(self, key: str) -> None:
+    def release(self, key: str) -> None:
         """Count one less."""
         with self._counting:
             self._taken[key] -= 1

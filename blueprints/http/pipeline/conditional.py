@@ -1,32 +1,21 @@
 """Conditional requests (RFC 9110 section 13): `If-Match` guards a write, `If-None-Match` saves a read.
 
-A row's ETag is `"<version>"`; a partial or personalised view adds a hash of itself,
-`"<version>-<hash>"`. `If-Match` compares the version alone, so that either form guards a write.
+`If-Match` compares the version of an entity tag alone, so that the tag of a partial view guards a write, too.
 """
 
 from __future__ import annotations
 
-import re
-
+from ..protocol.entity_tags import TAG, TAGS, VERSION, entity_tag, names
 from ..protocol.messages import Message
 from ..protocol.problems import Fault, Problem
 from ..request.call import Call
-
-_TAG = r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"'
-_TAGS = re.compile(rf"\s*(?:\*|{_TAG}(?:\s*,\s*{_TAG})*)\s*")
-_VERSION = re.compile(r'(W/)?"(\d{1,19})(?:-[0-9a-f]+)?"')
-
-
-def entity_tag(version: int, fingerprint: str | None = None) -> str:
-    """The strong ETag of a row's representation."""
-    return f'"{version}"' if fingerprint is None else f'"{version}-{fingerprint}"'
 
 
 def check_syntax(call: Call) -> None:
     """Raises `invalid_header` for a precondition that is not a list of entity tags."""
     for header, key in (("If-Match", "HTTP_IF_MATCH"), ("If-None-Match", "HTTP_IF_NONE_MATCH")):
         sent = call.request.environ.get(key)
-        if sent is not None and not _TAGS.fullmatch(sent):
+        if sent is not None and not TAGS.fullmatch(sent):
             fault = Fault("invalid_header", 'Send entity tags such as "3", or *.', header=header)
             raise Problem.of([fault], "invalid_header")
 
@@ -40,10 +29,10 @@ def check(call: Call) -> None:
     if wanted is None and call.services.settings.require_if_match:
         raise Problem("precondition_required", "Send If-Match with the ETag that you have read.")
     version = str(call.row.version)
-    if wanted is not None and not _names(wanted, version, weak=False):
+    if wanted is not None and not names(wanted, version, weak=False):
         raise _conflict(version)
     # A write answers 412 where a read would answer 304 (RFC 9110 section 13.1.2).
-    if unwanted is not None and _names(unwanted, version, weak=True):
+    if unwanted is not None and names(unwanted, version, weak=True):
         raise _conflict(version)
 
 
@@ -54,17 +43,11 @@ def is_known(call: Call, tag: str) -> bool:
     """
     sent, wanted = call.request.environ.get("HTTP_IF_NONE_MATCH"), call.request.environ.get("HTTP_IF_MATCH")
     if wanted is not None:
-        found = _VERSION.fullmatch(tag)
-        if found and not _names(wanted, found[2], weak=False):
+        found = VERSION.fullmatch(tag)
+        if found and not names(wanted, found[2], weak=False):
             raise _conflict(found[2])
     return sent is not None and (
-        sent.strip() == "*" or tag in (known.removeprefix("W/") for known in re.findall(_TAG, sent)))
-
-
-def _names(tags: str, version: str, *, weak: bool) -> bool:
-    """Whether a list of entity tags holds this version; `*` is any (RFC 9110 section 8.8.3.2)."""
-    return tags.strip() == "*" or version in {
-        number for prefix, number in _VERSION.findall(tags) if weak or not prefix}
+        sent.strip() == "*" or tag in (known.removeprefix("W/") for known in TAG.findall(sent)))
 
 
 def _conflict(version: str) -> Problem:

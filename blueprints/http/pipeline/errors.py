@@ -25,7 +25,7 @@ from models.engine.errors import (
 from ..protocol import trace
 from ..protocol.messages import Message
 from ..protocol.problems import CATALOGUE, REFUSAL, Fault, Problem
-from ..request.services import services
+from ..request.call import services
 from ..security.passwords import CannotHash, TooManyHashes
 
 log = logging.getLogger("gatepost")

@@ -92,7 +92,7 @@ def remember(call: Call, response: Response) -> None:
 def replay_twin(call: Call, wanted: IdempotencyKey) -> None:
     """Answer with what the twin was answered. Raises `Problem` when it is not there yet."""
     _answer_again(call, wanted)
-    if call.response is None:
+    if call.write.response is None:
         raise _in_progress()
 
 
@@ -114,9 +114,9 @@ def _answer_again(call: Call, wanted: IdempotencyKey) -> None:
     if kept.body is None:
         headers.pop("Content-Type", None)
         headers["Preference-Applied"] = "return=minimal"
-    call.response = Response(bytes(kept.body or b""), kept.status, headers)
+    call.write.response = Response(bytes(kept.body or b""), kept.status, headers)
     if "Content-Type" not in headers:
-        del call.response.headers["Content-Type"]
+        del call.write.response.headers["Content-Type"]
 
 
 def _in_progress() -> Problem:

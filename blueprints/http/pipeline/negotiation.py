@@ -1,15 +1,22 @@
-"""Which representation a client takes (RFC 9110 section 12.5.1): data is JSON here, and next to nothing else."""
+"""What a client asks to be answered with: a media type (RFC 9110 section 12.5.1), and a version of the API.
+
+Data is JSON here, and next to nothing else.
+"""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
+from flask import Flask, Response, request
 from werkzeug.datastructures import MIMEAccept
+from werkzeug.exceptions import NotFound
 from werkzeug.http import parse_accept_header
 
 from ..protocol.messages import Message
-from ..protocol.problems import Problem
+from ..protocol.problems import Fault, Problem
+from ..protocol.versions import CURRENT, named_version
 from ..request.call import Call
+from .errors import answer, translate
 
 JSON, HTML = "application/json", "text/html"
 
@@ -34,6 +41,28 @@ def best(call: Call, *types: str) -> str:
     if not wishes.quality(found):
         raise Problem("not_acceptable", Message("Media types that are answered here: {types}.", types=", ".join(types)))
     return found
+
+
+def check_version(call: Call) -> None:
+    """Raises `unsupported_version` where the header `API-Version` names any version but the current one."""
+    sent = call.request.environ.get("HTTP_API_VERSION")
+    if sent is not None and sent.strip() != CURRENT:
+        fault = Fault("unsupported_version", Message("This server speaks version {current}.", current=CURRENT),
+                      header="API-Version")
+        raise Problem.of([fault], "unsupported_version")
+
+
+def refuse_unknown_versions(app: Flask) -> None:
+    """Refuse a path such as `/api/v9/articles` by name, instead of as any unknown path."""
+
+    @app.errorhandler(404)
+    def refuse(error: NotFound) -> Response:
+        # Only the version that is spoken is taken out of a path, so no route has any other.
+        named = named_version(request)
+        if named == CURRENT:
+            return answer(translate(error))
+        return answer(Problem("unsupported_version", Message(
+            "This server speaks version {current}, not {asked}.", current=CURRENT, asked=named)))
 
 
 @lru_cache(maxsize=256)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from hashlib import sha256
 from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
 
@@ -11,6 +10,7 @@ import orjson
 from flask import Response
 from werkzeug.datastructures import Headers
 
+from ..protocol.entity_tags import body_hash
 from ..request.call import Call
 from . import conditional
 
@@ -38,8 +38,8 @@ class JsonResponse(Response):
 
 def respond(call: Call) -> Response:
     """JSON-ready data becomes `application/json`, None becomes 204, a Response stays what it is."""
-    reads = call.request.method in ("GET", "HEAD")
-    response = _finished(call, call.result, reads) if isinstance(call.result, Response) else _json(call, reads)
+    reads, result = call.request.method in ("GET", "HEAD"), call.write.result
+    response = _finished(call, result, reads) if isinstance(result, Response) else _json(call, reads)
     if call.services.settings.server_timing and call.timings is not None:
         response.headers["Server-Timing"] = ", ".join(
             f"{stage};dur={seconds * 1000:.3f}" for stage, seconds in call.timings.items())
@@ -48,11 +48,11 @@ def respond(call: Call) -> Response:
 
 def _json(call: Call, reads: bool) -> Response:
     headers = _headers(call, reads)
-    if call.result is None:
+    if call.write.result is None:
         return JsonResponse(status=204, headers=headers)
-    body = orjson.dumps(call.result)
+    body = orjson.dumps(call.write.result)
     if reads and call.status == 200:
-        tag = headers.get("ETag") or headers.setdefault("ETag", f'"{fingerprint(body)}"')
+        tag = headers.get("ETag") or headers.setdefault("ETag", f'"{body_hash(body)}"')
         if conditional.is_known(call, tag):
             return JsonResponse(status=304, headers=headers)
     headers["Content-Type"], headers["Content-Length"] = "application/json", str(len(body))
@@ -65,7 +65,7 @@ def _finished(call: Call, response: Response, reads: bool) -> Response:
     if not reads or response.status_code != 200:
         return response
     if "ETag" not in response.headers and not response.is_streamed:
-        response.headers.add("ETag", f'"{fingerprint(response.get_data())}"')
+        response.headers.add("ETag", f'"{body_hash(response.get_data())}"')
     tag = response.headers.get("ETag")
     if tag is not None and conditional.is_known(call, tag):
         response.status_code = 304
@@ -85,8 +85,3 @@ def _headers(call: Call, reads: bool, given: Mapping[str, str] = NONE) -> dict[s
         vary = headers.get("Vary") or given.get("Vary")
         headers["Vary"] = f"{vary}, {VARIES}" if vary else VARIES
     return headers
-
-
-def fingerprint(body: bytes) -> str:
-    """Sixteen hex digits that change whenever a representation does."""
-    return sha256(body).hexdigest()[:16]

@@ -15,24 +15,24 @@ from flask import Response, g, request
 from models.base import is_id
 from models.engine.errors import Busy
 
-from ..operations import deprecation, limits
-from ..protocol import expectation, versions
+from ..operations.deprecation import Deprecation, announced
+from ..protocol import expectation, trace
 from ..protocol.json_body import read_json
+from ..protocol.messages import Message
 from ..protocol.problems import Fault, Problem, not_found
 from ..request import audit, identity
 from ..request.access import Access
-from ..request.call import Call, Endpoint
+from ..request.call import Call, Endpoint, Services, Write
 from ..request.environment import Environment
-from ..request.services import Services
 from ..schemas import validation
-from . import conditional, idempotency, negotiation, responses
+from . import conditional, idempotency, limiting, negotiation, responses
 
 Stage = Callable[[Call], None]
 
 
 def limit_by_address(call: Call) -> None:
     """429 when this address has used up its units. Before credentials: guessing them costs units too."""
-    limits.spend_by_address(call)
+    limiting.spend_by_address(call)
 
 
 def identify(call: Call) -> None:
@@ -47,12 +47,12 @@ def identify(call: Call) -> None:
 
 def choose_version(call: Call) -> None:
     """400 when the client asks for an API version that is not spoken here."""
-    versions.negotiate(call)
+    negotiation.check_version(call)
 
 
 def limit_by_principal(call: Call) -> None:
     """429 when this principal has used up its units."""
-    limits.spend_by_principal(call)
+    limiting.spend_by_principal(call)
 
 
 def admit(call: Call) -> None:
@@ -65,7 +65,7 @@ def admit(call: Call) -> None:
 def retire(call: Call) -> None:
     """410 when the endpoint's last day has passed; until then it says when that is, and counts who still comes."""
     if call.endpoint.deprecated is not None:
-        deprecation.note(call, call.endpoint.deprecated)
+        _announce(call, call.endpoint.deprecated)
 
 
 def validate(call: Call) -> None:
@@ -80,11 +80,14 @@ def validate(call: Call) -> None:
     conditional.check_syntax(call)
     idempotency.check_syntax(call)
     if endpoint.body is not None:
-        limits.spend_by_length(call)
+        limiting.spend_by_length(call)
         sent = read_json(call.request, accepts=endpoint.accepts, required=endpoint.body_required)
         call.body, call.read_only = validation.load_body(
             endpoint.body, sent, partial=endpoint.partial, fixed=endpoint.fixed)
-    deprecation.note_parts(call)
+    for mark, schema, given in (("?", endpoint.query, call.query), ("#/", endpoint.body, call.body)):
+        for name, deprecation in announced(schema) if schema is not None else ():
+            if name in given:
+                _announce(call, deprecation, mark + name)
 
 
 def prepare(call: Call) -> None:
@@ -129,7 +132,7 @@ def check_precondition(call: Call) -> None:
 
 def act(call: Call) -> None:
     """Does it. 409 when the state of the row does not allow it."""
-    call.result = call.endpoint.handler(call)
+    call.write.result = call.endpoint.handler(call)
 
 
 def judge_after(call: Call) -> None:
@@ -146,14 +149,24 @@ def record(call: Call) -> None:
 
 def answer(call: Call) -> None:
     """Turns the result into bytes and headers, and keeps them with the effect where a key asks for that."""
-    call.response = responses.respond(call)
-    idempotency.remember(call, call.response)
+    call.write.response = responses.respond(call)
+    idempotency.remember(call, call.write.response)
+
+
+def go_on(call: Call) -> None:
+    """Answers 100 to a server that asks about the head of a request: it may read the body."""
+    call.write.response = Response(status=100)
+
+
+def resume(call: Call) -> None:
+    """Has the answer carry what the one about the head was to carry, such as how many units are left."""
+    trace.carry(call.request.environ, call.request.environ[expectation.HEAD])
 
 
 ARRIVAL: tuple[Stage, ...] = (limit_by_address, identify, choose_version, limit_by_principal, admit, retire)
 # Of a request whose server asks about its head, and of the same one with its body.
-HEAD: tuple[Stage, ...] = (limit_by_address, identify, choose_version, limit_by_principal, admit, expectation.go_on)
-RESUMED: tuple[Stage, ...] = (expectation.resume, identify, choose_version, admit, retire)
+HEAD: tuple[Stage, ...] = (limit_by_address, identify, choose_version, limit_by_principal, admit, go_on)
+RESUMED: tuple[Stage, ...] = (resume, identify, choose_version, admit, retire)
 VALIDATION: tuple[Stage, ...] = (validate, prepare, replay)
 EFFECT: tuple[Stage, ...] = (claim, load, judge, check_precondition, act, judge_after, record, answer)
 
@@ -169,8 +182,8 @@ def run(services: Services, endpoint: Endpoint, path: dict[str, str]) -> Respons
     except Problem as problem:
         audit.note_refusal(call, problem)
         raise
-    assert call.response is not None
-    return call.response
+    assert call.write.response is not None
+    return call.write.response
 
 
 def _answer(call: Call) -> None:
@@ -179,7 +192,7 @@ def _answer(call: Call) -> None:
     with nullcontext() if offline else call.services.database.connected():
         head = call.request.environ.get(expectation.HEAD)
         _through(ARRIVAL if head is None else HEAD if head == expectation.ASKED else RESUMED, call)
-        if call.response is not None:
+        if call.write.response is not None:
             return
         if not call.endpoint.writes:
             _through(VALIDATION, call)
@@ -187,18 +200,16 @@ def _answer(call: Call) -> None:
             return
     # Not above: whoever sends a body, or waits for a turn to write, holds no connection meanwhile.
     _through(VALIDATION, call)
-    if call.response is None:
+    if call.write.response is None:
         _write(call)
 
 
 def _write(call: Call) -> None:
     database = call.services.database
-    caller = call.principal, call.session_id, call.access
 
     def effect() -> None:
-        # A transaction may run twice: nothing of the first try may remain, nor may whoever logged in there be asking.
-        call.row = call.result = call.response = None
-        call.principal, call.session_id, call.access = caller
+        # A transaction may run twice: nothing of the first try may remain.
+        call.write = Write()
         _through(EFFECT, call)
 
     try:
@@ -215,6 +226,18 @@ def _judge(call: Call) -> None:
         call.access.require(call.endpoint.permission, call.facts)
     if call.endpoint.restrict is not None:
         call.endpoint.restrict(call)
+
+
+def _announce(call: Call, deprecation: Deprecation, part: str = "") -> None:
+    """Announce the end on the answer and count the use of the endpoint, or of a part of it (`?name`, `#/name`).
+
+    Raises `Problem` (`gone`) once the end has come.
+    """
+    if deprecation.over:
+        raise Problem("gone", Message("Use {path}.", path=deprecation.successor), headers=deprecation.headers())
+    call.headers.update(deprecation.headers())
+    endpoint = f"{call.endpoint.method} {call.endpoint.path}{part}"
+    call.services.deprecated_uses.add(call.tenant_id, endpoint, call.principal.key)
 
 
 def _through(stages: tuple[Stage, ...], call: Call) -> None:

@@ -7,15 +7,10 @@ environment: then its units are spent already, and its id stays the same.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from wsgiref.types import WSGIEnvironment
 
-from flask import Response
-
 from . import trace
-
-if TYPE_CHECKING:
-    from ..request.call import Call
 
 HEAD = "gatepost.head"  # in the environment: `ASKED`, or what the answer about the head was to carry
 ASKED = "asked"
@@ -26,13 +21,3 @@ def resumed(asked: WSGIEnvironment) -> dict[str, Any]:
     """What to add to the environment of the whole request, once its head (`asked`) was found good."""
     carried = trace.carried(asked)
     return {HEAD: carried} | ({"HTTP_X_REQUEST_ID": carried["X-Request-ID"]} if carried else {})
-
-
-def go_on(call: Call) -> None:
-    """Answers 100: the head is good."""
-    call.response = Response(status=100)
-
-
-def resume(call: Call) -> None:
-    """Has the answer carry what the one about the head was to carry, such as how many units are left."""
-    trace.carry(call.request.environ, call.request.environ[HEAD])

@@ -6,13 +6,7 @@ import re
 from collections.abc import Iterable
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
-from flask import Flask, Request, Response, request
-from werkzeug.exceptions import NotFound
-
-from ..pipeline.errors import answer, translate
-from ..request.call import Call
-from .messages import Message
-from .problems import Fault, Problem
+from flask import Request
 
 CURRENT = "1"
 _PREFIX = re.compile(r"/api/v(\d+)(?=/|$)")
@@ -33,30 +27,14 @@ class VersionPrefix:
         return self.application(environ, start_response)
 
 
+def named_version(request: Request) -> str:
+    """The version that the path names; the current one where it names none."""
+    version: str = request.environ.get(_ENVIRON_KEY, CURRENT)
+    return version
+
+
 def sent_path(request: Request) -> str:
     """The path as the client wrote it, with its version."""
     version = request.environ.get(_ENVIRON_KEY)
     path = request.path if version is None else f"/api/v{version}{request.path.removeprefix('/api')}"
     return request.root_path + path
-
-
-def negotiate(call: Call) -> None:
-    """Raises `unsupported_version` for any version but 1, and where header and path disagree."""
-    sent = call.request.environ.get("HTTP_API_VERSION")
-    if sent is not None and sent.strip() != CURRENT:
-        fault = Fault("unsupported_version", Message("This server speaks version {current}.", current=CURRENT),
-                      header="API-Version")
-        raise Problem.of([fault], "unsupported_version")
-
-
-def install(app: Flask) -> None:
-    """Refuse a path such as `/api/v9/articles` by name, instead of as any unknown path."""
-
-    @app.errorhandler(404)
-    def refuse_unknown_prefix(error: NotFound) -> Response:
-        # Only the version that is spoken is taken out of a path, so no route has any other.
-        named = request.environ.get(_ENVIRON_KEY, CURRENT)
-        if named == CURRENT:
-            return answer(translate(error))
-        return answer(Problem("unsupported_version", Message(
-            "This server speaks version {current}, not {asked}.", current=CURRENT, asked=named)))

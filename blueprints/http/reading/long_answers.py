@@ -24,15 +24,15 @@ def answer(call: Call, make: Callable[[], Iterable[bytes]], **options: Any) -> R
 
     Raises `Problem` (`overloaded`) when there is no slot, and what `make` raises.
     """
-    slots, key = call.services.long_answers, payer(call)
-    if not slots.take(key):
+    slots, key = call.services.long_answers, payer(call.principal, call.address)
+    if not slots.acquire(key):
         raise Problem("overloaded", "Too many long answers are being sent. Try again when one has ended.",
                       headers={"Retry-After": RETRY})
     try:
         response = Response(make(), **options)
     except BaseException:
-        slots.give_back(key)
+        slots.release(key)
         raise
     # A server closes what it sends. What fails after the handler leaves a Response that is never sent.
-    response.call_on_close(finalize(response, slots.give_back, key))
+    response.call_on_close(finalize(response, slots.release, key))
     return response

@@ -24,18 +24,19 @@ def note_rule(call: Call) -> None:
         access = call.access
         rule = access.policy.deciding(call.principal, permission, None if call.row is None else call.facts,
                                       access.environment, access.shared)
-        call.rule = None if rule is None else f"{rule.file}:{rule.line}"
+        call.write.rule = None if rule is None else f"{rule.file}:{rule.line}"
 
 
 def record(call: Call, *, result: str = "allowed", reason: str | None = None) -> None:
     """Add the row of a write, inside its transaction."""
     resource, action = _what(call)
-    program = f"service token {call.session_id}" if call.principal.kind == "service" else None
+    actor = call.write.acted_as or call.principal
+    program = f"service token {call.session_id}" if actor.kind == "service" else None
     add(
-        tenant_id=call.tenant_id, principal=call.principal.key, role=call.principal.role, action=action,
+        tenant_id=actor.tenant_id, principal=actor.key, role=actor.role, action=action,
         resource=resource, resource_id=None if call.row is None else call.facts.get("id"),
-        address=_address(call), result=result, rule=call.rule,
-        reason=", ".join(filter(None, (call.rule, reason, program, call.note))) or None,
+        address=_address(call), result=result, rule=call.write.rule,
+        reason=", ".join(filter(None, (call.write.rule, reason, program, call.write.note))) or None,
         policy_version=call.access.policy.version, request_id=trace.request_id())
 
 
@@ -56,9 +57,9 @@ def note_failure(call: Call, user: User | None) -> None:
 
 def _refuse(call: Call, result: str, reason: str, resource_id: str | None, tenant_id: str | None = None) -> None:
     resource, action = _what(call)
-    # Whoever sends an invalid token is nobody yet.
-    who = getattr(call, "principal", None) or guest(call.services.guest_tenant)
-    refusal = Refusal(tenant_id or who.tenant_id, who.key, who.role, action, resource,
+    # A caller whose token is not valid has no principal.
+    actor = call.actor or guest(call.services.guest_tenant)
+    refusal = Refusal(tenant_id or actor.tenant_id, actor.key, actor.role, action, resource,
                       resource_id, _address(call), result, reason, call.services.policy.current.version)
     call.services.trail.refuse(refusal, trace.request_id())
 

@@ -1,23 +1,44 @@
-"""What a request is made of: the `Endpoint` that was declared, and the `Call` that is being answered."""
+"""What a request is made of: the `Endpoint` that was declared, the `Call` that is being answered, and the `Services`
+that every call works with."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import atexit
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from flask import Request, Response
+from flask import Request, Response, current_app
 from marshmallow import Schema
 
 from ..operations.deprecation import Deprecation
+from ..operations.slots import Slots, half, threads_of
 from ..protocol.json_body import JSON
 
 if TYPE_CHECKING:
+    from flask_smorest import Blueprint
+
+    from models.base import Owned
+    from models.engine.database import Database
     from models.tables.idempotency import IdempotencyKey
     from policies import Principal
+    from policies.loading.watch import Watcher
+    from settings import Settings
 
+    from ..operations.background import Background
+    from ..operations.deprecation import DeprecatedUses
+    from ..operations.limits import Limits
+    from ..operations.metrics import Metrics
+    from ..operations.ownership import Ownership
+    from ..protocol.messages import Translations
+    from ..schemas.representation import Representation
+    from ..security.access_tokens import AccessTokens
+    from ..security.cursors import Cursors
+    from ..security.keys import Keys
     from .access import Access
-    from .services import Services
+    from .trail import Trail
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +119,26 @@ class Endpoint:
 
 
 @dataclass(slots=True)
+class Write:
+    """What the stages of the effect leave. A transaction that runs twice starts the second time with a new one.
+
+    row       what the permission is judged on: a record, or a dict of its columns
+    result    what the handler returned: JSON-ready data, a Response, or None for 204
+    response  the answer; set early by a stage that answers instead of the handler
+    rule      file and line of the rule that allows a write
+    note      what the audit trail should say besides
+    acted_as  in whose name the audit trail records the call, where that is not who asked: who logged in
+    """
+
+    row: Any = None
+    result: Any = None
+    response: Response | None = None
+    rule: str | None = None
+    note: str | None = None
+    acted_as: Principal | None = None
+
+
+@dataclass(slots=True)
 class Call:
     """One request on its way through the pipeline: who asks, what of, under which rules.
 
@@ -109,15 +150,11 @@ class Call:
     prepared   what `prepare` made ready for the handler
     digest     of the body, where the body is not kept in memory
     seen       (collection, id) of rows to which a reference was found good
-    row        what the permission is judged on: a record, or a dict of its columns
-    result     what the handler returned: JSON-ready data, a Response, or None for 204
     headers    what the answer carries besides
     status     of the answer, when it is not an error
-    rule       file and line of the rule that allows a write
-    note       what the audit trail should say besides
     claim      the `Idempotency-Key` of this request, not yet stored
-    response   set early by a stage that answers instead of the handler
     timings    seconds per stage, of a call that is measured
+    write      what the effect leaves; `call.row` is short for `call.write.row`
     """
 
     services: Services
@@ -133,18 +170,32 @@ class Call:
     prepared: Any = None
     digest: str | None = None
     seen: set[tuple[str, str]] = field(default_factory=set)
-    row: Any = None
-    result: Any = None
     headers: dict[str, str] = field(default_factory=dict)
     status: int = field(init=False)
-    rule: str | None = None
-    note: str | None = None
     claim: IdempotencyKey | None = None
-    response: Response | None = None
     timings: dict[str, float] | None = None
+    write: Write = field(default_factory=Write)
 
     def __post_init__(self) -> None:
         self.status = self.endpoint.status
+
+    @property
+    def row(self) -> Any:
+        return self.write.row
+
+    @row.setter
+    def row(self, row: Any) -> None:
+        self.write.row = row
+
+    @property
+    def address(self) -> str:
+        """The client's network address; `-` where the server does not know it."""
+        return self.request.remote_addr or "-"
+
+    @property
+    def actor(self) -> Principal | None:
+        """In whose name the call is recorded: the caller, or who logged in; None before credentials were looked at."""
+        return self.write.acted_as or getattr(self, "principal", None)
 
     @property
     def tenant_id(self) -> str:
@@ -154,4 +205,103 @@ class Call:
     @property
     def facts(self) -> Mapping[str, Any]:
         """The row's columns by name, as the policy sees them."""
-        return self.row if isinstance(self.row, dict) else self.row.__data__
+        row = self.write.row
+        return row if isinstance(row, dict) else row.__data__
+
+
+class Peer(Protocol):
+    """What one collection may ask of another, and an endpoint of any; `Collection` explains it."""
+
+    name: ClassVar[str]
+    resource: ClassVar[str]
+    model: ClassVar[type[Owned]]
+    guarded: ClassVar[tuple[str, ...]]
+    representation: Representation
+
+    @property
+    def view(self) -> str: ...
+    @property
+    def manage(self) -> str: ...
+    def sees(self, call: Call, id: str) -> bool: ...
+    def visible(self, call: Call, key: str, column: str = "id") -> dict[str, Any] | None: ...
+    def visible_many(self, call: Call, ids: Collection[str]) -> dict[str, dict[str, Any]]: ...
+    def referred(self, call: Call, ids: Sequence[str], pointer: str) -> list[Any]: ...
+    def represent(self, call: Call, rows: list[dict[str, Any]], names: Sequence[str]) -> list[dict[str, Any]]: ...
+
+
+class Registry(Protocol):
+    """Which collections are served, and what else was found with them; `resources/registry` finds it."""
+
+    @property
+    def collections(self) -> Mapping[str, Peer]: ...
+    @property
+    def migrations(self) -> Mapping[str, Path]: ...
+    def blueprints(self) -> list[Blueprint]: ...
+
+
+class NotReady(Exception):
+    """The instance cannot be served yet; the sentence says which command mends that."""
+
+
+@dataclass
+class Services:
+    """The long-lived objects of one app, made once by `create_app`: handlers reach them as `call.services`.
+
+    guest_tenant  id of the tenant in which callers without credentials act
+    long_answers  those that are being sent; half of the threads are for others
+    large_bodies  those that are being read, by address
+    """
+
+    settings: Settings
+    database: Database
+    policy: Watcher
+    keys: Keys
+    tokens: AccessTokens
+    cursors: Cursors
+    limits: Limits
+    ownership: Ownership
+    registry: Registry
+    guest_tenant: str
+    trail: Trail
+    background: Background
+    deprecated_uses: DeprecatedUses
+    translations: Translations
+    metrics: Metrics | None = None
+    _process: int = 0
+
+    def __post_init__(self) -> None:
+        few = half(self.threads)
+        self.long_answers, self.large_bodies = Slots(few), Slots(few)
+
+    @property
+    def threads(self) -> int:
+        """Requests that one process handles at a time."""
+        return threads_of(self.settings)
+
+    @property
+    def collections(self) -> Mapping[str, Peer]:
+        """Every collection by its plural name, such as `articles`."""
+        return self.registry.collections
+
+    def ensure_running(self) -> None:
+        """Start what runs beside the requests, once per process: a server may fork after the app was made."""
+        if self._process != os.getpid():
+            self._process = os.getpid()
+            self.policy.start()
+            self.background.start()
+            # A process that ends by itself still stores what it has to tell.
+            atexit.register(self.stop)
+
+    def stop(self) -> None:
+        """End what runs beside the requests, store what waits, and let the connections go."""
+        atexit.unregister(self.stop)
+        self._process = 0
+        self.policy.stop()
+        self.background.stop()
+        self.database.close_all()
+
+
+def services() -> Services:
+    """The services of the current app."""
+    found: Services = current_app.extensions["gatepost"]
+    return found

@@ -10,7 +10,6 @@ import secrets
 from functools import lru_cache
 from hashlib import sha256
 from hmac import compare_digest
-from typing import TYPE_CHECKING
 
 from flask import Request
 
@@ -21,9 +20,7 @@ from models.tables.user import User
 from policies import Principal
 
 from ..protocol.problems import Problem
-
-if TYPE_CHECKING:
-    from .services import Services
+from .call import Services
 
 SERVICE = "gp_"  # how a service token begins: gp_<id>_<secret>
 

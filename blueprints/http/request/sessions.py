@@ -21,7 +21,7 @@ from ..protocol.problems import Problem
 from ..security.keys import Keys
 from . import audit
 from .access import Access
-from .call import Call
+from .call import Call, Write
 from .identity import hashed, principal_of
 
 GRACE = 10.0  # seconds
@@ -31,7 +31,7 @@ _DAY = timedelta(days=1).total_seconds()
 
 
 def open_session(call: Call, user: User) -> dict[str, Any]:
-    """Start a session of the user and make the caller its principal; the answer of a login. In a transaction."""
+    """Start a session of the user, in whose name the login is recorded; the answer of a login. In a transaction."""
     settings, id = call.services.settings, new_id()
     refresh = _sealed(call.services.keys, id, secrets.token_urlsafe(32))
     end = later(settings.refresh_absolute_days * _DAY)
@@ -86,6 +86,7 @@ def _uses(session: Session) -> list[tuple[str, str]]:
 
 
 def _exchange(call: Call, id: str, token: str) -> dict[str, Any] | None:
+    call.write = Write()  # a transaction may run twice
     keys, moment, found = call.services.keys, now(), _live(id, lock=True)
     if found is None:
         return None
@@ -106,7 +107,7 @@ def _exchange(call: Call, id: str, token: str) -> dict[str, Any] | None:
         return None if again is None else _answer(call, user, session, again)
     if _genuine(keys, id, token):
         revoke(session.tenant_id, Session.family == session.family)
-        _become(call, user, session)
+        call.write.acted_as = principal_of(user)
         audit.record(call, result="refused", reason="a used refresh token came back: its sessions were ended")
     return None
 
@@ -114,15 +115,11 @@ def _exchange(call: Call, id: str, token: str) -> dict[str, Any] | None:
 def _answer(call: Call, user: User, session: Session, refresh: str) -> dict[str, Any]:
     """What login and refresh answer (RFC 6749 section 5.1)."""
     tokens = call.services.tokens
-    _become(call, user, session)
+    call.write.acted_as = principal = principal_of(user)
+    permissions = Access(call.access.policy, principal, call.access.environment).permissions()
     call.headers["Cache-Control"] = "no-store"
-    return {"access_token": tokens.issue(user, session.id, call.access.permissions()), "token_type": "Bearer",
+    return {"access_token": tokens.issue(user, session.id, permissions), "token_type": "Bearer",
             "expires_in": int(tokens.lifetime.total_seconds()), "refresh_token": refresh, "scope": "*"}
-
-
-def _become(call: Call, user: User, session: Session) -> None:
-    call.principal, call.session_id = principal_of(user), session.id
-    call.access = Access(call.access.policy, call.principal, call.access.environment)
 
 
 def _sealed(keys: Keys, id: str, secret: str) -> str:

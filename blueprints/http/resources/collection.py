@@ -15,8 +15,7 @@ import peewee as pw
 from models.base import whole
 from models.tables.share import withdraw
 
-from ..pipeline.conditional import entity_tag
-from ..pipeline.responses import fingerprint
+from ..protocol.entity_tags import body_hash, entity_tag
 from ..protocol.json_body import MERGE_PATCH
 from ..protocol.messages import Message
 from ..protocol.problems import Fault, Problem, dangling, read_only
@@ -166,7 +165,7 @@ class Collection(Readable):
         return answer
 
     def _create(self, call: Call) -> dict[str, Any]:
-        call.services.ownership.take(call, self, call.row)
+        call.services.ownership.take(self, call.row, call.access.allows)
         self.create(call, call.row)
         call.headers["Location"] = f"/api/{self.name}/{call.row.id}"
         return self._written(call)
@@ -214,7 +213,7 @@ class Collection(Readable):
         """The ETag of a row's answer; what shows it in part, or only to some, has one of its own."""
         whole = whole and len(answer) == len(self.representation.names)
         call.headers["ETag"] = entity_tag(call.facts["version"],
-                                          None if whole else fingerprint(repr(answer).encode()))
+                                          None if whole else body_hash(repr(answer).encode()))
 
     # What may be written
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from html import escape
 from importlib.resources import files
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 from apispec.ext.marshmallow import MarshmallowPlugin, resolver
@@ -20,12 +20,9 @@ from marshmallow import Schema, fields
 
 from ..protocol.language import PARAMETER
 from ..protocol.problems import CATALOGUE, Problem
-from ..request.call import Endpoint
+from ..request.call import Endpoint, Registry
 from ..schemas.fields import Id, StrictSchema, Time
 from ..schemas.records import answered, is_row
-
-if TYPE_CHECKING:
-    from .registry import Registry
 
 PROBLEM_JSON = "application/problem+json"
 _ASSETS = files("blueprints.http.resources").joinpath("static", "docs")

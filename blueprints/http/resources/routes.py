@@ -14,8 +14,7 @@ from flask_smorest import Blueprint
 
 from ..pipeline.stages import run
 from ..protocol.language import PARAMETER
-from ..request.call import Call, Endpoint
-from ..request.services import Services
+from ..request.call import Call, Endpoint, Services
 from . import openapi
 
 Handler = Callable[[Call], Any]

@@ -16,7 +16,6 @@ from models.base import is_id, parse_time
 
 from ..protocol.json_body import unstorable
 from ..protocol.messages import Message
-from ..security import passwords
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _EMAIL = re.compile(r"\A[^@\s]{1,64}@[^@\s]+\.[^@\s.]+\Z")
@@ -177,16 +176,3 @@ class Reference(Id):
         super().__init__(**kwargs)
         self.collection = collection
         self.expand = expand
-
-
-class NewPassword(Text):
-    """A password to be set; it loads as its Argon2id hash, so that no plain one goes beyond the schema."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(maximum=passwords.LONGEST, **kwargs)
-
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
-        plain = super()._deserialize(value, attr, data, **kwargs)
-        if (reason := passwords.objection(plain)) is not None:
-            raise ValidationError(reason)
-        return passwords.hash_password(plain)

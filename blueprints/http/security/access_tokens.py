@@ -53,7 +53,7 @@ class Claims:
     scopes: frozenset[str] | None
 
 
-class Tokens:
+class AccessTokens:
     """Issues and verifies the access tokens of one app."""
 
     def __init__(self, app: Flask, settings: Settings, keys: Keys) -> None:

@@ -10,14 +10,16 @@ from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
 from threading import BoundedSemaphore
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from argon2 import PasswordHasher, Type
 from argon2.exceptions import Argon2Error, InvalidHashError, VerificationError
 from argon2.low_level import error_to_str, lib
+from marshmallow import ValidationError
 
+from ..operations import affinity
 from ..protocol.messages import Message
-from ..servers import affinity
+from ..schemas.fields import Text
 
 T = TypeVar("T")
 
@@ -142,3 +144,16 @@ def _slot() -> Iterator[None]:
             _slots.release()
     finally:
         _bench.release()
+
+
+class NewPassword(Text):
+    """A password to be set; it loads as its Argon2id hash, so that no plain one goes beyond the schema."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(maximum=LONGEST, **kwargs)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        plain = super()._deserialize(value, attr, data, **kwargs)
+        if (reason := objection(plain)) is not None:
+            raise ValidationError(reason)
+        return hash_password(plain)

@@ -88,14 +88,14 @@ def _room(call: Call) -> Iterator[None]:
     if small or expectation.HEAD in call.request.environ:
         yield
         return
-    key = limits.network_of(call.request.remote_addr or "-")
-    if not slots.take(key):
+    key = limits.network_of(call.address)
+    if not slots.acquire(key):
         raise Problem("overloaded", "Too many large bodies are being sent. Try again when one has ended.",
                       headers={"Retry-After": RETRY})
     try:
         yield
     finally:
-        slots.give_back(key)
+        slots.release(key)
 
 
 def _store(call: Call) -> dict[str, Any]:
@@ -123,7 +123,8 @@ class _Body(io.RawIOBase):
     def __init__(self, call: Call) -> None:
         self._call, self._stream = call, call.request.stream  # refuses a body that is too large
         self._read = 0
-        self._paid = call.services.limits.spend_by_size(call, call.request.content_length or 0)
+        self._paid = 0
+        self._pay(call.request.content_length or 0)
         self.digest = sha256()
 
     def readable(self) -> bool:
@@ -132,7 +133,12 @@ class _Body(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         chunk = self._stream.read(len(buffer))
         self._read += len(chunk)
-        self._paid = self._call.services.limits.spend_by_size(self._call, self._read, self._paid)
+        self._pay(self._read)
         self.digest.update(chunk)
         buffer[: len(chunk)] = chunk
         return len(chunk)
+
+    def _pay(self, size: int) -> None:
+        call = self._call
+        self._paid = call.services.limits.spend_by_size(
+            call.principal, call.address, size, self._paid, cost=call.endpoint.cost)

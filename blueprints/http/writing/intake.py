@@ -115,7 +115,7 @@ class Intake:
             yield len(batch)
         if self._faults.lines and not self._skip:
             raise self._faults.problem()
-        self._call.note = f"{self._imported} imported, {self._updated} updated"
+        self._call.write.note = f"{self._imported} imported, {self._updated} updated"
 
     def _entry(self, number: int, line: dict[str, Any] | Problem) -> _Entry | None:
         try:
@@ -170,7 +170,7 @@ class Intake:
             # What the line refers to may be among the rows that wait.
             self.settle()
             row = self._lines.draft(body, read_only)
-        self._call.services.ownership.take(self._call, self._collection, row, self)
+        self._call.services.ownership.take(self._collection, row, self._call.access.allows, self)
         if self._collection.stores_plainly:
             self._waiting.append((number, row))
         else:

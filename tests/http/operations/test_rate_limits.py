@@ -187,8 +187,8 @@ def test_a_guest_who_may_import_pays_by_address(limited, app, client, monkeypatc
     with app.test_request_context(environ_overrides={"REMOTE_ADDR": "192.0.2.1"}) as context:
         endpoint = app.view_functions["articles.import"].endpoint
         call = Call(app.extensions["gatepost"], endpoint, context.request, {})
-        call.principal = identity.guest(call.services.guest_tenant)
-        assert limits.spend_by_size(call, 5 * IMPORT_PIECE) == 5
+        guest = identity.guest(call.services.guest_tenant)
+        assert limits.spend_by_size(guest, call.address, 5 * IMPORT_PIECE, cost=endpoint.cost) == 5
     assert left(client.get("/api/health/live", environ_overrides={"REMOTE_ADDR": "192.0.2.1"}))[1:3] == (30, 24)
 
 

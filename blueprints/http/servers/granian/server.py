@@ -24,10 +24,9 @@ from granian.log import LogLevels
 from granian.server import mp
 from granian.server.mp import MPServer
 
+from ...operations.affinity import OneCore
 from ...operations.slots import half
-from ...request.services import Services
 from .. import signals
-from ..affinity import OneCore
 from . import calls as granian_calls
 from .bodies import Bodies
 from .calls import Calls
@@ -74,18 +73,21 @@ class Server(MPServer):
                 return
 
 
-def serve(app: Flask, *, host: str, port: int, workers: int, threads: int, drain_timeout: float,
+def serve(app: Flask, *, begin: Callable[[], None], end: Callable[[], None], host: str, port: int, workers: int,
+          threads: int, drain_timeout: float, one_core: bool, trusted_proxies: int,
           ready: Callable[[str, int], None]) -> None:
     """Serve until SIGTERM or SIGINT, then let the workers finish what they have begun.
 
-    app            stopped: each worker goes on with a copy of it
-    threads        requests that one worker handles at a time
-    drain_timeout  seconds after which a worker that does not finish is killed
-    ready          called with host and port once connections are accepted
+    app              stopped: each worker goes on with a copy of it
+    begin            called in the main thread of each worker before it serves; `end`, after it has served
+    threads          requests that one worker handles at a time
+    drain_timeout    seconds after which a worker that does not finish is killed
+    one_core         each worker runs its requests on a core of its own
+    trusted_proxies  how many proxies deep the client's address is looked for
+    ready            called with host and port once connections are accepted
 
     Raises OSError when the address cannot be listened on, SystemExit when the workers cannot be kept alive.
     """
-    services: Services = app.extensions["gatepost"]
     orphaned, held = os.pipe()
     first = os.getpid()
 
@@ -94,19 +96,14 @@ def serve(app: Flask, *, host: str, port: int, workers: int, threads: int, drain
         os.close(held)
         signals.handle()
         Thread(target=_finish_with, args=(orphaned,), name="orphan", daemon=True).start()
-        services.policy.reload_on_hangup()
-        # A worker that replaces another may come days after the app was made. What has changed is taken over when
-        # it was seen twice.
-        services.policy.poll()
-        services.policy.poll()
-        services.ensure_running()
+        begin()
         return app
 
     with _reserved(host, port) as free:
         def work(number: int, *arguments: Any) -> None:
-            if services.settings.one_core:
+            if one_core:
                 app.wsgi_app = OneCore(app.wsgi_app, first + number)  # type: ignore[method-assign]
-            bodies = Bodies(half(threads), services.settings.trusted_proxies)
+            bodies = Bodies(half(threads), trusted_proxies)
             calls = Calls(app, threads, bodies, Transfers(free))
             calls.watch()
             # What granian makes of an application is not an option. This process is a worker's own.
@@ -114,7 +111,7 @@ def serve(app: Flask, *, host: str, port: int, workers: int, threads: int, drain
             try:
                 MPServer._spawn_wsgi_worker(number, *arguments)
             finally:
-                services.stop()
+                end()
 
         signals.hold()
         Server(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from blueprints.http.servers import affinity
+from blueprints.http.operations import affinity
 from tests.operations.load import SERVERS
 from tests.running import Instance, Served
 

@@ -1,0 +1,54 @@
+"""What a call costs, and from whom it is taken: by address before anybody is identified, then by principal.
+
+The units and their windows are those of `operations/limits`; every function raises `Problem` (`rate_limited`).
+"""
+
+from __future__ import annotations
+
+from flask import Response, after_this_request
+
+from ..operations.limits import JSON_PIECE
+from ..request.call import Call
+
+
+def spend_by_address(call: Call) -> None:
+    """Take the call's cost from its address, and one attempt where those are counted."""
+    limits, address = call.services.limits, call.address
+    limits.spend_of_address(address, _cost(call))
+    if call.endpoint.tight:
+        limits.attempt(call.endpoint.name, address)
+
+
+def spend_by_principal(call: Call) -> None:
+    """Take the call's cost from who asks; a guest is counted by address alone."""
+    if call.principal.kind != "guest":
+        call.services.limits.spend_of_principal(call.principal, _cost(call))
+
+
+def spend_by_length(call: Call) -> None:
+    """Take what a body costs whose length was not announced, and is known now that it is read."""
+    if call.request.content_length is None and (cost := len(call.request.get_data()) // JSON_PIECE):
+        call.services.limits.spend_of_address(call.address, cost)
+        if call.principal.kind != "guest":
+            call.services.limits.spend_of_principal(call.principal, cost)
+
+
+def count_for_the_day(call: Call, name: str) -> None:
+    """Count one row that the call leaves for the operator to keep, by its address and day, unless the call fails."""
+    give_back = call.services.limits.spend_of_day(name, call.address)
+
+    @after_this_request
+    def look(response: Response) -> Response:
+        # An answer that is repeated for its Idempotency-Key has no result.
+        if response.status_code >= 400 or call.write.result is None:
+            give_back()
+        return response
+
+
+def _cost(call: Call) -> int:
+    """That of the endpoint, and of the announced length of a body that is kept in memory."""
+    if call.endpoint.body is None:
+        return call.endpoint.cost
+    # More than the limit is refused unread.
+    length = min(call.request.content_length or 0, call.services.settings.body_limit)
+    return call.endpoint.cost + length // JSON_PIECE

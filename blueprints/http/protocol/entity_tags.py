@@ -1,0 +1,32 @@
+"""Entity tags (RFC 9110 section 8.8.3): written for answers, and read from `If-Match` and `If-None-Match`.
+
+A row's tag is `"<version>"`; a partial or personalised view adds a hash of itself, `"<version>-<hash>"`.
+"""
+
+from __future__ import annotations
+
+import re
+from hashlib import sha256
+
+TAG = re.compile(r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"')
+TAGS = re.compile(rf"\s*(?:\*|{TAG.pattern}(?:\s*,\s*{TAG.pattern})*)\s*")
+VERSION = re.compile(r'(W/)?"(\d{1,19})(?:-[0-9a-f]+)?"')
+
+
+def entity_tag(version: int, fingerprint: str | None = None) -> str:
+    """The strong ETag of a row's representation."""
+    return f'"{version}"' if fingerprint is None else f'"{version}-{fingerprint}"'
+
+
+def body_hash(body: bytes) -> str:
+    """Sixteen hex digits that change whenever a representation does."""
+    return sha256(body).hexdigest()[:16]
+
+
+def names(tags: str, version: str, *, weak: bool) -> bool:
+    """Whether a list of entity tags holds this version; `*` is any (RFC 9110 section 8.8.3.2).
+
+    weak  a weak tag of the version counts, too
+    """
+    return tags.strip() == "*" or version in {
+        number for prefix, number in VERSION.findall(tags) if weak or not prefix}
