@@ -94,7 +94,7 @@ def export(
     with _call(create_app, collection, "export", tenant, email) as (found, call):
         total = found.rows(call).select().count()
         with click.progressbar(length=total, label=collection, file=sys.stderr) as bar:
-            for chunk in content(found, call, _media_type(file, format), bar.update):
+            for chunk in content(found.listing, call, _media_type(file, format), bar.update):
                 file.write(chunk)
 
 

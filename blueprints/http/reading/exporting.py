@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flask import Request, Response
 
@@ -16,37 +16,37 @@ from ..protocol.problems import Problem
 from ..request.call import Call, Endpoint
 from ..schemas import formats
 from . import long_answers
-
-if TYPE_CHECKING:
-    from ..resources.collection import Collection
+from .listing import Listing
 
 _AT_ONCE = 250  # rows read at a time: they may be long, and all of them are in memory
 _EXTENSIONS = {formats.NDJSON: "ndjson", formats.CSV: "csv"}
 
 
-def endpoint(collection: Collection) -> Endpoint:
+def endpoint(listing: Listing) -> Endpoint:
     """The export of a collection; filters, `sort` and `fields` are those of its list."""
+    collection = listing.collection
 
     def export(call: Call) -> Response:
         media_type = _wanted(call.request)
         headers = {"Content-Disposition": f'attachment; filename="{collection.name}.{_EXTENSIONS[media_type]}"',
                    "Vary": "Accept"}
-        return long_answers.answer(call, lambda: content(collection, call, media_type), mimetype=media_type,
+        return long_answers.answer(call, lambda: content(listing, call, media_type), mimetype=media_type,
                                    headers=headers)
 
     return Endpoint(name="export", method="GET", path=f"/api/{collection.name}/export",
                     permission=collection.permission("export"), handler=export, narrows=True, cost=10,
-                    produces=formats.MEDIA_TYPES, query=collection.listing.query.selection,
+                    produces=formats.MEDIA_TYPES, query=listing.query.selection,
                     summary=f"Export {collection.name}: every row, as NDJSON or CSV.")
 
 
-def content(collection: Collection, call: Call, media_type: str,
+def content(listing: Listing, call: Call, media_type: str,
             progress: Callable[[int], object] = lambda rows: None) -> Iterator[bytes]:
     """The file: every row that `call.query` selects and the caller may view and export, as chunks of bytes.
 
     `progress` is told how many rows were read, now and then.
     """
-    chunks = collection.listing.everything(call, collection.permission("export"), _AT_ONCE)
+    collection = listing.collection
+    chunks = listing.everything(call, collection.permission("export"), _AT_ONCE)
     # What is wrong with the query must come as a problem document: read some rows before the answer begins.
     first = next(chunks, [])
     names = dict.fromkeys([*call.query.get("fields", collection.representation.names), *call.query.get("expand", ())])

@@ -7,7 +7,7 @@ The name of a reference (`category`) filters by the id or the slug of the object
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import peewee as pw
 from marshmallow import fields
@@ -16,12 +16,10 @@ from webargs.fields import DelimitedList
 from models.base import is_id
 from models.engine.prepared import Bind
 
+from ..request.call import Call
 from ..schemas.fields import Bool, Email, Id, Int, Text, Time, length
 from ..schemas.parameters import LowerText, Number, Switch
-
-if TYPE_CHECKING:
-    from ..request.call import Call
-    from .readable import Readable
+from .readable import Readable
 
 _IN_LIMIT = 100
 _LONGEST = 1000  # characters: longer than any text that has an index

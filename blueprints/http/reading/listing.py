@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import peewee as pw
 from marshmallow import Schema
@@ -29,9 +29,7 @@ from ..security.cursors import Cursor, CursorError, fingerprint
 from . import envelopes
 from .filters import Filter, condition, resolve
 from .query import ListQuery, ListRequest
-
-if TYPE_CHECKING:
-    from ..resources.collection import Collection
+from .readable import Readable
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +60,8 @@ class Walk:
 class Listing:
     """The list endpoint of one collection."""
 
-    def __init__(self, collection: Collection) -> None:
-        self._collection = collection
+    def __init__(self, collection: Readable) -> None:
+        self.collection = collection
         self._model = collection.model
         self.query = ListQuery(collection)
         self._walks: Kept[Walk] = Kept()
@@ -74,9 +72,9 @@ class Listing:
         """The page that the query asks for, in the envelope that it asks for."""
         walk = self._walk(call)
         asked = walk.asked
-        narrowing = call.access.narrow(self._collection.view, self._model)
+        narrowing = call.access.narrow(self.collection.view, self._model)
         if narrowing is None:
-            raise call.access.refusal(self._collection.view)
+            raise call.access.refusal(self.collection.view)
         if self._is_public(call, asked):
             call.headers["Cache-Control"] = f"public, max-age={envelopes.PUBLIC_FOR}"
         if asked.offset is not None:
@@ -86,7 +84,7 @@ class Listing:
     def everything(self, call: Call, permission: str, size: int) -> Iterator[list[dict[str, Any]]]:
         """All rows that the query selects and that `permission` is granted on besides viewing, `size` at a time."""
         asked = self.query.interpret(call.query, default_size=size, max_size=size)
-        narrowing = call.access.narrow(self._collection.view, self._model)
+        narrowing = call.access.narrow(self.collection.view, self._model)
         also = call.access.narrow(permission, self._model)
         if narrowing is None or also is None:
             raise call.access.refusal(permission)
@@ -102,7 +100,7 @@ class Listing:
 
     def envelope(self) -> Schema:
         """The schema of both envelopes, for the documentation."""
-        return envelopes.schema(answered(self._collection.schema, self._collection.expand))
+        return envelopes.schema(answered(self.collection.schema, self.collection.expand))
 
     def _walk(self, call: Call) -> Walk:
         settings = call.services.settings
@@ -132,7 +130,7 @@ class Listing:
         def cursor(position: tuple[Any, ...] | None) -> str | None:
             if position is None:
                 return None
-            return call.services.cursors.write(self._collection.name, Cursor(position, snapshot), walk.question)
+            return call.services.cursors.write(self.collection.name, Cursor(position, snapshot), walk.question)
 
         after = cursor(page.last) if page.has_next else None
         before = cursor(page.first) if page.has_prev else None
@@ -145,7 +143,7 @@ class Listing:
         if parameter is None:
             return None
         try:
-            return call.services.cursors.read(call.query[parameter], self._collection.name, walk.question)
+            return call.services.cursors.read(call.query[parameter], self.collection.name, walk.question)
         except CursorError as error:
             fault = Fault(error.code, "Ask for the first page again.", parameter=parameter)
             raise Problem.of([fault], "invalid_parameter") from None
@@ -160,8 +158,8 @@ class Listing:
 
     def _is_public(self, call: Call, asked: ListRequest) -> bool:
         """Whether every guest is answered this, at any hour and from anywhere, so that shared caches may keep it."""
-        collection = self._collection
-        if call.principal.kind != "guest" or "allowed_actions" in asked.names:
+        collection = self.collection
+        if call.principal.kind != "guest" or not set(collection.computed).isdisjoint(asked.names):
             return False
         followed = {collection.expansions[name].collection for name in asked.expand}
         followed |= {found.collection for one in asked.filters if (found := collection.expansions.get(one.column))}
@@ -174,21 +172,21 @@ class Listing:
     def _items(self, call: Call, asked: ListRequest, page: paging.Page) -> list[dict[str, Any]]:
         projection = self._projection(asked)
         rows = [projection.read(row) for row in page.rows]
-        return rows if projection.plain else self._collection.represent(call, rows, asked.names, asked.expand)
+        return rows if projection.plain else self.collection.represent(call, rows, asked.names, asked.expand)
 
     def _projection(self, asked: ListRequest) -> Projection:
         return self._projections.get((asked.names, asked.expand == ()), lambda: self._project(asked))
 
     def _project(self, asked: ListRequest) -> Projection:
-        known, representation = self._collection.columns, self._collection.representation
-        plain = not self._collection.guarded and not asked.expand and representation.direct(asked.names)
+        known, representation = self.collection.columns, self.collection.representation
+        plain = not self.collection.guarded and not asked.expand and representation.direct(asked.names)
         columns = tuple(self._model._meta.fields[name] for name in asked.names) if plain else known
         return Projection(columns, representation.reader(columns), plain)
 
     def _shape(self, call: Call, asked: ListRequest, narrowing: Narrowing, snapshot: str | None = None,
                also: Narrowing | None = None) -> tuple[paging.Shape, dict[str, Any]]:
         """The SQL of a request, and the values that fill it."""
-        filters = [resolve(call, self._collection, found) for found in asked.filters]
+        filters = [resolve(call, self.collection, found) for found in asked.filters]
         further = [one for one in (self._guard(call, asked, filters), also) if one is not None]
         values: dict[str, Any] = {"tenant": call.tenant_id, "snapshot": snapshot}
         for one in (narrowing, *further):
@@ -204,7 +202,7 @@ class Listing:
             values["q"] = search.words(asked.q)
             rare = search.is_rare(database, self._model, values["q"])
         if snapshot is not None:
-            conditions.append(self._model._meta.fields[self._collection.born] <= Bind("snapshot"))
+            conditions.append(self._model._meta.fields[self.collection.born] <= Bind("snapshot"))
         key = (database.dialect, narrowing.key, *(one.key for one in further), asked.sort, asked.names,
                asked.expand == (), snapshot is None, rare,
                tuple((found.column, found.operator, found.arity) for found in filters))
@@ -229,11 +227,11 @@ class Listing:
 
     def _guard(self, call: Call, asked: ListRequest, filters: list[Filter]) -> Narrowing | None:
         """What keeps a filter or an order by a guarded field from telling of rows whose field is hidden."""
-        guarded = self._collection.guarded
+        guarded = self.collection.guarded
         sorted_by = [key for key in asked.sort.replace("-", "").split(",") if key in guarded]
         if not sorted_by and all(found.column not in guarded for found in filters):
             return None
-        managed = call.access.narrow(self._collection.manage, self._model)
+        managed = call.access.narrow(self.collection.manage, self._model)
         if managed is not None and managed.everything:
             return None
         if sorted_by:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from marshmallow import Schema, fields
 
@@ -20,12 +20,9 @@ from ..schemas.cursor_parameter import CURSORS, Place
 from ..schemas.fields import StrictSchema, Text, one_of
 from ..schemas.parameters import Count, Switch, names
 from .filters import Filter, operand, parameter
-
-if TYPE_CHECKING:
-    from ..resources.collection import Collection
+from .readable import Readable
 
 MAX_OFFSET = 10_000
-COMPUTED = ("allowed_actions",)
 SIZES = ("limit", "page_size", "first", "last")
 NUMBERS = ("page", "offset")
 
@@ -54,9 +51,9 @@ class ListRequest:
 class ItemQuery:
     """The parameters of `GET /api/{collection}/{id}`: `fields` and `expand`."""
 
-    def __init__(self, collection: Collection) -> None:
+    def __init__(self, collection: Readable) -> None:
         self._collection = collection
-        self._answered = (*collection.representation.names, *COMPUTED)
+        self._answered = (*collection.representation.names, *collection.computed)
         self.schema: Schema = self._schema("Item", self._fields() | self._expansions())
 
     def _schema(self, kind: str, found: dict[str, Any]) -> Schema:
@@ -86,7 +83,7 @@ class ItemQuery:
 class ListQuery(ItemQuery):
     """The parameters of `GET /api/{collection}`; `selection` are those of an export."""
 
-    def __init__(self, collection: Collection) -> None:
+    def __init__(self, collection: Readable) -> None:
         self._filters = {parameter(name, operator): (name, operator)
                          for name, operators in collection.filters.items() for operator in operators}
         self.orders = {text: _order(collection, text)
@@ -192,7 +189,7 @@ def _out_of_range(name: str, low: int, high: int) -> Fault:
     return Fault("invalid_parameter", detail, parameter=name, meta={"min": low, "max": high})
 
 
-def _order(collection: Collection, text: str) -> SortOrder:
+def _order(collection: Readable, text: str) -> SortOrder:
     columns = collection.model._meta.fields
     return sort_order(*(Key(columns[key.removeprefix("-")], descending=key.startswith("-")) for key in text.split(",")))
 

@@ -18,9 +18,8 @@ from ..protocol.problems import Problem, dangling
 from ..request.access import Narrowing
 from ..request.call import Call
 from ..schemas.bounded_cache import Kept
-from ..schemas.fields import Reference, StrictSchema
+from ..schemas.fields import StrictSchema
 from ..schemas.representation import Representation
-from ..writing.actions import Action
 from .expansion import Expansion, expansions
 
 Values = Mapping[str, Any]
@@ -29,21 +28,38 @@ _MOST = 8_192  # ids in one statement: SQLite takes 32 766 values at most, Postg
 
 
 class Readable:
-    """The reading half of a `Collection`, which explains the attributes."""
+    """What can be read of a collection, as class attributes that a subclass sets.
+
+    name          plural: the path, `/api/<name>`
+    resource      singular: the permissions, `<resource>.view`
+    model         the table
+    schema        the fields of its rows, in answers and in bodies
+    sort          sort orders that clients may ask for; each is served by an index
+    default_sort  the sort order of a list whose client asks for none
+    born          the column that says when a row came to be, for `snapshot=true`
+    filters       field → the operators that it may be filtered by
+    search        columns whose words can be searched for (`q`): the table's `searched`, which are indexed
+    expand        references that may be answered as objects beside their ids
+    guarded       fields that only the row's owner and `<resource>.manage` see
+    computed      names beside the schema's fields that are answered only when `fields` names them
+    """
 
     name: ClassVar[str]
     resource: ClassVar[str]
     model: ClassVar[type[Owned]]
     schema: ClassVar[type[StrictSchema]]
+    sort: ClassVar[tuple[str, ...]] = ("created_at",)
+    default_sort: ClassVar[str] = "-created_at"
+    born: ClassVar[str] = "created_at"
+    filters: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    search: ClassVar[tuple[str, ...]] = ()
+    expand: ClassVar[tuple[str, ...]] = ()
     guarded: ClassVar[tuple[str, ...]] = ()
+    computed: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self) -> None:
         self.body_schema = self.schema()
         self.representation = Representation(self.body_schema, self.model)
-        self.references = {name: field for name, field in self.body_schema.fields.items()
-                           if isinstance(field, Reference)}
-        self.actions = [found for name in dir(type(self))
-                        if isinstance(found := getattr(getattr(type(self), name), "action", None), Action)]
         self._attached = frozenset(self.representation.names) - frozenset(self.representation.columns)
         self.expansions = expansions(self.body_schema)
         self._read = self.representation.reader(self.columns)
@@ -71,6 +87,10 @@ class Readable:
         return f"{self.resource}.{verb}"
 
     # Finding rows
+
+    def load_values(self, call: Call) -> dict[str, Any] | None:
+        """The columns of the row that the path names, or None when the caller may not view it."""
+        return self.visible(call, call.path["id"])
 
     def rows(self, call: Call) -> Rows[Any]:
         """The rows of the caller's tenant."""
@@ -146,24 +166,15 @@ class Readable:
         """Rows as the caller may see them: guarded fields only where permitted, references expanded if asked."""
         if not self._attached.isdisjoint(names):
             self.attach(call.tenant_id, rows)
-        answers = [self.representation.encode(row, self._seen(call, row, names)) for row in rows]
-        if "allowed_actions" in names:
-            for row, answer in zip(rows, answers, strict=True):
-                answer["allowed_actions"] = self.allowed_actions(call, row)
+        answers = [self._shown(call, row, names) for row in rows]
         for name in expand:
             self._expand(call, rows, answers, self.expansions[name])
         return answers
 
-    def allowed_actions(self, call: Call, row: Values) -> list[str]:
-        """What this caller may do to this row now: verbs whose permission holds and whose state fits."""
-        verbs = [verb for verb in ("update", "delete", "share") if call.access.allows(self.permission(verb), row)]
-        return verbs + [found.name for found in self.actions if row[found.state] in found.transitions
-                        and call.access.allows(self.permission(found.name), row)]
-
-    def _seen(self, call: Call, row: Values, names: Sequence[str]) -> Sequence[str]:
-        if not self.guarded or self._may_see_guarded(call, row):
-            return names
-        return tuple(name for name in names if name not in self.guarded)
+    def _shown(self, call: Call, row: Values, names: Sequence[str]) -> dict[str, Any]:
+        if self.guarded and not self._may_see_guarded(call, row):
+            names = tuple(name for name in names if name not in self.guarded)
+        return self.representation.encode(row, names)
 
     def _may_see_guarded(self, call: Call, row: Values) -> bool:
         return row["owner_id"] == call.principal.id is not None or call.access.allows(self.manage, row)

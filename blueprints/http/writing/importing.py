@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from marshmallow import fields
 
@@ -20,9 +20,7 @@ from ..request.call import Call, Endpoint
 from ..schemas import formats
 from ..schemas.fields import StrictSchema, one_of
 from .intake import Intake
-
-if TYPE_CHECKING:
-    from ..resources.collection import Collection
+from .writable import Writable
 
 
 class LineFaultSchema(StrictSchema):
@@ -49,7 +47,7 @@ class _Options(StrictSchema):
                        "Without it, one failing line undoes all."})
 
 
-def endpoint(collection: Collection) -> Endpoint:
+def endpoint(collection: Writable) -> Endpoint:
     """The import of a collection that declares it."""
     declared: dict[str, Any] = dict(_Options._declared_fields)
     if collection.import_keys:
@@ -63,7 +61,7 @@ def endpoint(collection: Collection) -> Endpoint:
                     summary=f"Import {collection.name}: make or change many rows, from NDJSON or CSV.")
 
 
-def _check(collection: Collection, call: Call) -> None:
+def _check(collection: Writable, call: Call) -> None:
     """Read the body and check every line, before any writer has to wait."""
     if call.request.mimetype not in formats.MEDIA_TYPES:
         types = ", ".join(formats.MEDIA_TYPES)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from tempfile import SpooledTemporaryFile
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 from weakref import finalize
 
 from models.base import is_id
@@ -25,9 +25,7 @@ from ..protocol.problems import Fault, Problem
 from ..request.call import Call
 from ..schemas import formats
 from .lines import Lines
-
-if TYPE_CHECKING:
-    from ..resources.collection import Collection
+from .writable import Writable
 
 _AT_ONCE = 500  # lines looked up and stored together
 _IN_MEMORY = 2**20  # bytes of checked lines that are kept in memory; more goes to a temporary file
@@ -58,7 +56,7 @@ class Intake:
     full  owners who may own no more rows of the collection
     """
 
-    def __init__(self, collection: Collection, call: Call, *, key: str | None = None, skip: bool = False) -> None:
+    def __init__(self, collection: Writable, call: Call, *, key: str | None = None, skip: bool = False) -> None:
         self._collection, self._call, self._key, self._skip = collection, call, key, skip
         self._database = call.services.database
         self._lines = Lines(collection, call)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from marshmallow import ValidationError
 
@@ -17,9 +17,7 @@ from ..protocol.messages import Message
 from ..protocol.problems import Fault, Problem, read_only
 from ..request.call import Call
 from ..schemas.validation import load_body
-
-if TYPE_CHECKING:
-    from ..resources.collection import Collection
+from .writable import Writable
 
 Values = Mapping[str, Any]
 # A row stays itself; and its version counts the changes made here, which cannot be brought along.
@@ -29,7 +27,7 @@ _LASTING = frozenset(("id", "tenant_id", "version"))
 class Lines:
     """Makes and changes rows of one collection for one caller. Every method raises `Problem`."""
 
-    def __init__(self, collection: Collection, call: Call) -> None:
+    def __init__(self, collection: Writable, call: Call) -> None:
         self._collection = collection
         self._call = copy(call)
         self._making = replace(call.endpoint, permission=collection.permission("create"))

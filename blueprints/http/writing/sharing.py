@@ -7,7 +7,7 @@ names single users; groups and roles, which are many people, need `<resource>.ma
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from marshmallow import fields, validate
 
@@ -19,9 +19,7 @@ from ..protocol.messages import Message
 from ..protocol.problems import Fault, Problem, not_found
 from ..request.call import Call, Endpoint
 from ..schemas.fields import Line, StrictSchema, Time, one_of
-
-if TYPE_CHECKING:
-    from ..resources.collection import Collection
+from .writable import Writable
 
 
 class Grantee(Line):
@@ -51,7 +49,7 @@ class _Withdrawal(StrictSchema):
     grantee = Grantee(required=True)
 
 
-def endpoints(collection: Collection) -> Iterator[Endpoint]:
+def endpoints(collection: Writable) -> Iterator[Endpoint]:
     """The shares of the rows of a collection."""
     path, permission = f"/api/{collection.name}/<id>/shares", collection.permission("share")
 
@@ -80,7 +78,7 @@ def endpoints(collection: Collection) -> Iterator[Endpoint]:
                    summary=f"Stop sharing one {collection.resource} with somebody.")
 
 
-def _check(call: Call, collection: Collection, grantee: str) -> None:
+def _check(call: Call, collection: Writable, grantee: str) -> None:
     kind, _, name = grantee.partition(":")
     if kind == "user":
         users = call.services.collections["users"]

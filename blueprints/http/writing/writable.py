@@ -1,0 +1,130 @@
+"""How the rows of a collection come to be and change: what a body may set, and what is stored.
+
+A subclass overrides `create`, `update`, `delete`, `restrict`, `stamp` or `draft` to change what a write does; the
+handlers of `resources` and the lines of an import call the same methods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from models.base import whole
+from models.tables.share import withdraw
+
+from ..protocol.problems import Fault, Problem, dangling, read_only
+from ..reading.readable import Readable, Values
+from ..request.call import Call
+from ..schemas.fields import Reference
+from .actions import Action
+
+
+class Writable(Readable):
+    """What can be written of a collection, as class attributes that a subclass sets.
+
+    managed      fields that only `<resource>.manage` may set
+    create_only  fields that are set when a row is made, and never again
+    import_keys  unique fields by which an import may find the row that a line means
+    most_owned   rows that a user without `<resource>.manage` may own; None: as many as the setting `owner_rows` says
+    """
+
+    computed: ClassVar[tuple[str, ...]] = ("allowed_actions",)
+    managed: ClassVar[tuple[str, ...]] = ("owner_id",)
+    create_only: ClassVar[tuple[str, ...]] = ()
+    import_keys: ClassVar[tuple[str, ...]] = ()
+    most_owned: ClassVar[int | None] = None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.references = {name: field for name, field in self.body_schema.fields.items()
+                           if isinstance(field, Reference)}
+        self.actions = [found for name in dir(type(self))
+                        if isinstance(found := getattr(getattr(type(self), name), "action", None), Action)]
+
+    # What a collection may override
+
+    def create(self, call: Call, row: Any) -> None:
+        """Store a new row, stamped and judged."""
+        self.rows(call).insert(row)
+
+    def update(self, call: Call, row: Any, changes: Values) -> None:
+        """Store the changed columns of a row; references are checked already."""
+        for name, value in changes.items():
+            setattr(row, name, value)
+        self.rows(call).save(row)
+
+    def delete(self, call: Call, row: Any) -> None:
+        """Remove a row, and who it was shared with."""
+        withdraw(row.tenant_id, self.resource, row.id)
+        self.rows(call).delete(row)
+
+    @property
+    def stores_plainly(self) -> bool:
+        """Whether making a row is nothing but its insertion, so that many can be stored at once."""
+        return type(self).create is Writable.create
+
+    def restrict(self, call: Call) -> None:
+        """Refuse what no policy line can allow to be done to `call.row`; nothing by default."""
+
+    def allowed_actions(self, call: Call, row: Values) -> list[str]:
+        """What this caller may do to this row now: verbs whose permission holds and whose state fits."""
+        verbs = [verb for verb in ("update", "delete", "share") if call.access.allows(self.permission(verb), row)]
+        return verbs + [found.name for found in self.actions if row[found.state] in found.transitions
+                        and call.access.allows(self.permission(found.name), row)]
+
+    def _shown(self, call: Call, row: Values, names: Sequence[str]) -> dict[str, Any]:
+        answer = super()._shown(call, row, names)
+        if "allowed_actions" in names:
+            answer["allowed_actions"] = self.allowed_actions(call, row)
+        return answer
+
+    # The row of a request
+
+    def load_record(self, call: Call) -> Any:
+        """The row that the path names, locked for the change, or None when the caller may not view it."""
+        row = self.rows(call).find(call.path["id"], lock=True)
+        return row if row is not None and call.access.allows(self.view, row.__data__) else None
+
+    def draft(self, call: Call) -> Any:
+        """A new row from the body, stamped and not yet stored: what `<resource>.create` is judged on."""
+        faults = [read_only(name) for name in call.read_only]
+        row = self.model(tenant_id=call.tenant_id)
+        # The policy reads every column of a row, also of one that is not stored yet.
+        row.__data__ = whole(row)
+        self.stamp(call, row)
+        if not call.access.allows(self.manage, row.__data__):
+            faults += [read_only(name) for name in self.managed if name in call.body]
+        faults += self._dangling(call, call.body)
+        if faults:
+            raise Problem.of(faults, "invalid_body")
+        for name, value in call.body.items():
+            if name in self.model._meta.fields:
+                setattr(row, name, value)
+        return row
+
+    def stamp(self, call: Call, row: Any) -> None:
+        """Give a new row its owner and department: those of who makes it."""
+        row.owner_id, row.department = call.principal.id, call.principal.department
+
+    # What may be written
+
+    def permitted(self, call: Call, body: Values) -> dict[str, Any]:
+        """The changes in a body, after refusing what this caller may not set; equal values pass."""
+        current = dict(call.row.__data__)
+        self.attach(call.tenant_id, [current])
+        shown = self.representation.encode(current, self.representation.names)
+        manages = call.access.allows(self.manage, current)
+        fixed = () if manages else self.managed
+        faults = [read_only(name) for name, value in call.read_only.items() if value != shown.get(name)]
+        faults += [read_only(name) for name, value in body.items() if name in fixed and value != shown.get(name)]
+        changes = {name: value for name, value in body.items() if name not in fixed}
+        faults += self._dangling(call, {name: value for name, value in changes.items()
+                                        if value != current.get(name)})
+        if faults:
+            raise Problem.of(faults, "invalid_body")
+        return changes
+
+    def _dangling(self, call: Call, values: Values) -> list[Fault]:
+        """References to rows that are absent or that the caller may not view: one answer for both."""
+        return [dangling(f"/{name}") for name, field in self.references.items() if values.get(name) is not None
+                and not call.services.collections[field.collection].sees(call, values[name])]
