@@ -20,7 +20,7 @@ from models.engine.entered import Entering, entered_database
 from models.engine.errors import Contended, Damaged, RowError
 
 T = TypeVar("T")
-Values = Sequence[Any]
+Parameters = Sequence[Any]
 REMEMBERED = 60.0  # seconds for which a database that was found damaged counts as such; also between two looks at it
 
 _NOT_ENTERED = "enter a database with Database.connected()"
@@ -71,7 +71,7 @@ class Database(pw.Database):
 
     if TYPE_CHECKING:  # peewee has them, but its type stubs do not say how they are called
         def __init__(self, database: str, **options: Any) -> None: ...
-        def execute_sql(self, sql: str, params: Values = ()) -> Any: ...
+        def execute_sql(self, sql: str, params: Parameters = ()) -> Any: ...
         def cursor(self, named_cursor: Any = None) -> Any: ...
         def rows_affected(self, cursor: Any) -> int: ...
 
@@ -171,11 +171,11 @@ class Database(pw.Database):
         """
         raise NotImplementedError
 
-    def query(self, sql: str, params: Values = ()) -> list[tuple[Any, ...]]:
+    def query(self, sql: str, params: Parameters = ()) -> list[tuple[Any, ...]]:
         """Run one read and return all its rows; the dialect's own placeholders. For prepared statements."""
         raise NotImplementedError
 
-    def recall(self, sql: str, params: Values) -> list[tuple[Any, ...]]:
+    def recall(self, sql: str, params: Parameters) -> list[tuple[Any, ...]]:
         """Like `query`, for the few rows that every request asks for: read again only when something was committed.
 
         Whoever holds a connection sees what was committed meanwhile after a transaction of its own, or on the next
@@ -183,7 +183,7 @@ class Database(pw.Database):
         """
         return self.query(sql, params)
 
-    def write(self, sql: str, params: Values = ()) -> int:
+    def write(self, sql: str, params: Parameters = ()) -> int:
         """Run one INSERT, UPDATE or DELETE; the number of its rows. For prepared statements."""
         raise NotImplementedError
 

@@ -16,7 +16,7 @@ from models.engine.database import Database
 
 
 @dataclass(frozen=True, slots=True)
-class _Slot:
+class _Placeholder:
     name: str
 
 
@@ -29,8 +29,8 @@ class Bind(pw.Value):
     """
 
     def __init__(self, name: str) -> None:
-        # converter=False: a field would otherwise convert the slot itself, TextField to its str().
-        super().__init__(_Slot(name), converter=False, unpack=False)
+        # converter=False: a field would otherwise convert the placeholder itself, TextField to its str().
+        super().__init__(_Placeholder(name), converter=False, unpack=False)
 
 
 def placeholders(values: Collection[str]) -> dict[str, str]:
@@ -54,7 +54,7 @@ class Prepared:
 
     def bound(self, values: Mapping[str, object]) -> list[object]:
         """The parameters in the order of the text. Raises KeyError for a Bind without a value."""
-        return [values[one.name] if one.__class__ is _Slot else one for one in self._parameters]
+        return [values[one.name] if one.__class__ is _Placeholder else one for one in self._parameters]
 
     def prefixed(self, words: str) -> Prepared:
         """The same statement behind `words`, such as EXPLAIN."""

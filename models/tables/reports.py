@@ -1,6 +1,7 @@
-"""What happened in a tenant: counted by indexes, over a bounded number of days.
+"""Reports: how many rows of each status or owner a tenant has, and orders, revenue, logins and refusals by day.
 
-Days are UTC. A day on which nothing happened is left out.
+All are queries that count along an index: of a tenant's rows, or of the days since a time. Days are UTC; a day with
+nothing to count is left out.
 """
 
 from __future__ import annotations

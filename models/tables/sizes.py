@@ -12,7 +12,7 @@ from models.tables.audit import Audit, of_all
 COUNTED = 100_000  # rows of a table of SQLite's without row ids that are counted; it has so many or more
 
 
-class Table(NamedTuple):
+class TableSize(NamedTuple):
     """A table with about so many rows; `bytes` with its indexes, None where that cannot be told quickly."""
 
     name: str
@@ -28,7 +28,7 @@ class Sizes(NamedTuple):
 
     database: int
     log: int | None
-    tables: list[Table]
+    tables: list[TableSize]
     since: str | None
 
 
@@ -43,10 +43,10 @@ def measure(database: Database) -> Sizes:
     return Sizes(whole, None, _postgres_tables(database), since)
 
 
-def _sqlite_tables(database: Database) -> list[Table]:
+def _sqlite_tables(database: Database) -> list[TableSize]:
     tables = database.query("SELECT name, wr FROM pragma_table_list "
                             "WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'")
-    found = [Table(name, _counted(database, name) if without_rowid else _span(database, name), None)
+    found = [TableSize(name, _counted(database, name) if without_rowid else _span(database, name), None)
              for name, without_rowid in tables]
     return sorted(found, key=lambda table: -table.rows)
 
@@ -61,11 +61,11 @@ def _counted(database: Database, name: str) -> int:
     return int(database.query(f'SELECT count(*) FROM (SELECT 1 FROM "{name}" LIMIT {COUNTED})')[0][0])
 
 
-def _postgres_tables(database: Database) -> list[Table]:
+def _postgres_tables(database: Database) -> list[TableSize]:
     rows = database.query("""
         SELECT relname, greatest(reltuples, 0)::bigint, pg_total_relation_size(oid) FROM pg_class
         WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace ORDER BY 3 DESC""")
-    return [Table(*row) for row in rows]
+    return [TableSize(*row) for row in rows]
 
 
 def _length(file: Path) -> int:

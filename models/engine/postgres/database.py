@@ -14,7 +14,7 @@ import psycopg
 from psycopg.adapt import AdaptersMap, Loader
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from models.engine.database import Database, Values, driver_error
+from models.engine.database import Database, Parameters, driver_error
 from models.engine.errors import (
     AlreadyExists,
     Contended,
@@ -109,13 +109,13 @@ class PostgresDatabase(Database, pw.PostgresqlDatabase):
     def refresh_statistics(self) -> bool:
         return False  # the server's own autovacuum does
 
-    def query(self, sql: str, params: Values = ()) -> list[tuple[Any, ...]]:
+    def query(self, sql: str, params: Parameters = ()) -> list[tuple[Any, ...]]:
         try:
             return self._state.conn.execute(sql, params).fetchall()
         except Exception as error:
             self.fail(error, sql)
 
-    def write(self, sql: str, params: Values = ()) -> int:
+    def write(self, sql: str, params: Parameters = ()) -> int:
         try:
             return int(self._state.conn.execute(sql, params).rowcount)
         except Exception as error:

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import apsw
 
-from models.engine.database import Values
+from models.engine.database import Parameters
 from models.engine.errors import Damaged
 
 BUSY_TIMEOUT = 5.0  # seconds
@@ -64,7 +64,7 @@ class Connection(apsw.Connection):
         except (OSError, apsw.ConnectionClosedError):
             return False
 
-    def recall(self, sql: str, params: Values) -> Fetched:
+    def recall(self, sql: str, params: Parameters) -> Fetched:
         """The rows of a read, from memory unless something was committed since."""
         # What is not committed yet may be taken back, and nothing would tell.
         if not self.getautocommit():

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 import apsw
 from playhouse.apsw_ext import APSWDatabase
 
-from models.engine.database import Database, Values, driver_error
+from models.engine.database import Database, Parameters, driver_error
 from models.engine.errors import Busy, Damaged, RowError, TimedOut, Unavailable
 from models.engine.sqlite.checkpoints import Checkpoints
 from models.engine.sqlite.connection import BUSY_TIMEOUT, Connection, Fetched, Pool
@@ -188,7 +188,7 @@ class SqliteDatabase(Database, APSWDatabase):
         for statement in statements:
             self.query(statement)
 
-    def query(self, sql: str, params: Values = ()) -> list[tuple[Any, ...]]:
+    def query(self, sql: str, params: Parameters = ()) -> list[tuple[Any, ...]]:
         conn = self._state.conn
         try:
             conn.deadline = monotonic() + self.statement_timeout
@@ -196,7 +196,7 @@ class SqliteDatabase(Database, APSWDatabase):
         except Exception as error:
             self.fail(error, sql)
 
-    def write(self, sql: str, params: Values = ()) -> int:
+    def write(self, sql: str, params: Parameters = ()) -> int:
         conn = self._state.conn
         try:
             conn.deadline = monotonic() + self.statement_timeout
@@ -205,7 +205,7 @@ class SqliteDatabase(Database, APSWDatabase):
         except Exception as error:
             self.fail(error, sql)
 
-    def recall(self, sql: str, params: Values) -> Fetched:
+    def recall(self, sql: str, params: Parameters) -> Fetched:
         conn = self._state.conn
         try:
             conn.deadline = monotonic() + self.statement_timeout
