@@ -1,4 +1,4 @@
-"""Which indexes the tables have, as the migrations make them; for whoever asks what a condition will cost."""
+"""Which indexes the tables have, as the migrations make them; they tell what a condition of a policy will cost."""
 
 from __future__ import annotations
 

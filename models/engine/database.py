@@ -36,7 +36,7 @@ class _Current(pw.DatabaseProxy):
 
     @obj.setter
     def obj(self, value: object) -> None:
-        # peewee's constructor assigns None; nothing else may choose a database for everybody.
+        # peewee's constructor assigns None; nothing else may choose a database for the whole process.
         if value is not None:
             raise AttributeError(_NOT_ENTERED)
 
@@ -83,7 +83,7 @@ class Database(pw.Database):
         return Entering(self)
 
     def entered(self) -> Entering[Self]:
-        """Make this the current database without holding a connection: for those who wait for one.
+        """Make this the current database without holding a connection: for a caller that waits for one.
 
         Errors of the driver are translated as in `connected`.
         """
@@ -109,7 +109,7 @@ class Database(pw.Database):
         `work` must be repeatable: after a serialisation failure or a deadlock it is run once more.
         `grouped`: it is short, and may share a transaction with what other threads write at the same time, where
         that saves time (`models.engine.sqlite.group_commit`), unless the operator has ruled that out.
-        On SQLite, whoever holds no connection while calling this holds none while waiting for a turn.
+        On SQLite, a caller that holds no connection holds none while it waits for its turn, either.
         Raises what `work` raises (everything it did undone), `Unavailable`, `TimedOut`.
         """
         if self.in_transaction():
@@ -118,7 +118,7 @@ class Database(pw.Database):
             return self._transact(work, grouped)
         except Contended:
             logger.info("transaction repeated after a serialisation failure")
-            # Whoever won must finish first, or both meet again.
+            # The transaction that won must finish first, or both meet again.
             sleep(uniform(0.02, 0.1))
             return self._transact(work, grouped)
 
@@ -142,7 +142,7 @@ class Database(pw.Database):
         return self.connected()
 
     def migrating(self) -> AbstractContextManager[Any]:
-        """Hold what a migration must hold: nobody else migrates, and statements may take their time."""
+        """Hold what a migration must hold: no other process migrates, and statements may take their time."""
         raise NotImplementedError
 
     def close_all(self) -> None:
@@ -153,7 +153,7 @@ class Database(pw.Database):
         raise NotImplementedError
 
     def backup(self, target: str) -> None:
-        """Write a consistent copy to the file `target` while others read and write."""
+        """Write a consistent copy to the file `target` while other connections read and write."""
         raise NotImplementedError
 
     def analyze(self) -> None:
@@ -178,8 +178,8 @@ class Database(pw.Database):
     def recall(self, sql: str, params: Parameters) -> list[tuple[Any, ...]]:
         """Like `query`, for the few rows that every request asks for: read again only when something was committed.
 
-        Whoever holds a connection sees what was committed meanwhile after a transaction of its own, or on the next
-        connection that it takes.
+        A caller that holds a connection sees what was committed meanwhile after a transaction of its own, or on the
+        next connection that it takes.
         """
         return self.query(sql, params)
 
@@ -236,7 +236,7 @@ class Database(pw.Database):
         raise problem from error
 
 
-# It stands for whatever database is current, so that is what it looks like to whoever uses it.
+# A proxy of the current database, so it has the type of one.
 current: Database = _Current()  # type: ignore[assignment]
 
 

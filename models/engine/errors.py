@@ -61,7 +61,7 @@ class Outdated(RowError):
 
 
 class InvalidState(RowError):
-    """What is stored does not allow this; the message says why, to whoever asked.
+    """What is stored does not allow this; the message says why, to the client.
 
     `fields` are the values that stand in the way, as paths into the row: `items/0`.
     """

@@ -1,9 +1,9 @@
-"""Waiting for the database: one deadline for all that a caller waits for in turn, and few places to wait at.
+"""Waiting for the database: one deadline for all that a caller waits for in turn, and a bounded number of waiters.
 
-What keeps the database from one caller (another process that holds the lock, a server that is silent) keeps it from
-all of them, and soon from every thread of a server, also from those whose requests need no turn to write. So at most
-half of the threads wait for longer than a moment, and the others are told when to come again: at once where all places
-have been taken for longer than a moment, and after a moment of their own where they were taken just now, by a burst.
+What keeps one caller waiting (another process that holds the lock, a silent server) keeps all callers waiting, and soon
+every thread of a server, also for requests that need no turn to write. So at most half of the threads (`Places`) wait
+for longer than a moment. Other callers are refused with `Overloaded`: at once where all places have been taken for
+longer than a moment, and after a moment where they were taken just now, by a burst.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _uncounted: ContextVar[bool] = ContextVar("gatepost_uncounted", default=False)
 
 @contextmanager
 def uncounted() -> Iterator[None]:
-    """For a thread that answers no request: it needs no place, and none is refused because of it."""
+    """For a background thread, which answers no request: it takes no place and needs none."""
     before = _uncounted.set(True)
     try:
         yield
@@ -33,7 +33,7 @@ def uncounted() -> Iterator[None]:
 class Places:
     """The places at which the threads of one process wait for longer than a moment.
 
-    most     places that there are; None: no end of them
+    most     places that there are; None: no bound
     moment   seconds for which a thread may wait without a place
     timeout  seconds for which it may wait in all
     late     makes the error of a thread whose deadline has passed
@@ -80,7 +80,7 @@ class Places:
 
 
 class Wait:
-    """The waiting of one caller: for whatever it needs in turn, until one deadline.
+    """The waiting of one caller, for all that it needs in turn, until one deadline.
 
     begun     when it began, by the monotonic clock
     deadline  when it ends at the latest, by the same clock

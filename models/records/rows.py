@@ -66,7 +66,7 @@ class Rows(Generic[T]):
         return self.model.select(*columns).where(self.mine)
 
     def find(self, id: str, *where: pw.Expression, lock: bool = False) -> T | None:
-        """The row, if it is this tenant's and satisfies `where`. `lock`: nobody may change it meanwhile."""
+        """The row, if it is this tenant's and satisfies `where`. `lock`: no other transaction changes it meanwhile."""
         def query(rows: Rows[T], id: Any) -> pw.ModelSelect[T]:
             found = rows.select().where(rows.model.id == id, *where)
             return locked(found) if lock else found
@@ -114,7 +114,7 @@ class Rows(Generic[T]):
     def save(self, row: T) -> T:
         """Store the changed columns of a row that was read before; none changed: nothing happens.
 
-        Raises `Outdated` when somebody changed or deleted the row meanwhile, `AlreadyExists`,
+        Raises `Outdated` when another writer changed or deleted the row meanwhile, `AlreadyExists`,
         `InvalidReference`.
         """
         names = row._dirty - {"id", "tenant_id", "version"}

@@ -1,9 +1,9 @@
-"""Full-text search: rows that hold all the words somebody asks for, found by an index of the words.
+"""Full-text search: rows that hold all the words of a query, found by an index of the words.
 
-The index of `articles` is called `articles_search` on SQLite, an FTS5 table beside it: whoever stores a new row has its
-words indexed here, and triggers follow its changes. On Postgres it is a generated column `search` with a GIN index. A
-migration makes both (`0006_search.py`). Both take a run of letters and digits for a word, whatever its case, and reduce
-no word to its stem, so that they find the same rows.
+The index of `articles` is called `articles_search` on SQLite, an FTS5 table beside it: `Rows.insert` and `bulk.load`
+have the words of new rows indexed here, and triggers follow later changes. On Postgres it is a generated column
+`search` with a GIN index. A migration makes both (`0006_search.py`). Both take a run of letters and digits for a word,
+whatever its case, and reduce no word to its stem, so that they find the same rows.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from models.records.table import Table
 
 FEW = 500  # rows that are looked up and sorted in about the time that a walk over a hundred thousand takes
-MERGE_STEP = 500  # pages of an index that are written in one transaction, so that others may write in between
+MERGE_STEP = 500  # pages of an index that are written in one transaction, so that other writers may come in between
 
 
 def words(text: str) -> str:
-    """What somebody typed, as a query that both databases read alike and never refuse.
+    """The client's text as a query that both databases read alike and never refuse.
 
     All words must be there; `"words in quotes"` beside each other. Everything else that a database would take for
     syntax is taken for a space. Without any word nothing is found.
     """
     letters = "".join(one if one.isalnum() or one == '"' else " " for one in unicodedata.normalize("NFC", text))
     parts = letters.split('"')
-    # A last quote that nobody closed opens no phrase.
+    # A last quote that is not closed opens no phrase.
     outside, inside = (parts[::2], parts[1::2]) if len(parts) % 2 else ([*parts[::2], parts[-1]], parts[1:-1:2])
     found = [*(word for part in outside for word in part.split()), *(" ".join(part.split()) for part in inside)]
     # In quotes, `or` and `not` are words like any other.
@@ -92,7 +92,7 @@ def merge(database: Database, model: type[Table]) -> None:
     """Bring what a load has left in the index into one piece, in short transactions.
 
     FTS5 merges the small pieces that writers add, sixteen of a kind at a time. Where a load has left pieces that are
-    not small, it would rewrite all of them in the transaction of some later writer, while all others wait.
+    not small, it would rewrite all of them in the transaction of some later writer, while all other writers wait.
     Raises `Busy`, `TimedOut`, `Unavailable`; the index is whole all the same.
     """
     if not _indexes(database, model):
@@ -106,12 +106,12 @@ def merge(database: Database, model: type[Table]) -> None:
 def _begin_merge(database: Database, index: str) -> None:
     # By default it stops with three pieces left.
     database.write(f'INSERT INTO "{index}" ("{index}", rank) VALUES (\'usermerge\', 2)')
-    # Negative: of all pieces there are now. Each time, it would take in what others add and begin anew without end.
+    # Negative: of all pieces there are now. Else it would take in what other writers add, and begin anew without end.
     _merge_some(database, index, -MERGE_STEP)
 
 
 def _merge_some(database: Database, index: str, pages: int) -> bool:
-    """Whether there is more to merge than what others have just added: it has written as many pages as it may."""
+    """Whether there is more to merge than writers have just added: it has written as many pages as it may."""
     before = database.query("SELECT total_changes()")[0][0]
     database.write(f'INSERT INTO "{index}" ("{index}", rank) VALUES (\'merge\', ?)', [pages])
     return bool(database.query("SELECT total_changes()")[0][0] - before >= abs(pages))

@@ -107,8 +107,8 @@ def of_tenant(tenant_id: str, *columns: pw.Node) -> pw.ModelSelect[Audit]:
 def origins(tenant_id: str, principal: str, since: str) -> set[str]:
     """The addresses of a principal's last `ORIGINS` logins since then.
 
-    Read from an index of logins alone: how long it takes does not tell what else the principal did, or whether there is
-    such a one.
+    Read from an index of logins alone: how long it takes does not tell what else the principal did, or whether the
+    principal exists.
     """
     # Constants in the statement itself: SQLite takes the index only where it sees that they are those of the index.
     login = [column == pw.SQL(value) for column, value in (

@@ -25,7 +25,7 @@ class Category(Owned):
 
 
 def hold_tree(tenant_id: str) -> None:
-    """Keep everybody else from moving the tenant's categories until this transaction ends.
+    """Keep other transactions from moving the tenant's categories until this one ends.
 
     Two moves at once, each harmless, could close a circle between them.
     """

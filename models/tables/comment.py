@@ -9,7 +9,7 @@ from models.records.table import Owned
 
 
 class Comment(Owned):
-    """What somebody says about an article, shown once approved."""
+    """A remark about an article, shown once approved."""
 
     searched = ("body",)
 

@@ -9,7 +9,7 @@ from models.records.table import Record
 
 
 class ContactMessage(Record):
-    """A message from somebody who need not have an account."""
+    """A message of a visitor, who need not have an account."""
 
     name = pw.TextField()
     email = pw.TextField()

@@ -1,4 +1,4 @@
-"""Who still uses what is deprecated, and how much."""
+"""Which clients still use deprecated endpoints, and how much."""
 
 from __future__ import annotations
 
@@ -35,6 +35,6 @@ def note_use(tenant_id: str, endpoint: str, client: str, times: int = 1) -> None
 
 
 def uses(tenant_id: str, limit: int = 1000) -> pw.ModelSelect[DeprecatedUse]:
-    """Who uses what, by endpoint and client; at most `limit`."""
+    """The uses of a tenant, by endpoint and client; at most `limit`."""
     return (Rows(DeprecatedUse, tenant_id).select()
             .order_by(DeprecatedUse.endpoint, DeprecatedUse.client).limit(limit))

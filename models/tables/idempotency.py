@@ -33,7 +33,7 @@ class IdempotencyKey(Record):
 
     @classmethod
     def purge(cls, before: str, most: int) -> int:
-        # Across tenants: what has expired is of no use to anybody.
+        # Across tenants: an expired key is of no use in any of them.
         return expire(cls.expires_at, before, most)
 
 

@@ -146,7 +146,7 @@ def _newest() -> int:
 def _settled(database: Database) -> int:
     """The newest number below which no other row can turn up any more; 0 when that cannot be told now.
 
-    On Postgres a number is taken before its row is committed, so for a moment nobody may be between the two.
+    On Postgres a number is taken before its row is committed, so for a moment no writer may be between the two.
     """
     def without_writers() -> int:
         current.execute_sql(f"SET LOCAL lock_timeout = {PATIENCE}")

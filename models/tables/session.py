@@ -54,7 +54,7 @@ class Session(Record):
 
     @classmethod
     def by_id(cls, id: str, *, lock: bool = False) -> Session | None:
-        """`lock`: nobody may change it before the transaction ends."""
+        """`lock`: no other transaction may change it before this one ends."""
         # Across tenants: a token names its session before it is known whose it is.
         query = cls.select().where(cls.id == id)
         return (locked(query) if lock else query).first()
@@ -73,7 +73,7 @@ class Session(Record):
 
     @classmethod
     def purge(cls, before: str, most: int) -> int:
-        # Across tenants: ended sessions are of no use to anybody.
+        # Across tenants: an ended session is of no use in any of them.
         return expire(cls.expires_at, later(-KEPT, before), most)
 
 

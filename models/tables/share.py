@@ -1,4 +1,4 @@
-"""Shares: one person, group or role may do something with one object of somebody else's."""
+"""Shares: a user, group or role has a right on one object of another owner."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Share(Record):
 
 
 def of_object(tenant_id: str, resource: str, object_id: str) -> list[Share]:
-    """Who shares one object, oldest first."""
+    """The shares of one object, oldest first."""
     return list(Rows(Share, tenant_id).select().where(*_object(resource, object_id))
                 .order_by(Share.created_at, Share.id))
 
@@ -45,13 +45,13 @@ def grant(tenant_id: str, resource: str, object_id: str, grantee: str, right: st
 
 
 def withdraw(tenant_id: str, resource: str, object_id: str, grantee: str | None = None) -> int:
-    """Take the right away from `grantee`, or from everybody when the object goes; how many had one."""
+    """Take the right away from `grantee`, or from every grantee when the object is deleted; how many had one."""
     whose = {} if grantee is None else {"grantee": grantee}
     return Rows(Share, tenant_id).remove(resource=resource, object_id=object_id, **whose)
 
 
 def forget(tenant_id: str, grantee: str) -> int:
-    """Take every right away from a grantee who goes; how many there were."""
+    """Take every right away from a grantee that is deleted; how many there were."""
     return Rows(Share, tenant_id).remove(grantee=grantee)
 
 

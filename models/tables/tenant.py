@@ -1,4 +1,4 @@
-"""Tenants: whoever shares an instance without seeing one another's rows."""
+"""Tenants: organisations that share an instance, none of which sees another's rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from models.records.times import now
 
 
 class Tenant(Table):
-    """One tenant, known to operators by its unique `name`. The only table that belongs to nobody."""
+    """One tenant, known to operators by its unique `name`. The only table without a tenant."""
 
     id = IdField(primary_key=True)
     name = pw.TextField()

@@ -32,7 +32,7 @@ class User(Owned):
 
     @classmethod
     def by_email(cls, email: str) -> User | None:
-        # Across tenants: whoever logs in names an e-mail, unique per instance, and no tenant.
+        # Across tenants: a login names an e-mail address, unique per instance, and no tenant.
         return cls.select().where(cls.email == email).first()
 
     @classmethod

@@ -46,7 +46,7 @@ class Connection(psycopg.Connection[Any]):
         """Whether it is open, by all that is known here: the server is not asked, which would cost a round trip."""
         if self.closed:
             return False
-        # An idle connection has nothing to say; if there is something to read, it is the server's farewell.
+        # The server sends nothing on an idle connection but the message that it closes it.
         ready = poll()
         ready.register(self.fileno(), POLLIN)
         return not ready.poll(0)
@@ -112,7 +112,7 @@ class Pool:
             self._changed.notify()
 
     def close(self) -> None:
-        """Close all connections, those that are lent, too."""
+        """Close all connections, also those that are in use."""
         with self._changed:
             for conn in (*self._idle, *self._lent):
                 conn.close()

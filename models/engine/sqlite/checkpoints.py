@@ -1,10 +1,10 @@
-"""Checkpoints: what was committed is copied from SQLite's write-ahead log into its file, beside those who write.
+"""Checkpoints: what was committed is copied from SQLite's write-ahead log into its file, beside the writers.
 
-SQLite's own (`wal_autocheckpoint`, which our hook replaces) are made by whoever commits, while all other writers wait
-for the disk. Here a thread makes them. A log begins anew once it was copied whole and nobody reads from it; while
-others write, a copy in a thread is never whole. So when the thread has just copied a long log, whoever commits next
-copies what little has come since, before anybody else may write. Where reads overlap all the time that is not enough,
-and whoever commits to a very long log waits a moment for those who read from it.
+SQLite's own (`wal_autocheckpoint`, which our hook replaces) are made by the writer that commits, while all other
+writers wait for the disk. Here a thread makes them. A log begins anew once it was copied whole and no connection reads
+from it; while writers go on, a copy in a thread is never whole. So when the thread has just copied a long log, the next
+writer that commits copies what little has come since, before another may write. Where reads overlap all the time that
+is not enough, and a writer that commits to a very long log waits a moment for its readers.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from models.engine.errors import Unavailable
 from models.engine.sqlite.connection import BUSY_TIMEOUT
 
 LONG = 4000  # pages from which a log is copied and is to begin anew: a page that changes often is copied once
-LAST = 500  # pages that whoever commits copies, where the thread has copied the rest: some milliseconds
-VERY_LONG = 16_000  # pages from which whoever commits waits: for the thread, and for those who read
-PATIENCE = 0.25  # seconds for which it waits
+LAST = 500  # pages that the committing writer copies, where the thread has copied the rest: some milliseconds
+VERY_LONG = 16_000  # pages from which the committing writer waits: for the thread, and for readers
+PATIENCE = 0.25  # seconds for which that writer waits
 
 
 class Checkpoints:
     """The checkpoints of one process, one at a time. `connection` lends a connection to the database.
 
-    Only who holds the `writer_lock` of this process calls `committed`.
+    Only the thread that holds the `writer_lock` of this process calls `committed`.
     """
 
     def __init__(self, connection: Callable[[], AbstractContextManager[apsw.Connection]]) -> None:
@@ -40,7 +40,7 @@ class Checkpoints:
 
     def committed(self, conn: apsw.Connection, _schema: str, pages: int) -> int:
         """The hook of each connection (`sqlite3_wal_hook`): called after a commit with the length of the log in pages,
-        before anybody else may write. Raises nothing."""
+        before another connection may write. Raises nothing."""
         if pages < self._pages:
             # A shorter log is a new one.
             self._due, self._copied = LONG, 0
@@ -74,20 +74,20 @@ class Checkpoints:
             self._thread = thread
 
     def _copy(self) -> None:
-        # Another process may be at it already: what it leaves, the next one copies. Nor is a file that is gone our
-        # concern.
+        # Another process may be at it already: what it leaves, the next one copies. A file that is gone
+        # needs no copy.
         with suppress(apsw.Error, Unavailable, OSError), self._connection() as conn:
             log, copied = conn.wal_checkpoint()
             if _is_held_back(log, copied):
                 self._note(log, copied)
 
     def _note(self, log: int, copied: int) -> None:
-        # It begins anew with the next commit. If somebody reads from it, it is copied again when a quarter longer.
+        # It begins anew with the next commit. If a connection reads from it, it is copied again when a quarter longer.
         self._due, self._copied = log + log // 4, copied
 
 
 def _is_held_back(log: int, copied: int) -> bool:
-    """Whether somebody reads what is old, and may go on for minutes: an export does."""
+    """Whether a reader needs old pages, and may go on for minutes, as an export does."""
     return log - copied > LONG
 
 

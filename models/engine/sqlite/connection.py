@@ -1,4 +1,4 @@
-"""Connections to a SQLite file: each knows its file, its deadline and what it remembers; those not in use lie ready."""
+"""Connections to a SQLite file: each knows its file, its deadline and what it has read; idle ones are kept."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ class Connection(apsw.Connection):
 
     @property
     def usable(self) -> bool:
-        """Whether it is open, and to the file that has its name now: what is read from and written to one that was
-        moved or replaced, nobody sees any more."""
+        """Whether it is open, and to the file that has its name now: a file that was moved or replaced is no longer the
+        database."""
         try:
             self.getautocommit()
             return self._file == _identity(self._path)
@@ -84,7 +84,7 @@ class Connection(apsw.Connection):
 
 
 class Pool:
-    """Connections that nobody uses now. The one that was used last is used next: its caches are the warmest.
+    """Connections that no thread uses now. The one that was used last is used next: its caches are the warmest.
 
     As many are kept as were wanted at once: to open one takes longer than most requests.
     """
@@ -108,7 +108,7 @@ class Pool:
         return conn
 
     def give_back(self, conn: Connection) -> None:
-        """Keep it for the next one; close it if somebody has left it in a transaction."""
+        """Keep it for the next caller; close it if it was left in a transaction."""
         if conn.getautocommit():
             self._stack.append(conn)
         else:
@@ -124,8 +124,8 @@ class Pool:
             self.give_back(conn)
 
     def close(self) -> None:
-        """Close those that nobody uses now."""
-        with suppress(IndexError):  # others take connections meanwhile
+        """Close the connections that no thread uses now."""
+        with suppress(IndexError):  # other threads take connections meanwhile
             while True:
                 self._stack.pop().close()
 

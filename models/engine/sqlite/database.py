@@ -69,7 +69,7 @@ class SqliteDatabase(Database, APSWDatabase):
             str(self.path), autoconnect=False, lock_type="IMMEDIATE", field_types={"TIMESTAMPTZ": "TEXT"},
             pragmas={"journal_mode": "wal", "synchronous": synchronous.lower(), "foreign_keys": 1,
                      "recursive_triggers": 1, "temp_store": "memory",
-                     # What the log takes beyond this while somebody reads for long is given back.
+                     # What the log takes beyond this during a long read is given back.
                      "journal_size_limit": 64 << 20})
 
     def create(self) -> None:
@@ -132,7 +132,7 @@ class SqliteDatabase(Database, APSWDatabase):
     def migrating(self) -> Iterator[None]:
         with self.connected():
             lock = WriterLock(self.path)
-            # The second to come must outlast the migrations of the first, not just another writer's statements.
+            # A second process must outlast the migrations of the first, not just another writer's statements.
             lock.acquire(Wait(Places(None, moment=MOMENT, timeout=MIGRATION_WAIT, late=busy)))
             limit, self.statement_timeout = self.statement_timeout, float("inf")
             try:
@@ -147,7 +147,7 @@ class SqliteDatabase(Database, APSWDatabase):
         os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         copy = apsw.Connection(target)
         try:
-            # In one step: it reads one snapshot, and in WAL mode keeps nobody from writing.
+            # In one step: it reads one snapshot, and in WAL mode keeps no writer waiting.
             with self.connected(), copy.backup("main", self._state.conn, "main") as progress:
                 self._state.conn.deadline = float("inf")
                 progress.step(-1)
@@ -155,14 +155,14 @@ class SqliteDatabase(Database, APSWDatabase):
             copy.close()
 
     def analyze(self) -> None:
-        # Where others write without a pause, this can wait for the next time.
+        # Where other writers leave no pause, this can wait for the next time.
         with suppress(Busy):
             self.transact(lambda: self._analyze(self._analysable(), dropping="sqlite_stat1"))
 
     def refresh_statistics(self) -> bool:
         try:
             due = self.transact(self._grown)
-            # One by one: others write in between.
+            # One by one: other writers come in between.
             for statement in due:
                 self.transact(partial(self._analyze, [statement], dropping="sqlite_stat4"))
         except Busy:

@@ -1,8 +1,8 @@
 """Writers that come at the same time share one transaction: group commit, for SQLite.
 
-Only one transaction can write at a time, and a commit takes longer than most writers need for what they have to say.
-So whoever comes while nobody leads becomes the leader: it waits for those who are on their way, then does its own work
-and that of up to `MOST` in one transaction. Nobody is told that something was done before it is committed.
+Only one transaction can write at a time, and a commit takes longer than the statements of most writers. So a writer
+that finds no leader becomes the leader: it waits for as many other writers as came lately, then does its own work and
+theirs, up to `MOST` members, in one transaction. `run` returns to none of them before that is committed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from models.engine.waiting import Wait
 
 T = TypeVar("T")
 
-REST = 0.001  # seconds without anybody new, after which a leader waits no longer for those who came lately
+REST = 0.001  # seconds without a new member, after which a leader waits no longer for the number that came lately
 MOST = 32  # members of one transaction: the first of them waits until the last is done
 
 
@@ -56,7 +56,7 @@ class _Member(Generic[T]):
 class GroupCommit:
     """The write transactions of one process. Of its members one at a time leads, and does the work of all.
 
-    `waiting` are those whose work nobody has begun. As many members as have come lately are expected in a group, and
+    `waiting` are the members whose work was not begun. As many as have come lately are expected in a group, and
     `_gathered` is set when the last of them comes.
     """
 
@@ -92,7 +92,7 @@ class GroupCommit:
         return me.result
 
     def _appointed(self, me: _Member[Any]) -> bool:
-        """Wait until somebody has done the work, or it is our turn to lead."""
+        """Wait until a leader has done the work (False), or until this thread is to lead (True)."""
         try:
             me.wait.acquire(me.turn)
         except Unavailable:
@@ -117,12 +117,12 @@ class GroupCommit:
         finally:
             with self._mutex:
                 if me in self.waiting:
-                    # No lock, or no transaction to begin with. The others have not waited that long.
+                    # No lock, or no transaction to begin with. The other members have not waited that long.
                     self.waiting.remove(me)
                 follower = self.waiting[0] if self.waiting else None
                 self._led = follower is not None
                 if follower is not None:
-                    # Before anybody else looks: one who gives up must not have been chosen.
+                    # Under the mutex: a member that gives up must not have been chosen.
                     follower.turn.release()
             for one in group:
                 one.done = True
@@ -137,15 +137,15 @@ class GroupCommit:
         return one
 
     def _gather(self) -> None:
-        """Wait for as many as came lately, up to `REST` for each next; the database is not locked yet."""
+        """Wait for as many members as came lately, up to `REST` for the next; the database is not locked yet."""
         before = 0
-        self._gathered.clear()  # before looking: whoever comes from now on sets it again
+        self._gathered.clear()  # before looking: a member that comes from now on sets it again
         while before < len(self.waiting) < self._expected:
             before = len(self.waiting)
             self._gathered.wait(REST)
 
     def _write(self, group: list[_Member[Any]]) -> None:
-        """Do the work of whoever waits, and name them in `group`."""
+        """Do the work of the waiting members, and put them into `group`."""
         done: list[_Member[Any]] = []
         try:
             with self._database.atomic():
@@ -154,8 +154,8 @@ class GroupCommit:
                     if self._attempt(one):
                         done.append(one)
                     if self._database.written() < 0:
-                        break  # what others write without a transaction would be kept at once
-                # Whoever did not come this time may have gone: one fewer is waited for each time.
+                        break  # without a transaction, what the next member writes would be kept at once
+                # A writer that did not come this time may be gone: one fewer is waited for each time.
                 self._expected = max(len(group), self._expected - 1)
         except Exception as error:
             if not group:

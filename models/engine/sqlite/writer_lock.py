@@ -2,7 +2,7 @@
 
 SQLite's own busy handler sleeps and retries, so under load some writer waits until it gives up. Waiting in
 front of BEGIN IMMEDIATE instead is fair: threads queue on a lock, and one thread per process queues on two
-`flock`s. Whoever waits for the second holds the first, so the process that just wrote cannot overtake the one
+`flock`s. The thread that waits for the second holds the first, so the process that just wrote cannot overtake the one
 that waits.
 """
 
