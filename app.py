@@ -9,7 +9,7 @@ import click
 from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from blueprints import Collection
+import gatepost_start  # noqa: F401 - before the imports that it looks after
 from blueprints.commands import commands
 from blueprints.http.operations import logs, metrics
 from blueprints.http.operations.background import Background, Job
@@ -25,6 +25,7 @@ from blueprints.http.protocol import trace, versions
 from blueprints.http.protocol.messages import Translations
 from blueprints.http.request.call import NotReady, Services
 from blueprints.http.request.trail import Trail
+from blueprints.http.resources.collection import Collection
 from blueprints.http.resources.registry import discover
 from blueprints.http.resources.routes import answer_options, refuse_strays
 from blueprints.http.security.access_tokens import AccessTokens

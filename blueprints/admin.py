@@ -5,8 +5,7 @@ from typing import Any
 import peewee as pw
 from marshmallow import fields
 
-from blueprints import Call, Routes, StrictSchema, Time
-from models.base import later
+from gatepost import Call, Routes, StrictSchema, Time, later
 from models.tables import deprecated_use, reports
 
 routes = Routes("admin", "What happens in a tenant, in numbers.")

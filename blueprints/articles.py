@@ -2,8 +2,7 @@
 
 from marshmallow import fields
 
-from blueprints import Collection, Language, Line, OwnedSchema, Reference, Slug, Text, Time, action, transition
-from models.base import now
+from gatepost import Collection, Language, Line, OwnedSchema, Reference, Slug, Text, Time, action, now, transition
 from models.tables.article import Article
 
 

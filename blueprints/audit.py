@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from marshmallow import fields
 
-from blueprints import Collection, Endpoint, Id, StrictSchema, Time
+from gatepost import Collection, Endpoint, Id, StrictSchema, Time
 from models.tables.audit import Audit
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from blueprints import Call, Collection, Conflict, Line, OwnedSchema, Reference, Slug
+from gatepost import Call, Collection, Conflict, Line, OwnedSchema, Reference, Slug
 from models.tables.category import Category, hold_tree, would_be_cycle
 
 

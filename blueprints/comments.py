@@ -2,7 +2,7 @@
 
 from marshmallow import fields
 
-from blueprints import Collection, OwnedSchema, Reference, Text, transition
+from gatepost import Collection, OwnedSchema, Reference, Text, transition
 from models.tables.comment import Comment
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from blueprints import Call, Collection, Email, Endpoint, Id, Line, RecordSchema, StrictSchema, Text
+from gatepost import Call, Collection, Email, Endpoint, Id, Line, RecordSchema, StrictSchema, Text
 from models.tables.contact import ContactMessage
 
 from .http.pipeline.limiting import count_for_the_day

@@ -5,7 +5,7 @@ from typing import Any
 
 from marshmallow import fields
 
-from blueprints import Call, Collection, Int, Many, OwnedSchema, Reference, StrictSchema, Text, action, transition
+from gatepost import Call, Collection, Int, Many, OwnedSchema, Reference, StrictSchema, Text, action, transition
 from models.tables.order import Order, give_back, items_of, place, require_pending
 
 

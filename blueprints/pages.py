@@ -6,8 +6,21 @@ from typing import Any
 
 from marshmallow import ValidationError, fields
 
-from blueprints import Call, Collection, Endpoint, Language, Line, OwnedSchema, Slug, Text, Time, action, transition
-from models.base import is_id, now
+from gatepost import (
+    Call,
+    Collection,
+    Endpoint,
+    Language,
+    Line,
+    OwnedSchema,
+    Slug,
+    Text,
+    Time,
+    action,
+    is_id,
+    now,
+    transition,
+)
 from models.tables.page import Page
 
 from .http.protocol.language import best, wishes

@@ -4,8 +4,7 @@ from typing import Any
 
 from marshmallow import fields
 
-from blueprints import Call, Collection, Fault, Id, Line, Message, Problem, Routes, StrictSchema
-from models.base import Rows, is_id
+from gatepost import Call, Collection, Fault, Id, Line, Message, Problem, Routes, Rows, StrictSchema, is_id
 from models.tables.user import User
 from policies import Principal
 from policies.questions.explain import READS, explain

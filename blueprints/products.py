@@ -2,7 +2,7 @@
 
 from marshmallow import fields
 
-from blueprints import Collection, Currency, Int, Line, OwnedSchema, Reference, Text, transition
+from gatepost import Collection, Currency, Int, Line, OwnedSchema, Reference, Text, transition
 from models.tables.product import Product
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from flask import Response
 from marshmallow import fields
 
-from blueprints import Call, Problem, Routes, StrictSchema
+from gatepost import Call, Problem, Routes, StrictSchema
 from models.engine.errors import RowError
 from models.migrate import pending
 

@@ -6,8 +6,8 @@ from typing import Any
 from flask import Response
 from marshmallow import fields
 
-from blueprints import Call, Email, Fault, Line, NewPassword, Problem, Routes, StrictSchema, Text
-from models.base import Rows, later, new_id, whole
+from gatepost import Call, Email, Fault, Line, NewPassword, Problem, Routes, Rows, StrictSchema, Text, later, new_id
+from models.base import whole
 from models.records.columns import mailbox
 from models.tables.audit import origins
 from models.tables.session import Session, revoke

@@ -5,8 +5,7 @@ from dataclasses import replace
 
 from marshmallow import fields
 
-from blueprints import Call, Collection, Endpoint, Fault, Id, Int, Line, Many, Message, Problem, StrictSchema, Time
-from models.base import later
+from gatepost import Call, Collection, Endpoint, Fault, Id, Int, Line, Many, Message, Problem, StrictSchema, Time, later
 from models.tables.service_token import ServiceToken
 
 from .http.request.identity import service_token

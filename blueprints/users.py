@@ -5,8 +5,7 @@ from typing import Any
 
 from marshmallow import fields
 
-from blueprints import Call, Collection, Email, Line, Many, Message, NewPassword, Problem, RecordSchema, action
-from models.base import new_id
+from gatepost import Call, Collection, Email, Line, Many, Message, NewPassword, Problem, RecordSchema, action, new_id
 from models.tables.session import Session, revoke
 from models.tables.share import forget
 from models.tables.user import User

@@ -27,8 +27,8 @@ from blueprints.http.operations import deprecation
 from blueprints.http.request.call import Services
 from blueprints.http.security import passwords
 from blueprints.http.security.keys import create_key_file
-from blueprints.testing import Caller, log_in
 from blueprints.testing.serving import ABSENT
+from gatepost.testing import Caller, log_in
 from models.base import Record, Rows, later, new_id, now
 from models.engine.connect import open_database
 from models.tables.article import Article

@@ -166,7 +166,7 @@ def serving(request, tmp_path):
 
 
 def status_of(app, role: str, path: str = "/api/notes") -> int:
-    from blueprints.testing import log_in
+    from gatepost.testing import log_in
 
     caller = log_in(app, Given(app, "default").user(role)) if role != "guest" else None
     headers = caller.headers if caller else {}
@@ -199,7 +199,7 @@ msgstr "Eine angeheftete Notiz bleibt offen."
 
 
 def test_a_plugin_says_its_errors_in_the_languages_that_it_brings(plugin, serving):
-    from blueprints.testing import log_in
+    from gatepost.testing import log_in
 
     stubborn = source().replace('"""Tick it off."""', 'raise Conflict("A pinned note stays open.")')
     plugin({"notes.py": stubborn.replace("Collection, Line", "Collection, Conflict, Line"),

@@ -18,6 +18,7 @@ import pytest
 
 from tests.running import PASSWORD, ROOT
 
+PACKAGES = ("blueprints", "gatepost", "gatepost_start", "models", "policies")
 SOURCES = ("app.py", "settings.py", "setup.cfg", "pyproject.toml", "README.md", "LICENSE")
 
 
@@ -25,7 +26,7 @@ SOURCES = ("app.py", "settings.py", "setup.cfg", "pyproject.toml", "README.md", 
 def wheel(tmp_path_factory) -> Path:
     """Built from a copy of the sources, so that leftovers in the checkout cannot get into it."""
     copy, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
-    rooms = [ROOT / room for room in ("blueprints", "models", "policies")]
+    rooms = [ROOT / room for room in PACKAGES]
     subprocess.run(["cp", "-r", *rooms, *(ROOT / name for name in SOURCES), copy], check=True)
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", out, copy]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
@@ -63,6 +64,7 @@ def test_the_wheel_carries_what_is_read_at_run_time(wheel):
         "blueprints/translations/de.po",
         "blueprints/http/resources/static/docs/index.html",
         "blueprints/http/resources/static/docs/rapidoc-min.js",
+        "gatepost/py.typed",
     } <= names
     assert any(name.endswith("/LICENSE") for name in names)
 
@@ -71,7 +73,7 @@ def test_the_wheel_carries_every_file_of_the_packages_and_nothing_else(wheel):
     names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     rooms = {
         str(file.relative_to(ROOT))
-        for room in ("blueprints", "models", "policies")
+        for room in PACKAGES
         for file in (ROOT / room).rglob("*")
         if file.is_file() and "__pycache__" not in file.parts
     }

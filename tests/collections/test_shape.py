@@ -14,15 +14,15 @@ import pytest
 
 ROOT = Path(__file__).parent.parent.parent
 COLLECTIONS = ("articles", "categories", "comments", "contact", "orders", "pages", "products", "tokens", "users")
-PARTS = ("app.py", "settings.py", "setup.cfg", "pyproject.toml", "README.md", "LICENSE", "blueprints", "models",
-         "policies")
+PARTS = ("app.py", "settings.py", "setup.cfg", "pyproject.toml", "README.md", "LICENSE", "blueprints",
+         "gatepost", "gatepost_start", "models", "policies")
 
 
 @pytest.mark.parametrize("name", COLLECTIONS)
 def test_a_collection_is_a_short_file_of_one_shape(name):
     """Its docstring, its schemas, and last the one class that declares the collection."""
     source = (ROOT / "blueprints" / f"{name}.py").read_text(encoding="utf-8")
-    assert len(source.splitlines()) <= 85
+    assert len(source.splitlines()) <= 90
     module = ast.parse(source)
     assert ast.get_docstring(module)
     classes = [node for node in module.body if isinstance(node, ast.ClassDef)]

@@ -18,7 +18,7 @@ from flask import Flask
 
 from app import create_app
 from blueprints.http.pipeline import responses
-from blueprints.testing import log_in
+from gatepost.testing import log_in
 from models.base import Rows
 from models.engine.connect import open_database
 from models.engine.errors import Damaged

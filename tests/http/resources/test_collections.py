@@ -9,8 +9,8 @@ from blueprints.http.resources.registry import discover
 from blueprints.orders import Orders
 from blueprints.pages import Pages
 from blueprints.products import Products
-from blueprints.testing import Example, contract
 from blueprints.users import Users
+from gatepost.testing import Example, contract
 
 
 def an_article(admin, n):

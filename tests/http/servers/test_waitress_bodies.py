@@ -17,7 +17,7 @@ from blueprints.http.operations.limits import IMPORT_PIECE
 from blueprints.http.operations.slots import Slots
 from blueprints.http.servers.waitress import bodies as waitress_bodies
 from blueprints.http.servers.waitress import channel
-from blueprints.testing import log_in
+from gatepost.testing import log_in
 from tests.apps import close, make_app
 from tests.databases import new_database
 from tests.http.servers.connections import (

@@ -3,8 +3,7 @@
 import peewee as pw
 from marshmallow import fields
 
-from blueprints import Bool, Collection, Line, OwnedSchema, action
-from models.base import Owned
+from gatepost import Bool, Collection, Line, Owned, OwnedSchema, action
 
 
 class Note(Owned):

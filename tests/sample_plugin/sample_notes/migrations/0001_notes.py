@@ -1,6 +1,6 @@
 """The table of notes."""
 
-from models import ddl
+from gatepost import ddl
 
 
 def up(migrator, db):

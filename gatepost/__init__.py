@@ -1,0 +1,57 @@
+"""The face of Gatepost: all that a collection, a plugin and its tests import.
+
+```python
+from gatepost import Collection, Line, Owned, OwnedSchema, action
+```
+
+What stands in `__all__` here and in `gatepost.testing` is promised: from version 1.0 on, semantic versioning counts
+for it, and what is to go warns for a minor version first. Everything else in `blueprints`, `models`, `policies`, `app`
+and `settings` may change with every version. `docs/plugins.md` tells how a plugin is made of it.
+
+    the app       create_app
+    a collection  Collection, Call, Endpoint, Routes, action, transition
+    a refusal     Conflict, Fault, Problem, Message, plural
+    a schema      OwnedSchema, RecordSchema, StrictSchema; the fields Bool, Currency, Email, Id, Int, Language, Line,
+                  Many, NewPassword, Reference, Slug, Text, Time
+    a table       Owned, Record; the columns EmailField, IdField, ListField, MoneyField, TimeField
+    a row         Rows, is_id, later, new_id, now
+    a migration   ddl
+"""
+
+from __future__ import annotations
+
+import gatepost_start  # noqa: F401 - before the imports that it looks after
+from app import create_app
+from blueprints.http.protocol.messages import Message, plural
+from blueprints.http.protocol.problems import Fault, Problem
+from blueprints.http.request.call import Call, Endpoint
+from blueprints.http.resources.collection import Collection
+from blueprints.http.resources.routes import Routes
+from blueprints.http.schemas.fields import (
+    Bool,
+    Currency,
+    Email,
+    Id,
+    Int,
+    Language,
+    Line,
+    Many,
+    Reference,
+    Slug,
+    StrictSchema,
+    Text,
+    Time,
+)
+from blueprints.http.schemas.records import OwnedSchema, RecordSchema
+from blueprints.http.security.passwords import NewPassword
+from blueprints.http.writing.actions import Conflict, action, transition
+from models import ddl
+from models.base import Owned, Record, Rows, is_id, later, new_id, now
+from models.records.columns import EmailField, IdField, ListField, MoneyField, TimeField
+
+__all__ = [
+    "Bool", "Call", "Collection", "Conflict", "Currency", "Email", "EmailField", "Endpoint", "Fault", "Id", "IdField",
+    "Int", "Language", "Line", "ListField", "Many", "Message", "MoneyField", "NewPassword", "Owned", "OwnedSchema",
+    "Problem", "Record", "RecordSchema", "Reference", "Routes", "Rows", "Slug", "StrictSchema", "Text", "Time",
+    "TimeField", "action", "create_app", "ddl", "is_id", "later", "new_id", "now", "plural", "transition",
+]  # fmt: skip

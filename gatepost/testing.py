@@ -1,0 +1,20 @@
+"""The face for a plugin's tests: an app that serves its collections, and the contract that every collection keeps.
+
+It imports pytest, so nothing that serves imports it. A plugin's whole test:
+
+```python
+from gatepost import create_app
+from gatepost.testing import Example, contract, served
+from my_plugin.notes import Notes
+
+app = served(create_app, Notes)
+test_contract = contract(Example(Notes, body=lambda admin, n: {"text": f"Note {n}"}, changes={"text": "Other"}))
+```
+"""
+
+from __future__ import annotations
+
+from blueprints.testing.contract import Example, contract
+from blueprints.testing.serving import Caller, log_in, served
+
+__all__ = ["Caller", "Example", "contract", "log_in", "served"]
