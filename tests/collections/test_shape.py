@@ -76,16 +76,20 @@ SMOKE = """
 """
 
 
-@pytest.fixture(scope="module")
-def without_comments(tmp_path_factory) -> Path:
-    """A copy of the project whose comments are gone: endpoints, table and rules."""
-    copy = tmp_path_factory.mktemp("copy")
+def copy_project(copy: Path) -> None:
     for part in PARTS:
         source = ROOT / part
         if source.is_dir():
             shutil.copytree(source, copy / part, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy(source, copy / part)
+
+
+@pytest.fixture(scope="module")
+def without_comments(tmp_path_factory) -> Path:
+    """A copy of the project whose comments are gone: endpoints, table and rules."""
+    copy = tmp_path_factory.mktemp("copy")
+    copy_project(copy)
     for file in ("blueprints/comments.py", "models/tables/comment.py", "policies/comments.csv"):
         (copy / file).unlink()
     # As anybody would who does without a table: the history stays, and goes on.
@@ -116,3 +120,39 @@ def test_without_comments_the_rest_goes_on(without_comments):
 def test_the_copy_is_the_code_that_ran(without_comments):
     where = run(without_comments, "-c", "import app, blueprints; print(app.__file__, blueprints.__path__[0])")
     assert where.stdout.split() == [str(without_comments / "app.py"), str(without_comments / "blueprints")]
+
+
+CLOCK = """
+    from gatepost import Call, Routes
+
+    routes = Routes("clock", "What time it is.")
+
+
+    @routes.get("/api/clock", permission="health.view")
+    def clock(call: Call) -> dict[str, str]:
+        \"\"\"The time.\"\"\"
+        return {}
+"""
+FOUND = """
+    from blueprints.http.resources.registry import discover
+
+    found = discover()
+    print(type(found.collections["comments"]).__module__, *(one.path for one in found.routes["clock"].endpoints))
+"""
+
+
+def test_a_package_with_collections_or_routes_is_found_like_a_module(tmp_path):
+    copy_project(tmp_path)
+    blueprints = tmp_path / "blueprints"
+    for name, text in (("comments", "from .texts import Comments\n"), ("clock", textwrap.dedent(CLOCK)), ("notes", "")):
+        (blueprints / name).mkdir()
+        (blueprints / name / "__init__.py").write_text(text, encoding="utf-8")
+    (blueprints / "comments.py").rename(blueprints / "comments" / "texts.py")
+    done = run(tmp_path, "-W", "error", "-c", textwrap.dedent(FOUND))
+    assert done.stdout == "blueprints.comments.texts /api/clock\n", done.stderr
+
+
+def test_what_serves_collections_is_not_taken_for_one():
+    """`testing` least of all: it imports pytest, which need not be installed where Gatepost serves."""
+    script = "import sys; from app import discover; discover(); print('pytest' in sys.modules)"
+    assert run(ROOT, "-c", script).stdout == "False\n"

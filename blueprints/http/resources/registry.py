@@ -1,7 +1,7 @@
 """Which collections and routes there are, and the words that policies may use of them.
 
-Found, not registered: every module of `blueprints`, and every entry point of the group
-`gatepost.collections` (a module or a Collection class). What clashes stops the start with a sentence.
+Found, not registered: every module and package of `blueprints`, and every entry point of the group
+`gatepost.collections` (a module, a package or a Collection class). What clashes stops the start with a sentence.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from .collection import Collection
 from .routes import Routes, blueprint
 
 GROUP = "gatepost.collections"
+NOT_COLLECTIONS = frozenset(("commands", "http", "testing"))  # packages of `blueprints` that serve collections
 ROLES = frozenset(("guest", "user", "support", "editor", "moderator", "manager", "developer", "owner", "admin"))
 
 VERBS = ("view", "create", "update", "delete", "export", "import", "manage", "share")
@@ -131,7 +132,7 @@ def discover(extra: Iterable[type[Collection]] = ()) -> Registry:
             raise PluginError(f"{source} does not declare a usable collection: {error}") from error
 
     for info in pkgutil.iter_modules(blueprints.__path__):
-        if not info.ispkg:
+        if info.name not in NOT_COLLECTIONS:
             add(info.name, importlib.import_module(f"blueprints.{info.name}"))
     for point in entry_points(group=GROUP):
         try:
@@ -145,11 +146,13 @@ def discover(extra: Iterable[type[Collection]] = ()) -> Registry:
 
 
 def _contents(plugin: ModuleType | type[Collection]) -> list[Any]:
+    """The routes and collections of a module, or of a package, whose collections may stand in modules of its own."""
     if isinstance(plugin, type):
         return [plugin]
     return [found for found in vars(plugin).values()
             if isinstance(found, Routes)
-            or (isinstance(found, type) and issubclass(found, Collection) and found.__module__ == plugin.__name__)]
+            or (isinstance(found, type) and issubclass(found, Collection)
+                and f"{found.__module__}.".startswith(f"{plugin.__name__}."))]
 
 
 def _policy_of(source: str, plugin: ModuleType | type[Collection]) -> dict[str, Path]:
