@@ -1,5 +1,7 @@
 """What happens in a tenant, in numbers."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import peewee as pw
@@ -74,5 +76,5 @@ def _counts(model: Any, tenant_id: str) -> dict[str, Any]:
     return {"total": sum(states.values()), "by_status": states}
 
 
-def _per_day(query: pw.ModelSelect) -> list[dict[str, Any]]:
+def _per_day(query: pw.ModelSelect[Any]) -> list[dict[str, Any]]:
     return [{"date": day, "count": int(count)} for day, count in query.tuples()]

@@ -47,7 +47,8 @@ def action(name: str, *, transitions: Mapping[Any, Any], state: str = "status") 
     return mark
 
 
-def transition(name: str, about: str, transitions: Mapping[Any, Any], *, state: str = "status") -> Method:
+def transition(name: str, about: str, transitions: Mapping[Any, Any], *,
+               state: str = "status") -> Callable[[Any, Any], None]:
     """Declare an action that does nothing but move the row. `about` is the sentence that describes it."""
     def move(collection: Any, row: Any) -> None:
         pass
