@@ -9,21 +9,23 @@ from typing import TextIO
 
 import click
 
-from blueprints.commands.context import Instance, open_instance, read_password, record
+from blueprints.commands.context import (
+    TENANT,
+    Instance,
+    hash_password,
+    open_instance,
+    password_file,
+    read_password,
+    record,
+)
 from blueprints.http.resources.registry import ROLES
-from blueprints.http.security.passwords import hash_password
 from models.base import Rows
 from models.engine.errors import AlreadyExists
 from models.tables.session import Session, revoke
 from models.tables.tenant import Tenant
 from models.tables.user import User
 
-PASSWORD_FILE = click.option(
-    "--password-file",
-    type=click.File(encoding="utf-8"),
-    metavar="F",
-    help="Read the password from F (- is standard input) instead of making one up.",
-)
+PASSWORD_FILE = password_file("--password-file")
 _TENANT = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 _EMAIL = re.compile(r"[^@\s\x00-\x1f]+@[^@\s\x00-\x1f]+")
 
@@ -37,7 +39,7 @@ def user() -> None:
 @click.argument("email")
 @click.option("--role", type=click.Choice(sorted(ROLES - {"guest"})), default="user", show_default=True,
               help="What the policy's lines are about.")  # fmt: skip
-@click.option("--tenant", metavar="NAME", help="The default tenant unless given.")
+@TENANT
 @click.option("--name", help="The part of the address before @ unless given.")
 @click.option("--department", help="Their department, which conditions may ask for.")
 @click.option("--group", "groups", multiple=True, help="A group that objects may be shared with. May be repeated.")
@@ -130,7 +132,7 @@ def enable(email: str) -> None:
 
 
 @user.command("list")
-@click.option("--tenant", metavar="NAME", help="The default tenant unless given.")
+@TENANT
 def list_users(tenant: str | None) -> None:
     """List the users of a tenant.
 
@@ -202,9 +204,7 @@ def _change(instance: Instance, email: str, action: str, change: Callable[[User]
     """Change a user's row and end every session that began before."""
 
     def work() -> None:
-        row = User.by_email(email)
-        if row is None:
-            raise click.ClickException(f"There is no user {email}.")
+        row = instance.user(email)
         change(row)
         row.token_version += 1
         Rows(User, row.tenant_id).save(row)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,16 @@ from models.engine.errors import Damaged, RowError
 from models.migrate import pending
 from models.tables.audit import add
 from models.tables.tenant import Tenant
+from models.tables.user import User
 from settings import SettingError, Settings
+
+TENANT = click.option("--tenant", metavar="NAME", help="The default tenant unless given.")
+
+
+def password_file(option: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """An option that names a file with a password."""
+    return click.option(option, type=click.File(encoding="utf-8"), metavar="F",
+                        help="Read the password from F (- is standard input) instead of making one up.")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -30,11 +39,23 @@ class Instance:
 
     def tenant(self, name: str | None = None) -> Tenant:
         """The tenant of that name, or the default one."""
-        name = name or self.settings.default_tenant
-        found = Tenant.by_name(name)
+        return find_tenant(self.settings, name)
+
+    def user(self, email: str) -> User:
+        """The user with that e-mail, of whatever tenant."""
+        found = User.by_email(email)
         if found is None:
-            raise click.ClickException(f"There is no tenant {name}. Add it with: gatepost tenant add {name}")
+            raise click.ClickException(f"There is no user {email}.")
         return found
+
+
+def find_tenant(settings: Settings, name: str | None = None) -> Tenant:
+    """The tenant of that name, or the default one; the database is connected."""
+    name = name or settings.default_tenant
+    found = Tenant.by_name(name)
+    if found is None:
+        raise click.ClickException(f"There is no tenant {name}. Add it with: gatepost tenant add {name}")
+    return found
 
 
 def record(tenant_id: str, resource: str, action: str, id: str) -> None:
@@ -53,10 +74,11 @@ def load_settings(**overrides: Any) -> Settings:
         raise click.ClickException(str(error)) from None
 
 
-def database_of(settings: Settings) -> Database:
-    """The database that the settings name; nothing is connected yet."""
+@contextmanager
+def database_of(settings: Settings) -> Iterator[Database]:
+    """The database that the settings name, not connected yet; at the end its connections are closed."""
     try:
-        return open_database(
+        database = open_database(
             settings.database_url,
             pool_size=settings.pool_size,
             synchronous=settings.synchronous,
@@ -65,6 +87,10 @@ def database_of(settings: Settings) -> Database:
         )
     except (ValueError, RuntimeError) as error:
         raise click.ClickException(f"database_url: {error}") from None
+    try:
+        yield database
+    finally:
+        database.close_all()
 
 
 @contextmanager
@@ -72,14 +98,10 @@ def open_instance() -> Iterator[Instance]:
     """The instance that the settings name, or a sentence that says what is wrong with it."""
     settings = load_settings()
     require_instance(settings)
-    database = database_of(settings)
-    try:
-        with sentences(database), database.connected():
-            if waiting := pending(database, migrations()):
-                raise click.ClickException(f"{len(waiting)} migrations are missing. Run: gatepost migrate")
-            yield Instance(settings, database)
-    finally:
-        database.close_all()
+    with database_of(settings) as database, sentences(database), database.connected():
+        if waiting := pending(database, migrations()):
+            raise click.ClickException(f"{len(waiting)} migrations are missing. Run: gatepost migrate")
+        yield Instance(settings, database)
 
 
 @contextmanager
@@ -119,8 +141,16 @@ def read_password(file: TextIO) -> str:
     return password
 
 
+def hash_password(password: str) -> str:
+    """What is kept of a password. Raises the sentence where there is no memory to hash it with."""
+    try:
+        return passwords.hash_password(password)
+    except passwords.CannotHash as error:
+        raise click.ClickException(f"The password cannot be hashed: {error}.") from error
+
+
 def show_path(path: Path) -> str:
-    """A path as somebody in this folder would type it."""
+    """A path as it is typed in the current folder."""
     try:
         return str(path.relative_to(Path.cwd()))
     except ValueError:

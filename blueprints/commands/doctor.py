@@ -16,7 +16,7 @@ import apsw
 import click
 
 from blueprints.commands.context import database_of, load_settings, migrations
-from blueprints.commands.server import AppFactory, app_for
+from blueprints.commands.server import AppFactory, services_for
 from blueprints.http.security.keys import Keys
 from models.migrate import pending
 from models.tables.sizes import measure
@@ -84,39 +84,28 @@ def _keys(settings: Settings) -> str:
 
 
 def _database(settings: Settings) -> str:
-    database = database_of(settings)
-    try:
+    with database_of(settings) as database:
         database.ping()
         if (damage := database.examine(10.0)) is not None:
             raise damage
-    finally:
-        database.close_all()
-    return database.dialect
+        return database.dialect
 
 
 def _migrations(settings: Settings) -> str:
-    database = database_of(settings)
-    try:
+    with database_of(settings) as database:
         waiting = pending(database, migrations())
-    finally:
-        database.close_all()
     if waiting:
         raise RuntimeError(f"{len(waiting)} are missing; gatepost migrate")
     return "none are missing"
 
 
 def _policy(create_app: AppFactory) -> str:
-    with _unlogged("gatepost.policy"):
-        app = app_for(create_app)
-    services = app.extensions["gatepost"]
-    try:
+    with _unlogged("gatepost.policy"), services_for(create_app) as services:
         policy, state = services.policy.current, services.policy.status
         if state.error is not None:
             raise RuntimeError(f"version {policy.version}, the last good one, stays in use, because the files are "
                                f"broken:\n{indent(state.error, ' ' * 6)}")
         return f"version {policy.version}, {len(policy.rules)} rules, {len(warnings(policy))} warnings"
-    finally:
-        services.database.close_all()
 
 
 @contextmanager
@@ -145,12 +134,8 @@ def _disk(settings: Settings) -> str:
 
 
 def _sizes(settings: Settings) -> str:
-    database = database_of(settings)
-    try:
-        with database.connected():
-            found = measure(database)
-    finally:
-        database.close_all()
+    with database_of(settings) as database, database.connected():
+        found = measure(database)
     parts = [f"database {_mebibytes(found.database)}"]
     if found.log is not None:
         parts.append(f"its log {_mebibytes(found.log)}")

@@ -43,7 +43,7 @@ def install(
     settings: Settings, database: Database, migrations: Mapping[str, Path], *, email: str, password: str | None,
     demo: bool,
 ) -> Outcome:
-    """Make or complete the instance that `settings` name. Raises OSError, `RowError`."""
+    """Make or complete the instance that `settings` name. Raises OSError, `RowError`, `CannotHash`."""
     outcome = Outcome()
     with _alone(settings.instance):
         if create_key_file(settings.secret_file):

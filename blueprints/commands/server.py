@@ -6,7 +6,8 @@ import gc
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TextIO
 
 import click
@@ -17,6 +18,7 @@ from blueprints.commands.context import (
     load_settings,
     migrations,
     open_instance,
+    password_file,
     read_password,
     require_instance,
     show_path,
@@ -26,6 +28,7 @@ from blueprints.http.operations import affinity, logs, metrics
 from blueprints.http.request.call import NotReady, Services
 from blueprints.http.resources.registry import PluginError
 from blueprints.http.security.keys import KeyFileError
+from blueprints.http.security.passwords import CannotHash
 from blueprints.http.servers.waitress.server import serve as serve_waitress
 from models.engine.errors import RowError
 from models.migrate import pending, upgrade
@@ -40,12 +43,7 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 @click.option("--demo/--no-demo", default=True, help="Whether to add people, articles and a shop to look at.")
 @click.option("--admin-email", default="admin@example.org", show_default=True, metavar="E",
               help="The administrator's address.")  # fmt: skip
-@click.option(
-    "--admin-password-file",
-    type=click.File(encoding="utf-8"),
-    metavar="F",
-    help="Read the password from F (- is standard input) instead of making one up.",
-)
+@password_file("--admin-password-file")
 def init(demo: bool, admin_email: str, admin_password_file: TextIO | None) -> None:
     """Make an instance, unless there is one.
 
@@ -57,16 +55,15 @@ def init(demo: bool, admin_email: str, admin_password_file: TextIO | None) -> No
     """
     settings = load_settings()
     password = read_password(admin_password_file) if admin_password_file else None
-    database = database_of(settings)
-    try:
-        outcome = install(settings, database, migrations(), email=admin_email, password=password, demo=demo)
-    except (OSError, RowError) as error:
-        raise click.ClickException(
-            f"The instance in {settings.instance} is not complete: {error}\n"
-            "What was made stays; run `gatepost init` again to go on."
-        ) from error
-    finally:
-        database.close_all()
+    with database_of(settings) as database:
+        try:
+            outcome = install(settings, database, migrations(), email=admin_email, password=password, demo=demo)
+        except (OSError, RowError, CannotHash) as error:
+            why = f"the password cannot be hashed: {error}" if isinstance(error, CannotHash) else error
+            raise click.ClickException(
+                f"The instance in {settings.instance} is not complete: {why}\n"
+                "What was made stays; run `gatepost init` again to go on."
+            ) from error
     _report(settings, outcome)
 
 
@@ -105,7 +102,7 @@ Once it is served, paste in another terminal:
 @click.option("--threads", metavar="N", help="Requests that one process handles at a time.")
 @click.option("--workers", metavar="N", help="Processes of granian (extra `fast`); without it, one of waitress.")
 @click.pass_obj
-def serve(create_app: AppFactory, **options: str | None) -> None:
+def serve(create_app: AppFactory, /, **options: str | None) -> None:
     """Serve until SIGTERM or Ctrl-C.
 
     Then the requests under way are finished. Policy files are followed as they change; SIGHUP reads them at once.
@@ -191,6 +188,16 @@ def app_for(create_app: AppFactory, **options: Any) -> Flask:
         raise click.ClickException(str(error)) from error
 
 
+@contextmanager
+def services_for(create_app: AppFactory) -> Iterator[Services]:
+    """What an app is made of, for a command that serves nothing; stopped at the end."""
+    services: Services = app_for(create_app).extensions["gatepost"]
+    try:
+        yield services
+    finally:
+        services.stop()
+
+
 @click.command()
 @click.option("--check", is_flag=True, help="Change nothing; exit with 1 when there is something to do.")
 def migrate(check: bool) -> None:
@@ -201,17 +208,15 @@ def migrate(check: bool) -> None:
     """
     settings = load_settings()
     require_instance(settings)
-    database = database_of(settings)
-    try:
-        if check:
-            waiting = pending(database, migrations())
-            click.echo("\n".join(waiting) or "Nothing to do.")
-            sys.exit(bool(waiting))
-        done = upgrade(database, migrations(), backup=settings.instance / "backups")
-    except RowError as error:
-        raise click.ClickException(f"{type(error).__name__}: {error}") from error
-    finally:
-        database.close_all()
+    with database_of(settings) as database:
+        try:
+            if check:
+                waiting = pending(database, migrations())
+                click.echo("\n".join(waiting) or "Nothing to do.")
+                sys.exit(bool(waiting))
+            done = upgrade(database, migrations(), backup=settings.instance / "backups")
+        except RowError as error:
+            raise click.ClickException(f"{type(error).__name__}: {error}") from error
     if done.backup:
         click.echo(f"Backup: {show_path(done.backup)}")
     for file in done.removed:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import click
 
 from blueprints.commands.context import open_instance, record
-from blueprints.commands.server import AppFactory, app_for
+from blueprints.commands.server import AppFactory, services_for
 from blueprints.http.request.identity import service_token
 from models.base import Rows, is_id, later
 from models.tables.service_token import ServiceToken
-from models.tables.user import User
 
 _DAY = 24 * 60 * 60
 
@@ -31,17 +30,12 @@ def add(create_app: AppFactory, email: str, name: str, scopes: tuple[str, ...], 
     \b
     Example: gatepost token add ada@example.org --scope read:articles --days 90
     """
-    services = app_for(create_app).extensions["gatepost"]
-    try:
+    with services_for(create_app) as services:
         known = services.policy.current.scope_names
-    finally:
-        services.stop()
     if unknown := [scope for scope in scopes if scope not in known]:
         raise click.ClickException(f"There is no scope {unknown[0]}; there are {', '.join(sorted(known))}.")
     with open_instance() as instance:
-        owner = User.by_email(email)
-        if owner is None:
-            raise click.ClickException(f"There is no user {email}.")
+        owner = instance.user(email)
         row = ServiceToken(owner_id=owner.id, department=owner.department, name=name, scopes=list(scopes),
                            expires_at=None if days is None else later(days * _DAY))  # fmt: skip
         row.id, row.token_hash, text = service_token()
@@ -62,10 +56,8 @@ def list_tokens(email: str) -> None:
     \b
     Example: gatepost token list ada@example.org
     """
-    with open_instance():
-        owner = User.by_email(email)
-        if owner is None:
-            raise click.ClickException(f"There is no user {email}.")
+    with open_instance() as instance:
+        owner = instance.user(email)
         mine = Rows(ServiceToken, owner.tenant_id).select().where(ServiceToken.owner_id == owner.id)
         for row in mine.order_by(ServiceToken.created_at):
             click.echo(f"{row.id}  {row.name}: {' '.join(row.scopes) or 'no scopes'}, "

@@ -9,9 +9,8 @@ from contextlib import contextmanager
 from typing import Any, BinaryIO, cast
 
 import click
-from flask import request
 
-from blueprints.commands.context import sentences
+from blueprints.commands.context import TENANT, find_tenant, sentences
 from blueprints.commands.server import AppFactory, app_for
 from blueprints.http.protocol.problems import Problem
 from blueprints.http.reading.exporting import content
@@ -24,7 +23,6 @@ from blueprints.http.resources.collection import Collection
 from blueprints.http.schemas import formats
 from blueprints.http.writing.intake import Intake
 from models.records.bulk import ample_cache, settle
-from models.tables.tenant import Tenant
 from models.tables.user import User
 from policies import Principal
 
@@ -33,7 +31,6 @@ _SHOWN = 20  # faults that are printed
 
 format_option = click.option("--format", type=click.Choice(list(FORMATS)),
                              help="What the file is; by its name unless given.")  # fmt: skip
-tenant_option = click.option("--tenant", metavar="NAME", help="The default tenant unless given.")
 
 
 @click.command("import")
@@ -42,7 +39,7 @@ tenant_option = click.option("--tenant", metavar="NAME", help="The default tenan
 @format_option
 @click.option("--on-error", type=click.Choice(["skip"]), help="Leave out lines that fail, up to a thousand faults.")
 @click.option("--key", metavar="FIELD", help="A line updates the row that has the same FIELD, such as slug.")
-@tenant_option
+@TENANT
 @click.option("--as", "email", metavar="EMAIL",
               help="As this user, who then owns new rows; as an administrator unless given.")
 @click.pass_obj
@@ -77,7 +74,7 @@ def import_(
 @click.argument("collection")
 @click.argument("file", type=click.File("wb", atomic=True), default="-")
 @format_option
-@tenant_option
+@TENANT
 @click.option("--as", "email", metavar="EMAIL", help="What this user may see; an administrator unless given.")
 @click.pass_obj
 def export(
@@ -134,7 +131,7 @@ def _call(create_app: AppFactory, name: str, verb: str, tenant: str | None,
             raise click.ClickException(f"There is no {verb} of {name}. Choose from: {', '.join(sorted(others))}.")
         asked = app.test_request_context(endpoint.path, method=endpoint.method)
         with sentences(services.database), services.database.connected(), asked:
-            call = Call(services, endpoint, request._get_current_object(), {})
+            call = Call(services, endpoint, asked.request, {})
             call.principal = _principal(services, tenant, email)
             environment = Environment(call.request, services.settings.zone)
             call.access = Access(services.policy.current, call.principal, environment)
@@ -149,11 +146,9 @@ def _call(create_app: AppFactory, name: str, verb: str, tenant: str | None,
 
 
 def _principal(services: Services, tenant: str | None, email: str | None) -> Principal:
-    home = Tenant.by_name(tenant or services.settings.default_tenant)
-    if home is None:
-        raise click.ClickException(f"There is no tenant {tenant}. Add it with: gatepost tenant add {tenant}")
+    home = find_tenant(services.settings, tenant)
     if email is None:
-        # Whoever runs commands here has the database itself in hand; the rules of administrators hold all the same.
+        # An operator could change the database itself; the rules of administrators hold all the same.
         return Principal(id=None, key="operator", role="admin", tenant_id=home.id)
     user = User.by_email(email)
     if user is None or not user.active:

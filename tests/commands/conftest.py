@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from argon2.exceptions import HashingError
 
+from blueprints.http.security import passwords
 from tests.databases import new_database
 from tests.running import Instance
 
@@ -23,6 +25,16 @@ def empty(dialect: str, request: pytest.FixtureRequest, tmp_path) -> Instance:
 def instance(dialect: str, request: pytest.FixtureRequest, tmp_path_factory) -> Instance:
     """A made instance without demo data, for all tests of a module."""
     return Instance(tmp_path_factory.mktemp("made") / "instance", _environment(dialect, request)).made()
+
+
+@pytest.fixture
+def without_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Argon2 finds no memory, as the library says it."""
+    class Starved:
+        def hash(self, password: str) -> str:
+            raise HashingError("Memory allocation error")
+
+    monkeypatch.setattr(passwords, "_hasher", Starved())
 
 
 def _environment(dialect: str, request: pytest.FixtureRequest) -> dict[str, str]:

@@ -57,6 +57,13 @@ def test_a_new_password_replaces_the_old_one_and_ends_sessions(instance, service
     assert service.call("GET", "/api/profile", token=token)[0] == 401
 
 
+@pytest.mark.parametrize("arguments", [("user", "password", "cy@example.org"), ("user", "add", "dee@example.org")])
+def test_a_password_that_no_memory_is_left_to_hash_ends_in_a_sentence(instance, arguments, without_memory):
+    done = instance.run(*arguments)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "Error: The password cannot be hashed: Memory allocation error.\n"
+
+
 def test_a_disabled_user_is_out_at_once_until_enabled_again(instance, service):
     add(instance, "di@example.org")
     token = service.log_in("di@example.org")

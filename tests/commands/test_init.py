@@ -143,3 +143,13 @@ def test_the_doctor_says_how_large_things_have_become(instance):
     done = instance.run("doctor")
     (line,) = (line for line in done.stdout.splitlines() if line.split()[1] == "sizes")
     assert re.search(r"database [0-9.]+ MiB, .*1 backups 1\.0 MiB, .* about \d+ rows", line)
+
+
+def test_without_memory_to_hash_the_password_init_says_so_and_can_be_run_again(empty, monkeypatch, without_memory):
+    starved = empty.run("init", "--no-demo", "--admin-password-file", "-", input=PASSWORD)
+    assert (starved.returncode, starved.stdout) == (1, "")
+    assert starved.stderr == (f"Error: The instance in {empty.folder} is not complete: the password cannot be hashed: "
+                              "Memory allocation error\nWhat was made stays; run `gatepost init` again to go on.\n")
+    monkeypatch.undo()
+    again = empty.run("init", "--no-demo", "--admin-password-file", "-", input=PASSWORD)
+    assert (again.returncode, "database" in again.stdout.partition("\n")[0]) == (0, True)
