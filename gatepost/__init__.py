@@ -15,7 +15,7 @@ and `settings` may change with every version. `docs/plugins.md` tells how a plug
                   Many, NewPassword, Reference, Slug, Text, Time
     a table       Owned, Record; the columns EmailField, IdField, ListField, MoneyField, TimeField
     a row         Rows, is_id, later, new_id, now
-    a migration   ddl
+    a migration   ddl, Database
 """
 
 from __future__ import annotations
@@ -47,11 +47,12 @@ from blueprints.http.security.passwords import NewPassword
 from blueprints.http.writing.actions import Conflict, action, transition
 from models import ddl
 from models.base import Owned, Record, Rows, is_id, later, new_id, now
+from models.engine.database import Database
 from models.records.columns import EmailField, IdField, ListField, MoneyField, TimeField
 
 __all__ = [
-    "Bool", "Call", "Collection", "Conflict", "Currency", "Email", "EmailField", "Endpoint", "Fault", "Id", "IdField",
-    "Int", "Language", "Line", "ListField", "Many", "Message", "MoneyField", "NewPassword", "Owned", "OwnedSchema",
-    "Problem", "Record", "RecordSchema", "Reference", "Routes", "Rows", "Slug", "StrictSchema", "Text", "Time",
-    "TimeField", "action", "create_app", "ddl", "is_id", "later", "new_id", "now", "plural", "transition",
+    "Bool", "Call", "Collection", "Conflict", "Currency", "Database", "Email", "EmailField", "Endpoint", "Fault", "Id",
+    "IdField", "Int", "Language", "Line", "ListField", "Many", "Message", "MoneyField", "NewPassword", "Owned",
+    "OwnedSchema", "Problem", "Record", "RecordSchema", "Reference", "Routes", "Rows", "Slug", "StrictSchema", "Text",
+    "Time", "TimeField", "action", "create_app", "ddl", "is_id", "later", "new_id", "now", "plural", "transition",
 ]  # fmt: skip

@@ -80,6 +80,14 @@ def test_the_wheel_carries_every_file_of_the_packages_and_nothing_else(wheel):
     assert names == rooms | {"app.py", "settings.py"}
 
 
+def test_the_sample_plugin_is_strictly_typed_by_what_the_wheel_says(installed, tmp_path):
+    command = [sys.executable, "-m", "mypy", "--strict", "--python-executable", installed.with_name("python"),
+               "--cache-dir", tmp_path / "cache", "sample_notes", "tests"]  # fmt: skip
+    done = subprocess.run(command, cwd=ROOT / "tests" / "sample_plugin", capture_output=True, text=True, check=False,
+                          timeout=300)
+    assert done.stdout.splitlines()[-1].startswith("Success: no issues found in 4 source files"), done.stdout
+
+
 def test_it_starts_in_a_folder_that_has_a_decoy_of_every_package(installed, tmp_path):
     for name in ("models", "policies", "blueprints"):
         (tmp_path / name).mkdir()

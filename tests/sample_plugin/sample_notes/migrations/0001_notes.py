@@ -1,9 +1,11 @@
 """The table of notes."""
 
-from gatepost import ddl
+from typing import Any
+
+from gatepost import Database, ddl
 
 
-def up(migrator, db):
+def up(migrator: Any, db: Database) -> None:
     ddl.run(db, """
         CREATE TABLE notes (
             id {id} NOT NULL PRIMARY KEY,
