@@ -41,27 +41,28 @@ PRODUCTS = (
     ("Wall calendar 2026", "ST-2003", 1450, 0, "stationery", "archived"),
     ("Bookbinding for beginners", "BK-1004", 2200, 0, "books", "draft"),
 )
-# title, slug, language, author, status, days ago, body
+# title, slug, language, author, status, days ago, body. The German ones are older than a first page reaches, since the
+# README and the manual are English.
 ARTICLES = (
-    ("How to read a tide table", "how-to-read-a-tide-table", "en", "Maya Okafor", "published", 21,
+    ("How to read a tide table", "how-to-read-a-tide-table", "en", "Maya Okafor", "published", 9,
      "A tide table looks like a railway timetable, and it is read in the same way: first the day, then the time. The "
      "heights are measured from the lowest water of the year, so a small number means that the sandbank is dry.\n\n"
      "Add half an hour for the inner harbour. The fishermen do, and they have been right for longer than the table."),
-    ("Wie man eine Gezeitentafel liest", "wie-man-eine-gezeitentafel-liest", "de", "Maya Okafor", "published", 21,
+    ("Wie man eine Gezeitentafel liest", "wie-man-eine-gezeitentafel-liest", "de", "Maya Okafor", "published", 280,
      "Eine Gezeitentafel sieht aus wie ein Fahrplan und wird genauso gelesen: erst der Tag, dann die Uhrzeit. Die "
      "Höhen zählen vom niedrigsten Wasser des Jahres an; eine kleine Zahl heißt also, dass die Sandbank trocken "
      "liegt.\n\nFür den inneren Hafen rechne man eine halbe Stunde dazu. Die Fischer tun es auch."),
-    ("The library that never closes", "the-library-that-never-closes", "en", "Aiko Tanaka", "published", 12,
+    ("The library that never closes", "the-library-that-never-closes", "en", "Aiko Tanaka", "published", 4,
      "Since March the reading room on Mill Street has no opening hours. A card opens the door, a lamp shows who is in, "
      "and in eight months not a single book has gone missing.\n\nWhat did go missing was the queue on Saturdays."),
-    ("Die Bibliothek, die nie schließt", "die-bibliothek-die-nie-schliesst", "de", "Aiko Tanaka", "published", 12,
+    ("Die Bibliothek, die nie schließt", "die-bibliothek-die-nie-schliesst", "de", "Aiko Tanaka", "published", 260,
      "Seit März hat der Lesesaal in der Mühlenstraße keine Öffnungszeiten mehr. Eine Karte öffnet die Tür, eine Lampe "
      "zeigt, wer da ist, und in acht Monaten ist kein einziges Buch verschwunden.\n\nVerschwunden ist nur die "
      "Schlange am Samstag."),
     ("Mending a dry-stone wall", "mending-a-dry-stone-wall", "en", "Sam Whitlock", "in_review", 2,
      "Take the wall down further than you think you must. A stone that moves under your hand will move again under "
      "the first sheep, and the second repair always costs more than the first."),
-    ("Ein Winter ohne Heizung", "ein-winter-ohne-heizung", "de", "Omar Farouk", "draft", 1,
+    ("Ein Winter ohne Heizung", "ein-winter-ohne-heizung", "de", "Omar Farouk", "draft", 270,
      "Im November klang es noch wie eine Wette. Im Januar war es eine Frage der Reihenfolge: erst der Tee, dann die "
      "Handschuhe, dann der erste Satz."),
 )
@@ -76,13 +77,13 @@ PAGES = (
     ("terms", "de", "Verkaufsbedingungen", "draft", "Die Preise enthalten die Steuer. Was binnen dreißig Tagen "
      "zurückkommt, wird ohne Rückfragen erstattet."),
 )  # fmt: skip
-# article, author, status, body
+# article, author, status, body; the last is the newest
 COMMENTS = (
+    ("die-bibliothek-die-nie-schliesst", "Elise Marchand", "approved", "Bei uns wird das seit Jahren diskutiert. "
+     "Danke für die Zahlen!"),
     ("how-to-read-a-tide-table", "Kwame Mensah", "approved", "Half an hour is about right; in spring it is closer to "
      "forty minutes."),
     ("how-to-read-a-tide-table", "Clara Novak", "pending", "Could you add how the clocks going forward change this?"),
-    ("die-bibliothek-die-nie-schliesst", "Elise Marchand", "approved", "Bei uns wird das seit Jahren diskutiert. "
-     "Danke für die Zahlen!"),
     ("the-library-that-never-closes", "Omar Farouk", "rejected", "First!"),
 )  # fmt: skip
 # customer, status, days ago, note, {sku: quantity}

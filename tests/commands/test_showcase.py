@@ -55,6 +55,12 @@ def test_articles_are_written_in_two_languages_and_in_several_states(shown):
     assert all(len(article.body) > 100 for article in articles if article.language == "de")
 
 
+def test_a_first_page_of_articles_is_english_and_so_is_the_newest_comment(shown):
+    newest = sorted(shown(Article), key=lambda article: article.created_at)[-20:]
+    assert {article.language for article in newest} == {"en"}
+    assert "Danke" not in max(shown(Comment), key=lambda comment: comment.created_at).body
+
+
 def test_orders_are_in_every_state_and_their_pieces_are_gone_from_the_shelf(shown):
     orders, products = shown(Order), {product.id: product for product in shown(Product)}
     assert {order.status for order in orders} == {
