@@ -17,6 +17,7 @@ import pytest
 from flask import Flask
 
 from app import create_app
+from benchmarks.hostile.damage import flipped, spot_of_log
 from blueprints.http.pipeline import responses
 from gatepost.testing import log_in
 from models.base import Rows
@@ -26,7 +27,6 @@ from models.tables.article import Article
 from models.tables.user import User
 from tests.running import Instance
 
-FRAME, HEADER, PAGE = 24, 32, 4096  # bytes: of a frame's head, of the log's, of a page (https://sqlite.org/walformat.html)
 UNAVAILABLE = (503, "unavailable")
 
 
@@ -182,27 +182,16 @@ def test_wherever_bytes_change_no_answer_is_a_500_and_no_command_ends_in_a_trace
                 size = os.fstat(disk.fileno()).st_size
                 for trial in range(40):
                     app.extensions["gatepost"].database.close_all()
-                    changed = [place_of(chance, size, place) for _ in range(6)]
-                    kept = [os.pread(disk.fileno(), 1, at) for at in changed]
-                    for at, was in zip(changed, kept, strict=True):
-                        os.pwrite(disk.fileno(), bytes([was[0] ^ chance.randrange(1, 256)]), at)
-                    for path in ("/api/articles", f"/api/articles/{id}", "/api/articles/export", "/api/audit",
-                                 "/api/users", "/api/health", "/api/articles?q=shore"):
-                        seen[caller.get(path).status_code] += 1
-                    if trial % 8 == 0:
-                        for command in (["audit", "verify"], ["export", "articles"], ["doctor"]):
-                            done = instance.run(*command)  # raises what a command does not tell
-                            assert done.returncode in (0, 1)
-                    for at, was in reversed(list(zip(changed, kept, strict=True))):
-                        os.pwrite(disk.fileno(), was, at)
+                    spots = [spot_of_log(size, chance) if place == "log" else chance.randrange(size) for _ in range(6)]
+                    with flipped(disk.fileno(), spots, chance):
+                        for path in ("/api/articles", f"/api/articles/{id}", "/api/articles/export", "/api/audit",
+                                     "/api/users", "/api/health", "/api/articles?q=shore"):
+                            seen[caller.get(path).status_code] += 1
+                        if trial % 8 == 0:
+                            for command in (["audit", "verify"], ["export", "articles"], ["doctor"]):
+                                done = instance.run(*command)  # raises what a command does not tell
+                                assert done.returncode in (0, 1)
     assert set(seen) <= {200, 404, 401, 503} and seen[503] >= 10, seen
-
-
-def place_of(chance: random.Random, size: int, place: str) -> int:
-    if place == "file":
-        return chance.randrange(size)
-    frame = chance.randrange((size - HEADER) // (FRAME + PAGE))
-    return HEADER + frame * (FRAME + PAGE) + FRAME + chance.randrange(PAGE)
 
 
 # Commands
