@@ -1,11 +1,14 @@
-# Everything a developer types. `make` alone lists it. Python 3.11 and make are all that must be there.
+# The commands of development; `make` alone lists them. They need Python 3.11 and make; what else they use is installed
+# into .venv, in the versions and with the hashes of requirements/*.txt.
 
 VENV := .venv
 BIN := $(VENV)/bin
+NEWEST := .venv-newest
+IN_PARALLEL := --numprocesses 2 --dist loadfile
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help serve test lint types messages bench bench-pages bench-policy bench-login bench-export bench-kill \
-  attacks faults growth campaigns profile wheel clean
+.PHONY: help serve test test-newest coverage lint types messages bench bench-pages bench-policy bench-login \
+  bench-export bench-kill attacks faults growth campaigns profile wheel constraints sbom clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):.*## /\1\t/' | \
@@ -16,7 +19,13 @@ serve: $(VENV)/gatepost.stamp ## install, make an instance if there is none, ser
 	@exec $(BIN)/gatepost serve
 
 test: lint types ## lint, types, then every test on SQLite and Postgres
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(PYTEST_ARGS)
+	$(BIN)/python -m pytest $(IN_PARALLEL) $(PYTEST_ARGS)
+
+test-newest: $(NEWEST)/test.stamp ## every test, with the newest libraries that setup.cfg allows
+	$(NEWEST)/bin/python -m pytest $(IN_PARALLEL) $(PYTEST_ARGS)
+
+coverage: $(VENV)/test.stamp ## every test, and which lines none of them runs; fails below the floor in pyproject.toml
+	$(BIN)/python -m pytest $(IN_PARALLEL) --cov --cov-report=term:skip-covered $(PYTEST_ARGS)
 
 lint: $(VENV)/test.stamp ## style and likely mistakes
 	$(BIN)/ruff check .
@@ -60,31 +69,65 @@ profile: $(VENV)/gatepost.stamp ## where the time of one request goes, stage by 
 	$(BIN)/python -m benchmarks.profile
 
 wheel: $(VENV)/gatepost.stamp ## build dist/gatepost-….whl
-	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .
+	$(PIP) wheel $(QUIETLY) --no-deps --no-build-isolation --wheel-dir dist .
+
+constraints: $(VENV)/dev.stamp ## pin the newest versions that setup.cfg allows in requirements/*.txt
+	@$(PIN) --output-file requirements/build.txt requirements/build.in
+	@$(PIN) --output-file requirements/serve.txt setup.cfg
+	@$(PIN) --constraint requirements/build.txt --constraint requirements/serve.txt \
+	  --extra test --extra fast --extra redis --output-file requirements/test.txt setup.cfg
+	@$(PIN) --constraint requirements/test.txt --output-file requirements/dev.txt requirements/dev.in
+
+sbom: wheel $(VENV)/dev.stamp ## list what is installed for serving in dist/gatepost.cdx.json (CycloneDX)
+	@rm -rf build/serving
+	@$(BIN)/python -m venv --without-pip build/serving
+	@$(PIP) --python build/serving/bin/python install $(QUIETLY) --require-hashes --requirement requirements/serve.txt
+	@$(PIP) --python build/serving/bin/python install $(QUIETLY) --no-deps --no-index --find-links dist gatepost
+	@$(BIN)/cyclonedx-py environment --output-reproducible --output-file dist/gatepost.cdx.json build/serving/bin/python
+	@rm -rf build/serving
 
 clean: ## remove what was built and installed; the instance stays
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(NEWEST) .coverage build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The first interpreter that is new enough; `make serve PYTHON=…` chooses another.
 PYTHON ?= $(shell for name in python3.11 python3 python3.12 python3.13 python; do \
 	  "$$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$name" && break; done)
 
-$(VENV)/bin/python:
+%/bin/python:
 	@test -n "$(PYTHON)" || { echo "Gatepost needs Python 3.11 or later; none was found." >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Gatepost needs Python 3.11 or later; $(PYTHON) is older, or does not run." >&2; exit 1; }
-	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+	@$(PYTHON) -m venv $* || { rm -rf $*; \
 	  echo "This Python cannot make a virtual environment (Debian: apt install python3-venv)." >&2; exit 1; }
 
 NOT_INSTALLED = { echo "The libraries were not installed: pip says why above. This once, a network is needed." >&2; exit 1; }
 
-$(VENV)/gatepost.stamp: setup.cfg pyproject.toml | $(VENV)/bin/python
-	@echo "Installing into $(VENV) …"
-	@$(BIN)/pip install --quiet --disable-pip-version-check --editable . || $(NOT_INSTALLED)
+PIP := $(BIN)/pip
+QUIETLY := --quiet --disable-pip-version-check
+PIN := $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+  --custom-compile-command "make constraints"
+
+# $(call install,FILES): what the files pin, with hashes; then Gatepost itself, which has none.
+install = @echo "Installing into $(VENV) …"; \
+  { $(PIP) install $(QUIETLY) --require-hashes $(addprefix --requirement ,$(1)) && \
+    $(PIP) install $(QUIETLY) --no-deps --no-build-isolation --editable .; } || $(NOT_INSTALLED)
+
+$(VENV)/gatepost.stamp: setup.cfg pyproject.toml requirements/build.txt requirements/serve.txt | $(VENV)/bin/python
+	$(call install,requirements/build.txt requirements/serve.txt)
 	@touch $@
 
-$(VENV)/test.stamp: setup.cfg pyproject.toml | $(VENV)/bin/python
-	@echo "Installing into $(VENV) …"
-	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[test,fast,redis]' || $(NOT_INSTALLED)
+$(VENV)/test.stamp: setup.cfg pyproject.toml requirements/test.txt | $(VENV)/bin/python
+	$(call install,requirements/test.txt)
 	@touch $@ $(VENV)/gatepost.stamp
+
+$(VENV)/dev.stamp: requirements/dev.txt $(VENV)/gatepost.stamp
+	@$(PIP) install $(QUIETLY) --require-hashes --requirement requirements/dev.txt || $(NOT_INSTALLED)
+	@touch $@
+
+# Anew whenever a library may be newer than last time.
+.PHONY: $(NEWEST)/test.stamp
+$(NEWEST)/test.stamp: | $(NEWEST)/bin/python
+	@echo "Installing into $(NEWEST) …"
+	@$(NEWEST)/bin/pip install $(QUIETLY) --upgrade --upgrade-strategy eager --editable '.[test,fast,redis]' || \
+	  $(NOT_INSTALLED)

@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import sys
 from importlib import invalidate_caches
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -28,9 +27,8 @@ def environment(tmp_path_factory) -> dict[str, str]:
     """What makes a process see the sample plugin, installed by pip into a folder of its own."""
     source, target = tmp_path_factory.mktemp("source") / "plugin", tmp_path_factory.mktemp("installed")
     shutil.copytree(PLUGIN, source, ignore=shutil.ignore_patterns("__pycache__"))
-    here = ["--no-build-isolation"] if find_spec("setuptools") and find_spec("wheel") else []
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", target, *here, source]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--target"]
+    done = subprocess.run([*command, target, source], capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     return {"PYTHONPATH": f"{target}:{ROOT}"}
 

@@ -1,0 +1,59 @@
+"""The pinned libraries are those that `setup.cfg` allows, each with its hashes, and say nothing of one machine."""
+
+from __future__ import annotations
+
+import re
+from configparser import ConfigParser
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from tests.running import ROOT
+
+FILES = sorted((ROOT / "requirements").glob("*.txt"))
+PIN = re.compile(r"^(\S+)==(\S+)(?: ; .*?)?((?: \\\n    --hash=sha256:[0-9a-f]{64})+)$", re.MULTILINE)
+
+
+def declared(section: str, option: str) -> list[str]:
+    metadata = ConfigParser()
+    metadata.read(ROOT / "setup.cfg")
+    return [line for line in metadata[section][option].splitlines() if line]
+
+
+def pins(name: str) -> dict[str, set[Version]]:
+    found: dict[str, set[Version]] = {}
+    for package, version, _ in PIN.findall((ROOT / "requirements" / name).read_text(encoding="utf-8")):
+        found.setdefault(package, set()).add(Version(version))
+    return found
+
+
+SERVING = declared("options", "install_requires")
+TESTING = [line for extra in ("fast", "redis", "test") for line in declared("options.extras_require", extra)]
+
+
+@pytest.mark.parametrize(("name", "line"), [
+    *(("serve.txt", line) for line in SERVING), *(("test.txt", line) for line in [*SERVING, *TESTING])])
+def test_what_setup_cfg_asks_for_is_pinned_to_a_version_that_it_allows(name, line):
+    wanted = Requirement(line)
+    versions = pins(name).get(canonicalize_name(wanted.name))
+    assert versions and all(version in wanted.specifier for version in versions), "run `make constraints`"
+
+
+def test_the_tests_use_what_is_served():
+    served, tested = pins("serve.txt"), pins("test.txt")
+    assert {package: tested.get(package) for package in served} == served
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+def test_every_pin_has_hashes_and_nothing_else_is_said(file):
+    text = file.read_text(encoding="utf-8")
+    pinned = PIN.sub("", text)
+    assert pinned != text
+    assert [line for line in pinned.splitlines() if line and not re.match(r" *#", line)] == []
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+def test_no_path_and_no_address_of_one_machine_is_told(file):
+    assert not re.search(r"https?:|file:|index-url|find-links|(^|\s)/\w", file.read_text(encoding="utf-8"))
