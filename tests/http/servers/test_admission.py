@@ -41,18 +41,19 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Instance(tmp_path_factory.mktemp("made") / "instance").made().folder
 
 
-@pytest.fixture
-def until(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def until(made: Path) -> Path:
     """The file for which /api/ping waits."""
-    return tmp_path / "until"
+    return made.parent / "until"
 
 
-@pytest.fixture(params=SERVERS)
-def service(request: pytest.FixtureRequest, made: Path, until: Path, monkeypatch) -> Iterator[Served]:
-    monkeypatch.setattr(running, "GATEPOST", [sys.executable, "-c", STUCK])
+@pytest.fixture(scope="module", params=SERVERS)
+def service(request: pytest.FixtureRequest, made: Path, until: Path) -> Iterator[Served]:
     instance = Instance(made, {"GATEPOST_RATE_LIMITS": "off", "STUCK_UNTIL": str(until)})
-    with instance.served(*SERVERS[request.param], "--threads", str(THREADS)) as service:
-        yield service
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(running, "GATEPOST", [sys.executable, "-c", STUCK])
+        with instance.served(*SERVERS[request.param], "--threads", str(THREADS)) as service:
+            yield service
 
 
 def get(service: Served, path: str) -> tuple[int, Message, dict]:
@@ -71,6 +72,7 @@ Ask = Callable[[str], Future]
 @contextmanager
 def stuck(service: Served, until: Path) -> Iterator[Ask]:
     """As many requests as are handled at a time do not end; `ask(path)` sends another one."""
+    until.unlink(missing_ok=True)
     with ThreadPoolExecutor(64) as pool:
         pings = [pool.submit(get, service, "/api/ping") for _ in range(THREADS)]
         try:
