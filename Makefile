@@ -4,7 +4,9 @@
 VENV := .venv
 BIN := $(VENV)/bin
 NEWEST := .venv-newest
-IN_PARALLEL := --numprocesses 2 --dist loadfile
+# Many tests wait for a server or a timeout: three processes keep two cores busy. A file stays in one process, since its
+# tests share servers and databases; the order of the names leaves short files for the end.
+IN_PARALLEL := --numprocesses 3 --dist loadfile --no-loadscope-reorder
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .PHONY: help serve test test-newest coverage lint types messages bench bench-pages bench-policy bench-login \
@@ -27,43 +29,43 @@ test-newest: $(NEWEST)/test.stamp ## every test, with the newest libraries that 
 coverage: $(VENV)/test.stamp ## every test, and which lines none of them runs; fails below the floor in pyproject.toml
 	$(BIN)/python -m pytest $(IN_PARALLEL) --cov --cov-report=term:skip-covered $(PYTEST_ARGS)
 
-lint: $(VENV)/test.stamp ## style and likely mistakes
+lint: $(VENV)/test.stamp ## style and likely mistakes, by ruff
 	$(BIN)/ruff check .
 
-types: $(VENV)/test.stamp ## static types of models, policies and settings
+types: $(VENV)/test.stamp ## static types, by mypy
 	$(BIN)/mypy
 
-messages: $(VENV)/test.stamp ## bring blueprints/translations/*.po up to date with the texts in the code
+messages: $(VENV)/test.stamp ## bring blueprints/translations/*.po up to date with the error texts in the code
 	$(BIN)/python -m tests.texts
 
 bench: $(VENV)/test.stamp ## requests a second by workload (needs wrk); PEERS=1 adds PocketBase, POSTGRES=1 Postgres
 	$(BIN)/python -m benchmarks.run $(if $(PEERS),--peers) $(if $(POSTGRES),--postgres) $(BENCH_ARGS)
 
-bench-pages: $(VENV)/test.stamp ## what one page costs at any depth, for whom, beside OFFSET
+bench-pages: $(VENV)/test.stamp ## what one page of a list costs, by depth and by caller, beside OFFSET
 	$(BIN)/python -m benchmarks.pages
 
 bench-export: $(VENV)/gatepost.stamp ## rows a second and memory of an export of a million articles, and of an import
 	$(BIN)/python -m benchmarks.export $(BENCH_ARGS)
 
-bench-kill: $(VENV)/test.stamp ## kill a server under load, again and again: what was acknowledged and lost
+bench-kill: $(VENV)/test.stamp ## kill a server under load, again and again: count acknowledged writes that are lost
 	$(BIN)/python -m benchmarks.durability $(BENCH_ARGS)
 
 bench-policy: $(VENV)/gatepost.stamp ## microseconds of one policy decision and one plan
 	$(BIN)/python -m benchmarks.policy
 
-bench-login: $(VENV)/gatepost.stamp ## what a login costs, and whom a crowd of them or of refusals disturbs
+bench-login: $(VENV)/gatepost.stamp ## what a login costs, and how many logins or refusals at once delay other requests
 	$(BIN)/python -m benchmarks.login
 
-attacks: $(VENV)/test.stamp ## what honest clients notice while others attack; BENCH_ARGS="--before COMMIT"
+attacks: $(VENV)/test.stamp ## delays and errors of honest clients while other clients attack; BENCH_ARGS="--before COMMIT"
 	$(BIN)/python -m benchmarks.attacks $(BENCH_ARGS)
 
-faults: $(VENV)/test.stamp ## what clients notice of a silent database, a held lock, a broken policy file
+faults: $(VENV)/test.stamp ## delays and errors of clients when a database is silent, a lock held, a policy file broken
 	$(BIN)/python -m benchmarks.faults $(BENCH_ARGS)
 
-growth: $(VENV)/test.stamp ## gigabytes a day that one address or account can leave within the limits
+growth: $(VENV)/test.stamp ## gigabytes a day that one address or account can store within the rate limits
 	$(BIN)/python -m benchmarks.growth $(BENCH_ARGS)
 
-campaigns: attacks faults growth bench-kill ## what is too long for `make test`: attacks, faults, growth, kills
+campaigns: attacks faults growth bench-kill ## attacks, faults, growth and bench-kill, which take too long for `make test`
 
 profile: $(VENV)/gatepost.stamp ## where the time of one request goes, stage by stage
 	$(BIN)/python -m benchmarks.profile
