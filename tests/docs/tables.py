@@ -1,0 +1,239 @@
+"""The tables of docs/reference.md, each from the list that the code itself goes by."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import MISSING
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import click
+
+from app import cli
+from blueprints.http.pipeline.browsers import REQUEST_HEADERS
+from blueprints.http.protocol.problems import CATALOGUE
+from blueprints.http.reading.filters import parameter
+from blueprints.http.resources.collection import Collection
+from blueprints.http.resources.registry import Registry, discover
+from policies import SHIPPED, Policy, load
+from settings import DECLARED, PREFIX
+from tests.docs.reference import Table
+
+ROOT = Path(__file__).parents[2]
+HEADER = re.compile(
+    r"[A-Z][A-Za-z]*(?:-[A-Z][A-Za-z0-9]*)+|Accept|Allow|Deprecation|ETag|Link|Location|RateLimit|Sunset|Vary")
+# In the code where a request's header is read: as WSGI calls it, or as it is written.
+_READ = (re.compile(r'"HTTP_([A-Z_]+)"'), re.compile(r'request\.headers\.get\("([\w-]+)"'),
+         re.compile(r'"([\w-]+)" (?:not )?in (?:call\.)?request\.headers'))
+
+
+@cache
+def registry() -> Registry:
+    return discover()
+
+
+@cache
+def policy() -> Policy:
+    """The shipped rules, read with the words of the shipped collections."""
+    return load(SHIPPED, registry().vocabulary)
+
+
+def tables() -> list[Table]:
+    """Every table of the reference, in its order."""
+    return [made() for made in (_settings, _commands, _errors, _collections, _permissions, _public, _roles, _conditions,
+                                _scopes, _request_headers, _answer_headers, _parameters, _lists)]
+
+
+def _code(text: str) -> str:
+    return f"`{text}`"
+
+
+def _codes(texts: Iterable[str]) -> str:
+    return ", ".join(map(_code, texts)) or "–"
+
+
+# Settings and commands
+
+def _settings() -> Table:
+    def default(name: str) -> str:
+        declared = DECLARED[name]
+        value = declared.default if declared.default is not MISSING else declared.default_factory()  # type: ignore[misc]
+        if isinstance(value, bool):
+            return _code("on" if value else "off")
+        if isinstance(value, dict):
+            return _codes(f"{key}={inner}" for key, inner in sorted(value.items()))
+        return _code(str(value)) if str(value) else "–"
+
+    rows = {_code(PREFIX + name.upper()): (default(name), declared.metadata["help"])
+            for name, declared in DECLARED.items()}
+    return Table("Settings", ("Variable", "Default", "Meaning"), rows)
+
+
+def commands(group: click.Group = cli, path: str = "gatepost") -> Iterator[tuple[str, click.Command]]:
+    """Every command that does something, with its whole name."""
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from commands(command, f"{path} {name}")
+        else:
+            yield f"{path} {name}", command
+
+
+def _commands() -> Table:
+    def row(path: str, command: click.Command) -> tuple[str, tuple[str, str]]:
+        context = click.Context(command)
+        arguments = [one.make_metavar(context) for one in command.params if isinstance(one, click.Argument)]
+        options = [f"{_code(_option(one, context))}: {one.help}" for one in command.params
+                   if isinstance(one, click.Option)]
+        return _code(" ".join((path, *arguments))), (command.get_short_help_str(200), " ".join(options) or "–")
+
+    return Table("Commands", ("Command", "What it does", "Options"), dict(row(*found) for found in commands()))
+
+
+def _option(option: click.Option, context: click.Context) -> str:
+    names = "/".join((*option.opts, *option.secondary_opts))
+    return names if option.is_flag else f"{names} {option.make_metavar(context)}"
+
+
+# What the policy and the collections say
+
+def _errors() -> Table:
+    rows = {_code(code): (str(status),) for code, (status, _) in CATALOGUE.items()}
+    return Table("Error codes", ("Code", "Status", "When"), rows, explained=True)
+
+
+def _collections() -> Table:
+    def fields(collection: Collection) -> tuple[str, str, str]:
+        known = collection.body_schema.fields
+        can = [f"*{_code(name)}*" if name in collection.managed else f"**{_code(name)}**" if field.required
+               else _code(name) for name, field in known.items() if not field.dump_only]
+        fixed = [name for name, field in known.items() if field.dump_only]
+        actions = [f"`{found.name}`: {', '.join(map(_state, found.transitions))} → "
+                   f"{', '.join(dict.fromkeys(map(_state, found.transitions.values())))}"
+                   for found in collection.actions]
+        return ", ".join(can) or "–", _codes(fixed), "; ".join(actions) or "–"
+
+    rows = {_code(name): fields(collection) for name, collection in sorted(registry().collections.items())}
+    return Table("Collections", ("Collection", "Can be sent", "Read-only", "Actions"), rows)
+
+
+def _state(state: Any) -> str:
+    return {True: "active", False: "inactive"}.get(state, str(state))
+
+
+def _permissions() -> Table:
+    asked: dict[str, list[str]] = {name: [] for name in sorted(registry().vocabulary.by_permission)}
+    for endpoint in _endpoints():
+        if endpoint.permission is not None:
+            asked[endpoint.permission].append(f"{endpoint.method} {_path(endpoint)}")
+    unasked = {"manage": "asked besides another permission: for fields, columns and shares that others may not set"}
+    return Table("Permissions", ("Permission", "Endpoints that ask for it"), {
+        _code(name): (_codes(paths) if paths else unasked.get(name.partition(".")[2], "none"),)
+        for name, paths in asked.items()})
+
+
+def _public() -> Table:
+    return Table("Endpoints without a permission", ("Endpoint", "Because"), {
+        _code(f"{endpoint.method} {_path(endpoint)}"): (endpoint.public,)
+        for endpoint in _endpoints() if endpoint.permission is None})
+
+
+def _endpoints() -> Iterator[Any]:
+    return (endpoint for _, _, endpoints in registry().endpoints() for endpoint in endpoints)
+
+
+def _path(endpoint: Any) -> str:
+    return str(endpoint.path).replace("<", "{").replace(">", "}")
+
+
+def _roles() -> Table:
+    granted: dict[str, list[str]] = {name: [] for name in registry().vocabulary.roles}
+    for rule in policy().rules:
+        deny = "deny " if rule.eft == "deny" else ""
+        granted[rule.sub].append(deny + _code(rule.act) + ("" if rule.when == "always" else f" {rule.when}"))
+    parents = {name: [link.inherits for link in links] for name, links in policy().roles.parents.items()}
+    ranked = sorted(granted, key=lambda name: (len(policy().roles.closure(name)), name))
+    return Table("Roles", ("Role", "Inherits", "Is granted by the shipped files"), {
+        _code(name): (", ".join(parents.get(name, ())) or "–", ", ".join(granted[name])) for name in ranked})
+
+
+def _conditions() -> Table:
+    rows = {_code(name): (_code(found.source),) for name, found in policy().conditions.items()}
+    return Table("Conditions", ("Condition", "As `model.conf` has it", "Holds when"), rows, explained=True)
+
+
+def _scopes() -> Table:
+    covered: dict[str, list[str]] = {}
+    for line in policy().scopes:
+        covered.setdefault(line.scope, []).append(line.act)
+    return Table("Scopes", ("Scope", "Covers"), {_code(name): (_codes(covered[name]),) for name in sorted(covered)})
+
+
+# Headers and parameters
+
+@cache
+def headers() -> tuple[frozenset[str], frozenset[str]]:
+    """The headers that the code reads of requests, and the others that it names: those of answers."""
+    read, named = set(REQUEST_HEADERS.split(", ")), set()
+    for file in (ROOT / "app.py", *(ROOT / "blueprints").rglob("*.py")):
+        text = file.read_text(encoding="utf-8")
+        named |= {node.value for node in ast.walk(ast.parse(text))
+                  if isinstance(node, ast.Constant) and isinstance(node.value, str) and HEADER.fullmatch(node.value)}
+        read |= {name.replace("_", "-") for pattern in _READ for name in pattern.findall(text)}
+    spelling = {name.upper(): name for name in (*named, *REQUEST_HEADERS.split(", "))}
+    read = {spelling.get(name.upper(), name.title()) for name in read}
+    return frozenset(read), frozenset(named - (read - _BOTH) - {"YOUR-PASSWORD"})
+
+
+_BOTH = {"Accept", "API-Version", "Content-Type", "X-Request-ID"}
+
+
+def _request_headers() -> Table:
+    return _headers("Request headers", headers()[0])
+
+
+def _answer_headers() -> Table:
+    return _headers("Answer headers", headers()[1])
+
+
+def _headers(title: str, names: Iterable[str]) -> Table:
+    rows = {_code(name): () for name in sorted(names, key=str.lower)}
+    return Table(title, ("Header", "Meaning"), rows, explained=True)
+
+
+def _parameters() -> Table:
+    found: dict[str, set[str]] = {"lang": {"every endpoint"}}
+    for name, endpoint in _asked():
+        kind = {"list": "lists", "get": "single objects", "export": "exports", "import": "imports",
+                "unshare": "shares"}.get(endpoint.name, _code(_path(endpoint)))
+        found.setdefault(name, set()).add(kind)
+    return Table("Query parameters", ("Parameter", "Where", "Meaning"), {
+        _code(name): (", ".join(sorted(found[name], reverse=True)),) for name in sorted(found)}, explained=True)
+
+
+def _asked() -> Iterator[tuple[str, Any]]:
+    """Every query parameter but the filters, with the endpoints that take it."""
+    for group, _, endpoints in registry().endpoints():
+        filters = {parameter(name, operator) for name, operators in _filters(group) for operator in operators}
+        for endpoint in endpoints:
+            for name, field in (endpoint.query.fields if endpoint.query is not None else {}).items():
+                if name not in filters:
+                    yield field.data_key or name, endpoint
+
+
+def _filters(group: str) -> Iterable[tuple[str, tuple[str, ...]]]:
+    collection = registry().collections.get(group)
+    return () if collection is None else collection.filters.items()
+
+
+def _lists() -> Table:
+    def row(collection: Collection) -> tuple[str, ...]:
+        filters = [f"`{name}` ({', '.join(operators)})" for name, operators in collection.filters.items()]
+        orders = [_code(order) + (" (default)" if order == collection.default_sort else "")
+                  for order in dict.fromkeys((collection.default_sort, *collection.sort))]
+        return ", ".join(filters) or "–", ", ".join(orders), _codes(collection.search), _codes(collection.expand)
+
+    rows = {_code(name): row(collection) for name, collection in sorted(registry().collections.items())}
+    return Table("Filters and sort orders", ("Collection", "Filters", "`sort`", "`q` searches", "`expand`"), rows)

@@ -1,0 +1,94 @@
+"""docs/reference.md names everything that there is, and nothing else: each table is held to a list of the code."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from flask import Flask
+
+from tests.docs.reference import FILE, Table, rewritten, written
+from tests.docs.tables import HEADER, headers, tables
+from tests.http.described import Description
+
+TEXT = FILE.read_text(encoding="utf-8")
+TABLES = tables()
+each_table = pytest.mark.parametrize("table", TABLES, ids=[table.title for table in TABLES])
+WRITE = "run: python -m tests.docs.reference --write"
+
+
+@each_table
+def test_a_table_names_everything_that_there_is(table: Table):
+    assert sorted(table.rows.keys() - written(TEXT, table.title).keys()) == [], f"missing; {WRITE}"
+
+
+@each_table
+def test_a_table_names_nothing_that_is_not_there(table: Table):
+    assert sorted(written(TEXT, table.title).keys() - table.rows.keys()) == [], f"gone; {WRITE}"
+
+
+@each_table
+def test_a_row_says_what_the_code_says(table: Table):
+    found = written(TEXT, table.title)
+    shown = {name: cells[:len(table.rows[name])] for name, cells in found.items() if name in table.rows}
+    assert shown == {name: list(cells) for name, cells in table.rows.items() if name in found}, WRITE
+
+
+@pytest.mark.parametrize("table", [table for table in TABLES if table.explained], ids=lambda table: table.title)
+def test_every_row_is_explained(table: Table):
+    assert [name for name, cells in written(TEXT, table.title).items() if not cells[-1]] == []
+
+
+def test_writing_the_reference_again_changes_nothing():
+    assert rewritten(TEXT, TABLES) == TEXT, WRITE
+
+
+def test_what_is_written_by_hand_outlives_a_rewriting():
+    text = "# All\n\n## Words\n\nProse.\n\n| Word | Meaning |\n|---|---|\n| `old` | gone |\n| `kept` | by hand |\n"
+    table = Table("Words", ("Word", "Meaning"), {"`kept`": (), "`new`": ()}, explained=True)
+    assert rewritten(text, [table]) == (
+        "# All\n\n## Words\n\nProse.\n\n| Word | Meaning |\n|---|---|\n| `kept` | by hand |\n| `new` |  |\n")
+
+
+# What clients are told elsewhere stands in the tables too.
+
+def test_every_parameter_of_the_openapi_description_has_its_row(app: Flask):
+    known = {name.strip("`") for title in ("Query parameters", "Filters and sort orders")
+             for name in written(TEXT, title)} | _filters()
+    spec = Description(app).document
+    described = {parameter["name"] for item in spec["paths"].values() for operation in item.values()
+                 for parameter in (operation if isinstance(operation, list) else operation.get("parameters", ()))
+                 if parameter.get("in") == "query"} | set(spec["components"]["parameters"])
+    assert sorted(described - known) == []
+
+
+def _filters() -> set[str]:
+    found = set()
+    for cells in written(TEXT, "Filters and sort orders").values():
+        for part in cells[0].replace("), ", ")\n").splitlines():
+            name, _, operators = part.partition(" ")
+            found |= {name.strip("`") + ("" if operator == "eq" else f"__{operator}")
+                      for operator in operators.strip("()").split(", ")}
+    return found
+
+
+def test_every_header_of_an_answer_has_its_row(app: Flask):
+    client, told = app.test_client(), set()
+    for method, path in (("GET", "/"), ("GET", "/api/articles?page=1"), ("GET", "/api/ping"), ("GET", "/docs"),
+                         ("GET", "/api/orders"), ("PUT", "/api/articles"), ("OPTIONS", "/api/articles"),
+                         ("POST", "/api/login"), ("GET", "/api/v9/articles")):
+        told |= {name for name, _ in client.open(path, method=method).headers}
+    assert sorted(told - {name.strip("`") for name in written(TEXT, "Answer headers")}) == []
+
+
+def test_the_headers_of_the_code_are_found_where_they_are_used():
+    read, told = headers()
+    assert {"If-Match", "Prefer", "User-Agent"} <= read
+    assert {"ETag", "Idempotency-Replayed", "Retry-After"} <= told
+    assert all(HEADER.fullmatch(name) for name in told)
+
+
+def test_every_chapter_has_its_place_in_the_contents():
+    contents = TEXT.partition("\n## ")[0]
+    chapters = re.findall(r"^## (.+)$", TEXT, re.MULTILINE)
+    assert [name for name in chapters if f"(#{name.lower().replace(' ', '-')})" not in contents] == []
