@@ -1,0 +1,114 @@
+"""Every command of docs/api.md and its second part is run as it stands, and is answered what the page shows."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tests.docs import typed
+from tests.docs.reference import FILE
+from tests.docs.typed import Typed
+from tests.running import PASSWORD, ROOT, Instance
+
+DOCS = ROOT / "docs"
+# In the order in which they are read: the second goes on in the shell of the first.
+PAGES = {name: (DOCS / name).read_text(encoding="utf-8") for name in ("api.md", "api/lists.md")}
+BLOCKS = [block for text in PAGES.values() for block in typed.blocks(text)]
+CHAPTERS = [(page, chapter) for page, text in PAGES.items() for chapter in re.findall(r"^## (.+)$", text, re.MULTILINE)]
+LINKED = {**PAGES, FILE.name: FILE.read_text(encoding="utf-8")}
+LINKS = sorted({(page, link) for page, text in LINKED.items() for link in re.findall(r"\]\(((?!http)[^)]+)\)", text)})
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory) -> list[str]:
+    """What each block printed: all of them typed into one shell, beside an instance that is being served."""
+    folder = tmp_path_factory.mktemp("api")
+    instance = Instance(folder / "instance", {"GATEPOST_METRICS_TOKEN": "let-prometheus-in"})
+    done = instance.run("init", "--admin-password-file", "-", input=PASSWORD)
+    assert done.returncode == 0, done.stderr
+    with instance.served() as service:
+        script = typed.script(BLOCKS).replace("http://127.0.0.1:8000", service.url).replace(
+            "the one that was printed", PASSWORD)
+        environment = {**os.environ, **instance.environ(), "PATH": f"{_command(folder)}:{os.environ['PATH']}"}
+        shell = subprocess.run(["bash", "-c", script], cwd=folder, env=environment, text=True, capture_output=True,
+                               timeout=300, check=False)  # fmt: skip
+    assert shell.returncode == 0, shell.stdout[-2000:] + shell.stderr
+    return typed.printed(shell.stdout, BLOCKS)
+
+
+def _command(folder):
+    """A folder with the command `gatepost`."""
+    command = folder / "bin" / "gatepost"
+    command.parent.mkdir()
+    command.write_text(f"#!/bin/sh\nexec '{sys.executable}' -c 'from app import cli; cli()' \"$@\"\n")
+    command.chmod(0o755)
+    return command.parent
+
+
+@pytest.mark.parametrize("number", [number for number, one in enumerate(BLOCKS) if one.shown],
+                         ids=lambda number: BLOCKS[number].commands.splitlines()[0][:60])  # fmt: skip
+def test_a_request_is_answered_what_the_document_shows(printed, number):
+    assert typed.differences(BLOCKS[number], printed[number]) == [], printed[number]
+
+
+@pytest.mark.parametrize(("page", "chapter"), CHAPTERS[1:])
+def test_every_chapter_shows_a_request_and_its_answer(page, chapter):
+    text = PAGES[page].partition(f"\n## {chapter}\n")[2].partition("\n## ")[0]
+    assert [one for one in typed.blocks(text) if "curl" in one.commands and one.shown]
+
+
+def test_every_error_code_that_is_named_exists():
+    listed = set(re.findall(r"^\| `(\w+)` \| \d{3} \|", LINKED[FILE.name], re.MULTILINE))
+    named = {code for text in PAGES.values() for code in re.findall(r"\b[45]\d\d `(\w+)`", text)}
+    assert named
+    assert named <= listed
+
+
+@pytest.mark.parametrize(("page", "chapter"), CHAPTERS)
+def test_every_chapter_has_its_place_in_the_contents(page, chapter):
+    assert f"(#{_anchor(chapter)})" in PAGES[page].partition("\n## ")[0]
+
+
+@pytest.mark.parametrize(("page", "link"), LINKS)
+def test_every_link_leads_to_a_heading(page, link):
+    path, _, anchor = link.partition("#")
+    text = ((DOCS / page).parent / path).read_text(encoding="utf-8") if path else LINKED[page]
+    assert not anchor or anchor in [_anchor(name) for name in re.findall(r"^#+ (.+)$", text, re.MULTILINE)]
+
+
+def _anchor(heading: str) -> str:
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
+# What holds the answers is held itself: it finds what differs, and takes … for what is left out.
+
+@pytest.mark.parametrize(("kind", "shown", "output"), [
+    ("json", '{"a": 1, "b": [{"c": "x…z"}, …], …}', '{"a":1,"b":[{"c":"xyz"},2],"d":null}'),
+    ("json", '{"a": …}', '{"a":{"b":1}}'),
+    ("http", "HTTP/1.1 200 OK\nETag: \"…\"\n\n…", 'HTTP/1.1 200 OK\r\nEtag: "1"\r\nVary: *\r\n\r\nwords'),
+    ("http", 'HTTP/1.1 204 NO CONTENT\n', "HTTP/1.1 204 NO CONTENT\r\nDate: now\r\n\r\n"),
+    ("text", "one … three\n", "zero\none two three\n"),
+])
+def test_an_answer_as_it_is_shown_is_taken(kind, shown, output):
+    assert typed.differences(Typed("", kind, shown), output) == []
+
+
+@pytest.mark.parametrize(("kind", "shown", "output"), [
+    ("json", '{"a": 1}', '{"a":2}'),
+    ("json", '{"a": 1}', '{"a":true}'),
+    ("json", '{"a": 1}', '{"a":1,"b":2}'),
+    ("json", '{"a": 1, "b": 2, …}', '{"a":1,"c":2}'),
+    ("json", "[1]", "[1,2]"),
+    ("json", "[1, 2, …]", "[1]"),
+    ("json", '{"a": "x…"}', '{"a":"yx"}'),
+    ("http", "HTTP/1.1 200 OK\n\n…", "HTTP/1.1 404 NOT FOUND\r\n\r\n{}"),
+    ("http", "HTTP/1.1 200 OK\nETag: \"…\"\n\n…", "HTTP/1.1 200 OK\r\n\r\n{}"),
+    ("http", 'HTTP/1.1 200 OK\n\n{"a": 1}', 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n{"a":2}'),
+    ("text", "one\n", "two\n"),
+])
+def test_another_answer_is_noticed(kind, shown, output):
+    assert typed.differences(Typed("", kind, shown), output) != []
