@@ -1,6 +1,6 @@
 """Orders, and the index ranges that hold what comes after a position in one.
 
-A page is read from the index of its order (DESIGN: tenant, keys, id), never by counting from the front.
+A page is read from the index of its order (tenant, keys, id), never by counting from the front.
 "Everything after this position" is one range of such an index only while all keys run in the same direction
 and hold values. So it is written as a few disjoint ranges, to be read one after the other until the page is
 full:

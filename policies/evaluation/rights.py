@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-# right → verbs, in the words of permissions (API, section 4)
+# right → verbs, in the words of permissions (docs/api.md, Shares)
 RIGHTS: Mapping[str, tuple[str, ...]] = {
     "read": ("view",),
     "write": ("view", "update"),

@@ -39,7 +39,7 @@ READ_ONLY: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 # Fields that are columns, or Python's, and no part of the API at all.
 UNKNOWN = {"password_hash": "x", "token_version": 1, "__class__": "x", "_dirty": [], "is_admin": True}
-# Collection → fields that take `<resource>.manage`, and who has it (API, section 4).
+# Collection → fields that take `<resource>.manage`, and who has it (docs/reference.md, Collections).
 PRIVILEGED: dict[str, tuple[dict[str, Any], set[str]]] = {
     "articles": ({"owner_id": "somebody"}, {"editor", "owner", "admin"}),
     "products": ({"owner_id": "somebody"}, {"manager", "owner", "admin"}),

@@ -16,7 +16,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invaria
 from models.tables.order import Order
 from models.tables.product import Product
 
-# The contract's table (API, section 3), not the collection's.
+# By hand, from docs/reference.md (Collections), not from the collection.
 STEPS = {
     ("pending", "approve"): "approved", ("pending", "reject"): "rejected", ("pending", "cancel"): "cancelled",
     ("approved", "ship"): "shipped", ("shipped", "complete"): "completed",

@@ -11,7 +11,7 @@ from models.tables.user import User
 from tests.apps import NOBODY
 
 PASSWORD = "a long walk along the shore"
-# What each role inherits, itself included (API, section 4).
+# What each role inherits, itself included (docs/reference.md, Roles).
 CIRCLES = {
     "owner": {"guest", "user", "support", "editor", "moderator", "manager", "owner"},
     "admin": {"guest", "user", "support", "editor", "moderator", "manager", "owner", "developer", "admin"},

@@ -72,7 +72,7 @@ def _pointer(*parts: str) -> str:
 
 
 def check_headers(answer: TestResponse) -> None:
-    """What every answer carries (API, section 1)."""
+    """What every answer carries (docs/api.md, Conventions)."""
     assert re.fullmatch(r"[A-Za-z0-9._-]{1,128}", answer.headers["X-Request-ID"])
     assert answer.headers["API-Version"] == "1"
     assert answer.headers["X-Content-Type-Options"] == "nosniff"

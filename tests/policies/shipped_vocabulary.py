@@ -1,7 +1,7 @@
-"""What the shipped collections say of themselves (API, sections 3 and 4), written by hand.
+"""What the shipped collections say of themselves (docs/reference.md, Collections), written by hand.
 
 The application derives the same from its collections; here it stands fixed, so that the policy is tested
-against the contract and needs neither the application nor a database.
+against the documentation and needs neither the application nor a database.
 """
 
 from __future__ import annotations

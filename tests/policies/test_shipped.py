@@ -1,4 +1,4 @@
-"""The shipped rules are those of the contract (API, section 4): what each role is granted, and nothing more."""
+"""The shipped rules are those that clients rely on: what each role is granted, and nothing more."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from policies.tools.lint import warnings
 from tests.policies.editing import shipped_copy
 from tests.policies.shipped_vocabulary import PERMISSIONS, ROLES, VOCABULARY
 
-# The table of API, section 4, as it is written there. "a, b when" grants both on that condition.
+# What each role is granted, written by hand. "a, b when" grants both on that condition.
 GRANTED = {
     "guest": """session.create, user.register, contact.create, health.view; article.view, page.view published;
         product.view active; comment.view approved; category.view""",

@@ -22,7 +22,7 @@ _ID, _STARTED, _CARRIED = "gatepost.request_id", "gatepost.started", "gatepost.c
 
 
 class Stamp:
-    """WSGI middleware: the headers that every answer carries (API, section 1), whoever has made the answer.
+    """WSGI middleware: the headers that every answer carries (docs/api.md, Conventions), whoever has made the answer.
 
     `headers` are put on an answer unless it has one of that name already; what was given to `carry`, always.
     """

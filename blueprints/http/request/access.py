@@ -86,7 +86,7 @@ class Access:
             raise self.refusal(permission)
 
     def refusal(self, permission: str) -> Problem:
-        """401 for a guest, 403 for anybody else (API, section 1)."""
+        """401 for a guest, 403 for anybody else (docs/api.md, Permissions)."""
         if self.principal.kind == "guest":
             return Problem("unauthenticated", Message(
                 "A guest may not do this ({permission}). Log in first.", permission=permission))

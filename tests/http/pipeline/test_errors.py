@@ -24,7 +24,7 @@ from tests.http.described import check_problem
 
 ROOT = Path(__file__).parents[3]
 
-# The contract, section 6, by hand.
+# As docs/reference.md lists them, by hand.
 CONTRACT = {
     400: "malformed_json invalid_body invalid_field missing_field unknown_field read_only_field invalid_parameter "
          "unknown_parameter invalid_header pagination_conflict offset_too_large invalid_cursor cursor_mismatch "

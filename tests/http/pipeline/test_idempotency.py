@@ -1,4 +1,4 @@
-"""`Idempotency-Key` (API, section 7): a request that is sent twice has its effect once, whatever happens in between."""
+"""`Idempotency-Key` (docs/api.md): a request that is sent twice has its effect once, whatever happens in between."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`If-Match` and `If-None-Match` (RFC 9110 section 13; API, section 7): nobody overwrites what they have not read."""
+"""`If-Match` and `If-None-Match` (RFC 9110 section 13): nobody overwrites what they have not read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`GET /api/{collection}/export` (API, section 7): what a list shows, as a file that can be imported again."""
+"""`GET /api/{collection}/export` (docs/api/lists.md, Files): what a list shows, as a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists by the contract (API, section 5): both envelopes, sizes, conflicts, totals, links, validators."""
+"""Lists (docs/api/lists.md, Paging): both envelopes, sizes, conflicts, totals, links, validators."""
 
 import re
 

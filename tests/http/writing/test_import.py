@@ -1,4 +1,4 @@
-"""`POST /api/{collection}/import` (API, section 7): every line judged as if it came alone, all of them or none."""
+"""`POST /api/{collection}/import` (docs/api/lists.md, Files): each line is judged as if it came alone."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import pytest
 from tests.apps import NOBODY
 
 RIGHTS = ("read", "write", "delete", "manage")
-# verb → the rights that give it (API, section 4)
+# verb → the rights that give it (docs/api.md, Shares)
 GIVEN_BY = {"view": RIGHTS, "update": ("write", "manage"), "delete": ("delete", "manage"), "share": ("manage",)}
 
 
