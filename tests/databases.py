@@ -148,7 +148,7 @@ def _children(process: int) -> list[int]:
 
 
 def free_port() -> int:
-    """A port of the loopback address on which nobody listens now."""
+    """A port of the loopback address on which no program listens now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -228,7 +228,7 @@ def prepare(url: str) -> None:
 
 
 def new_database(dialect: str, request: pytest.FixtureRequest, *, migrated: bool = True) -> str:
-    """The URL of a database that nobody else uses, migrated or empty."""
+    """The URL of a new database, migrated or empty."""
     if dialect == "sqlite":
         factory = request.getfixturevalue("tmp_path_factory")
         path = factory.mktemp("database") / "gatepost.db"

@@ -117,7 +117,7 @@ def test_what_a_deletion_must_look_for_is_found_by_an_index(
     assert found.count(f"{column}=") + found.count(f"{column} = ") == 1, found
 
 
-def test_from_where_somebody_logged_in_is_found_among_logins_alone(
+def test_the_origins_of_logins_are_found_among_logins_alone(
         database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, list[object]]] = []
     execute = database.execute_sql

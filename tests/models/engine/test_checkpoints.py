@@ -1,4 +1,4 @@
-"""What is committed to SQLite's log reaches the file beside those who write; a long log begins anew."""
+"""What is committed to SQLite's log reaches the file beside the writers; a long log begins anew."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_what_is_committed_reaches_the_file_in_a_thread_of_its_own(
     assert stored_without_the_log(database, tmp_path) > before
 
 
-def test_a_log_that_the_thread_does_not_keep_up_with_is_copied_by_whoever_commits(
+def test_a_log_that_the_thread_does_not_keep_up_with_is_copied_by_the_writer_that_commits(
         database: SqliteDatabase, copied_by: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database._checkpoints, "_copy", lambda: None)  # the thread always comes too late
     write(database, 200)
@@ -84,9 +84,9 @@ WHOLE = 10**9  # pages, more than any log has
 
 
 class Log(apsw.Connection):
-    """A connection to a log of so many `pages`, of which somebody keeps all behind the first `free` from being copied.
+    """A connection to a log of so many `pages`, of which a reader keeps all behind the first `free` from being copied.
 
-    `copied` says who copies it, and whether they wait.
+    `copied` says which of the threads copies it, and whether it waits.
     """
 
     def __init__(self, free: int = WHOLE) -> None:
@@ -99,18 +99,18 @@ class Log(apsw.Connection):
         return self.pages, min(self.pages, self._free)
 
 
-# how much can be copied, then: (the log's length in pages after each commit, who copies it)
+# how much can be copied, then: (the log's length in pages after each commit, which thread copies it)
 LOGS: dict[str, tuple[int, list[tuple[int, list[str]]]]] = {
     "a short log is left alone": (WHOLE, [(2000, []), (3999, [])]),
     "a thread copies a long one, and the next writer what has come since": (
         WHOLE, [(4000, ["thread"]), (4500, ["writer"])]),
     "no writer copies much": (
         WHOLE, [(4000, ["thread"]), (4501, ["thread"]), (5100, ["thread"]), (5200, ["writer"])]),
-    "whoever has finished a very long one waits for readers": (
+    "a writer that has finished a very long one waits for readers": (
         WHOLE, [(54_000, ["thread"]), (54_100, ["writer", "waits"]), (54_200, [])]),
     "one that is copied and still read from is copied again when it is a quarter longer": (
         WHOLE, [(4000, ["thread"]), (4400, ["writer"]), (5400, []), (5500, ["thread"]), (5600, ["writer"])]),
-    "nobody waits for one who reads what is old": (
+    "no writer waits for a reader of old pages": (
         3000, [(40_000, ["thread"]), (40_100, []), (49_900, []), (50_000, ["thread"]), (50_100, [])]),
     "a new log is copied like the first": (
         WHOLE, [(4000, ["thread"]), (4100, ["writer"]), (70, []), (4000, ["thread"])]),
@@ -120,7 +120,7 @@ LOGS: dict[str, tuple[int, list[tuple[int, list[str]]]]] = {
 
 
 @pytest.mark.parametrize("case", LOGS)
-def test_who_copies_a_log(case: str) -> None:
+def test_a_log_is_copied_by_the_thread_or_a_writer(case: str) -> None:
     free, commits = LOGS[case]
     log = Log(free)
     some = Checkpoints(lambda: nullcontext(log))
@@ -147,8 +147,8 @@ def test_writers_wait_for_a_thread_that_is_far_behind(monkeypatch: pytest.Monkey
         go_on.set()
 
 
-@pytest.mark.parametrize("error", [apsw.BusyError("somebody reads"), apsw.IOError("the disk is full")])
-def test_whoever_waited_for_readers_waits_for_writers_as_long_as_ever(
+@pytest.mark.parametrize("error", [apsw.BusyError("a reader is there"), apsw.IOError("the disk is full")])
+def test_a_writer_that_waited_for_readers_waits_for_writers_as_long_as_ever(
         database: SqliteDatabase, error: apsw.Error, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_conn: apsw.Connection, mode: int = apsw.SQLITE_CHECKPOINT_PASSIVE) -> tuple[int, int]:
         if mode == apsw.SQLITE_CHECKPOINT_PASSIVE:
@@ -196,7 +196,7 @@ def begin_reading(reader: apsw.Connection) -> None:
     reader.execute("SELECT count(*) FROM tenants").fetchall()
 
 
-def test_a_log_that_somebody_reads_grows_until_they_are_done(database: SqliteDatabase) -> None:
+def test_a_log_that_is_read_grows_until_the_reader_is_done(database: SqliteDatabase) -> None:
     log = Path(f"{database.path}-wal")
     reader = apsw.Connection(str(database.path))
     begin_reading(reader)

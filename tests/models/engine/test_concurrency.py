@@ -1,4 +1,4 @@
-"""Writers at once, in threads and in processes: none is lost or turned away, not even by kill -9."""
+"""Writers at once, in threads and in processes: no row is lost and no writer refused, also after kill -9."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_the_last_piece_is_taken_once(opened: Database, tenant: str) -> None:
     assert sorted(short) == [[]] + [[product.id]] * 15
 
 
-def test_two_who_take_the_same_products_in_another_order_both_end(opened: Database, tenant: str) -> None:
+def test_two_writers_that_take_the_same_products_in_another_order_both_end(opened: Database, tenant: str) -> None:
     rows = Rows(Product, tenant)
     ids = [opened.transact(lambda: rows.insert(
         Product(name="P", sku=new_id(), price=1, currency="EUR", stock=100))).id for _ in range(4)]

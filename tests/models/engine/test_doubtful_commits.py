@@ -1,4 +1,4 @@
-"""What is stored beside the requests while nobody hears whether its COMMIT succeeded: never twice."""
+"""What is stored in the background while no answer says whether its COMMIT succeeded: never twice."""
 
 from __future__ import annotations
 

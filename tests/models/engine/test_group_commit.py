@@ -80,7 +80,7 @@ def at_once(database: SqliteDatabase, *works: Work) -> list[Any]:
 
 
 def held(database: SqliteDatabase) -> tuple[list[threading.Thread], list[Any], threading.Event]:
-    """One who leads, and is not done before the event is set; then the result is `first`."""
+    """A leader that is not done before the event is set; then its result is `first`."""
     entered, finish = threading.Event(), threading.Event()
 
     def first() -> str:
@@ -119,13 +119,13 @@ def names(database: SqliteDatabase) -> list[str]:
         return sorted(tenant.name for tenant in Tenant.all())
 
 
-def test_those_who_wait_share_one_transaction(database: SqliteDatabase, begun: list[int]) -> None:
+def test_writers_that_wait_share_one_transaction(database: SqliteDatabase, begun: list[int]) -> None:
     assert at_once(database, add("a"), add("b"), add("c")) == ["a", "b", "c"]
     assert names(database) == ["a", "b", "c"]
     assert len(begun) == 1
 
 
-def test_nobody_is_told_anything_before_it_is_committed(database: SqliteDatabase) -> None:
+def test_no_work_is_acknowledged_before_it_is_committed(database: SqliteDatabase) -> None:
     last, finish = threading.Event(), threading.Event()
 
     def long() -> None:
@@ -144,7 +144,7 @@ def test_nobody_is_told_anything_before_it_is_committed(database: SqliteDatabase
     assert names(database) == ["a", "b"]
 
 
-def test_whoever_comes_while_the_transaction_lasts_joins_it(database: SqliteDatabase, begun: list[int]) -> None:
+def test_a_writer_that_comes_while_the_transaction_lasts_joins_it(database: SqliteDatabase, begun: list[int]) -> None:
     leading, results, came = held(database)
     following, others = in_threads(database, add("b"))
     came.set()
@@ -186,26 +186,26 @@ def test_of_two_that_want_the_same_one_gets_it(database: SqliteDatabase) -> None
     assert (results[0], results[2], names(database)) == ("a", "b", ["a", "b"])
 
 
-def test_a_statement_that_is_stopped_takes_nobody_elses_rows_with_it(database: SqliteDatabase) -> None:
+def test_a_statement_that_is_stopped_takes_no_other_members_rows_with_it(database: SqliteDatabase) -> None:
     # SQLite undoes the whole transaction when it stops a statement that writes.
     results = at_once(database, add("a"), endless_write, add("b"))
     assert isinstance(results.pop(1), TimedOut)
     assert (results, names(database)) == (["a", "b"], ["a", "b"])
 
 
-def test_nobody_is_told_that_something_was_done_when_the_leader_ends_before_the_commit(
+def test_no_work_is_acknowledged_when_the_leader_ends_before_the_commit(
         database: SqliteDatabase) -> None:
     def end() -> None:
         raise SystemExit
 
     results = at_once(database, add("a"), add("b"), end)
-    assert names(database) == [], "SystemExit is no error of the work: nobody catches it"
+    assert names(database) == [], "SystemExit is no error of the work: no member catches it"
     assert [type(result) for result in results].count(Unavailable) == 2
     assert database.transact(add("c"), grouped=True) == "c"
 
 
 @pytest.mark.parametrize("position", range(3))
-def test_work_that_goes_on_without_its_transaction_is_not_acknowledged_and_harms_nobody(
+def test_work_that_goes_on_without_its_transaction_is_not_acknowledged_and_harms_no_other(
         database: SqliteDatabase, position: int) -> None:
     def careless() -> None:
         with suppress(TimedOut):
@@ -305,7 +305,7 @@ def test_each_work_sees_the_context_of_its_own_thread(database: SqliteDatabase) 
     assert at_once(database, who.get, who.get, who.get) == ["thread 0", "thread 1", "thread 2"]
 
 
-def test_without_a_turn_in_time_everybody_is_told_that_the_database_is_busy(database: SqliteDatabase) -> None:
+def test_without_a_turn_in_time_every_member_is_told_that_the_database_is_busy(database: SqliteDatabase) -> None:
     database.places.timeout = 0.2
     with database.writing():
         threads, results = in_threads(database, add("a"), add("b"))
@@ -316,7 +316,7 @@ def test_without_a_turn_in_time_everybody_is_told_that_the_database_is_busy(data
     assert names(database) == ["c"]
 
 
-def test_who_came_later_may_wait_longer_for_a_turn(database: SqliteDatabase) -> None:
+def test_a_member_that_came_later_may_wait_longer_for_a_turn(database: SqliteDatabase) -> None:
     # Such as behind an import, which holds the lock for seconds.
     with database.writing():
         database.places.timeout = 0.3
@@ -329,7 +329,7 @@ def test_who_came_later_may_wait_longer_for_a_turn(database: SqliteDatabase) -> 
     assert (second, names(database)) == (["b"], ["b"])
 
 
-def test_one_who_waits_too_long_behind_another_goes_and_leaves_the_rest_in_order(
+def test_a_member_that_waits_too_long_goes_and_leaves_the_rest_in_order(
         database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(group_commit, "MOST", 1)
     leading, results, finish = held(database)
@@ -343,7 +343,7 @@ def test_one_who_waits_too_long_behind_another_goes_and_leaves_the_rest_in_order
     assert names(database) == ["c"]
 
 
-def test_those_who_give_up_leave_nobody_without_a_turn(
+def test_members_that_give_up_leave_no_other_without_a_turn(
         database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(group_commit, "MOST", 1)
     database.places.timeout = 0.002
@@ -402,7 +402,7 @@ def test_a_leader_waits_while_fewer_have_come_than_lately(
         rests.clear()
         database.transact(add(name), grouped=True)
         waited.append(len(rests))
-    # Each time it expects one fewer: those who do not come any more are not waited for.
+    # Each time it expects one fewer: writers that do not come any more are not waited for.
     assert waited == [1, 1, 0]
 
 
@@ -434,13 +434,13 @@ def test_a_leader_goes_on_as_soon_as_the_last_one_has_come(
     assert (results, len(begun)) == (["three", "four"], 1)
 
 
-def test_those_who_wait_hold_no_connection(database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_writers_that_wait_hold_no_connection(database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
     connect, opened = database._connect, []
     for pool in (database._pool, database._writers):
         monkeypatch.setattr(pool, "_connect", lambda: (opened.append(1), connect())[1])
     with database.writing():
         threads, results = in_threads(database, add("a"), add("b"), add("c"), add("d"))
-        assert len(opened) == 1  # that of whoever writes now
+        assert len(opened) == 1  # that of the writer whose turn it is
     for thread in threads:
         thread.join()
     assert results == ["a", "b", "c", "d"]

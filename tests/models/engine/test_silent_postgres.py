@@ -1,4 +1,4 @@
-"""A Postgres that says nothing any more: nobody waits for it without end, and once it speaks all is as before."""
+"""A Postgres that says nothing any more: no caller waits for it without end, and once it answers all is as before."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def database(own_server: Server) -> Iterator[PostgresDatabase]:
 
 
 def works_again(database: PostgresDatabase) -> None:
-    """After a pause in which nobody tries, all connections are as good as new."""
+    """After a pause in which no thread tries, all connections are as good as new."""
     deadline = threading.Event()
     timer = threading.Timer(AT_LAST, deadline.set)
     timer.start()
@@ -106,7 +106,7 @@ def test_a_commit_that_waits_for_a_lost_standby_ends_and_its_work_is_not_done_ag
     assert runs == [1]
     works_again(database)
     with database.connected():
-        # What nobody could tell then: here it had been stored.
+        # What could not be told then: here it had been stored.
         assert Tenant.by_name(name) is not None
 
 
@@ -126,7 +126,7 @@ def test_connections_that_lay_ready_are_given_up(own_server: Server, database: P
     works_again(database)
 
 
-def test_who_connects_is_told_in_time(own_server: Server, database: PostgresDatabase) -> None:
+def test_a_caller_that_connects_is_refused_in_time(own_server: Server, database: PostgresDatabase) -> None:
     with own_server.silent(), pytest.raises(Unavailable):
         database.ping()
     works_again(database)
@@ -208,7 +208,7 @@ def timed_out() -> Exception:
     return psycopg.errors.ConnectionTimeout("no answer")
 
 
-def test_after_a_silence_nobody_tries_for_a_while(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_a_silence_no_thread_tries_for_a_while(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
     asked.go_on.set()
     asked.error = timed_out()
     monkeypatch.setattr(connection, "LATER", AT_LAST)
@@ -240,7 +240,7 @@ def test_then_one_thread_tries_while_the_others_are_refused(asked: Asked, monkey
     assert asked.pool.take() is trying.result()
 
 
-def test_a_server_that_refuses_is_asked_again_by_everybody(asked: Asked) -> None:
+def test_a_server_that_refuses_is_asked_again_by_every_thread(asked: Asked) -> None:
     asked.go_on.set()
     asked.error = psycopg.OperationalError("connection refused")
     for _ in range(3):
@@ -310,7 +310,7 @@ def test_a_burst_is_answered_though_half_of_its_threads_find_all_places_taken(ow
     database.close_all()
 
 
-def test_whoever_gets_a_place_after_a_moment_connects_at_it(database: PostgresDatabase) -> None:
+def test_a_thread_that_gets_a_place_after_a_moment_connects_at_it(database: PostgresDatabase) -> None:
     asked = Asked(database, size=2, waiting=1)
     asked.go_on.set()
     kept = Wait(asked.places)

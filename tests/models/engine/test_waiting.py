@@ -1,4 +1,4 @@
-"""Writers on SQLite that wait: until one deadline, at few places, and who needs no place."""
+"""Writers on SQLite that wait: until one deadline, at a bounded number of places; and writers that need none."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_half_of_the_threads_wait_for_a_writer_and_the_others_are_refused(
     assert database.transact(lambda: "again", grouped=grouped) == "again"
 
 
-def test_without_a_bound_everybody_waits(request: pytest.FixtureRequest) -> None:
+def test_without_a_bound_every_writer_waits(request: pytest.FixtureRequest) -> None:
     database = open_database(new_database("sqlite", request), synchronous="normal")
     assert isinstance(database, SqliteDatabase)
     with held_elsewhere(database):
@@ -143,7 +143,7 @@ def test_a_newcomer_waits_a_moment_where_writers_follow_one_another(database: Sq
 
 
 def test_a_newcomer_waits_a_moment_where_the_others_came_just_now(database: SqliteDatabase) -> None:
-    """A burst after a lull: nothing has moved for long, and all places are taken, but nobody has waited yet."""
+    """A burst after a lull: no thread got its turn for long, and all places are taken, but none has waited yet."""
     for _ in range(2):
         database.places.acquire(Wait(database.places))
     database.places.moment, database.places.moved = AT_LAST, monotonic() - AT_LAST - 1
@@ -194,7 +194,7 @@ def test_sqlite_itself_waits_for_a_strange_writer_only_as_long_as_is_left(databa
     strange.close()
 
 
-def test_whoever_is_in_a_group_that_is_written_has_no_place(database: SqliteDatabase) -> None:
+def test_a_member_whose_work_has_begun_has_no_place(database: SqliteDatabase) -> None:
     finish, begun = threading.Event(), threading.Event()
     with held_elsewhere(database):
         leading, _ = started(database)

@@ -116,7 +116,7 @@ def test_a_save_that_failed_can_be_repeated(tenant: str) -> None:
     assert (rows.find(row.id).slug, rows.find(row.id).version) == (row.slug, 2)
 
 
-def test_of_two_who_read_the_same_version_only_one_can_save_it(tenant: str) -> None:
+def test_of_two_writers_that_read_the_same_version_only_one_can_save_it(tenant: str) -> None:
     rows = Rows(Article, tenant)
     first = rows.find(rows.insert(article()).id)
     second = rows.find(first.id)
