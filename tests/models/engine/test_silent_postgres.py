@@ -153,7 +153,7 @@ def test_a_copy_ends_wherever_the_server_falls_silent(own_server: Server, databa
     works_again(database)
     with database.connected():
         assert Rows(Article, tenant).select().count() == 0
-    made = [Article(title="t", slug=f"s-{number}", body="b") for number in range(5_000)]
+    made = [Article(title="t", slug=f"s-{number}", body="b") for number in range(500)]
     database.transact(lambda: bulk.insert(database, tenant, made))
 
 
