@@ -1,7 +1,7 @@
 """Pages of rows whose cost does not grow with their depth.
 
 A `Shape` is everything that decides the SQL text of a list; what differs from request to request is bound as
-values. So a page of a known shape, at whatever depth and for whomever, builds no query.
+values. So a page of a known shape, at whatever depth and for any caller, builds no query.
 
 A caller who may see rows for k different reasons gets k branches in one statement, each served by an index of
 its own: their positions are merged in order, each once, and only the rows of this page are read whole.

@@ -13,9 +13,9 @@ from models.records.times import now
 class IdempotencyKey(Record):
     """One caller's `key` for one method and path.
 
-    The row is claimed by the first statement of the effect's own transaction: a twin waits on the unique
-    index until that transaction ends. `fingerprint` tells another request under the same key; `status` is
-    null until answered, `body` also where it was too large to be kept.
+    The row is claimed by the first statement of the effect's own transaction: its twin (the same request, sent again)
+    waits on the unique index until that transaction ends. `fingerprint` tells another request under the same key;
+    `status` is null until answered, `body` also where it was too large to be kept.
     """
 
     principal = pw.TextField()

@@ -1,7 +1,7 @@
 """Connections to a Postgres server that never wait for it without end, and a pool that knows when it is silent.
 
-A server that is stopped, behind a network that loses packets, or waits itself for a standby that is gone says nothing.
-Its `statement_timeout` does not help then, nor does TCP: only the client can give up.
+A server is silent when it is stopped, when the network loses packets, or when it waits itself for a lost standby. Its
+`statement_timeout` does not help then, nor does TCP: only the client can give up.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MOMENT = 1.0  # seconds that any number of threads may wait for a connection, or
 class Connection(psycopg.Connection[Any]):
     """A connection that is closed when the server is silent for longer than `patience` seconds.
 
-    Everything that is said to the server comes this way: statements, COMMIT, each piece of a COPY. None waits for ever.
+    All that is sent to the server passes `wait`: statements, COMMIT, each piece of a COPY. None waits for ever.
     """
 
     patience: float | None = None
@@ -66,8 +66,8 @@ class Connection(psycopg.Connection[Any]):
 class Pool:
     """The connections of one process, at most `size`; the one that was used last is used next.
 
-    No thread waits while another one connects. Once the server was silent, the connections that lie ready are given
-    up, one thread at a time tries to connect, and all others are told at once that there is no answer.
+    No thread waits while another one connects. Once the server was silent, the idle connections are closed, one
+    thread at a time tries to connect, and all others are refused at once.
 
     connect  makes a connection
     places   where threads wait until another gives one back, and where they connect

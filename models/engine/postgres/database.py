@@ -149,7 +149,7 @@ class PostgresDatabase(Database, pw.PostgresqlDatabase):
         return None
 
     def rollback(self) -> None:
-        # With its connection the transaction is gone, and why it is gone is told already.
+        # The transaction ended with its connection, and the error that ended both was raised already.
         if not self._state.conn.closed:
             super().rollback()
 
