@@ -84,7 +84,7 @@ def test_only_a_table_that_has_grown_is_counted_again(given, jobs):
         assert database.query("PRAGMA schema_version") != schema
         found = dict(database.query("SELECT idx, stat FROM sqlite_stat1"))
     assert found["users_email"] == "7 7"
-    assert int(found["categories_name"].split()[0]) > 25_000
+    assert int(found["categories_name"].split()[0]) >= 25_000
 
 
 def test_a_busy_writer_is_waited_for_and_no_error(given, jobs):
