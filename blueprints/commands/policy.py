@@ -39,9 +39,11 @@ class Tools(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except click.ClickException as error:
-            error.exit_code = 2
+        except click.UsageError:
             raise
+        except click.ClickException as error:
+            error.show()
+            ctx.exit(2)
 
 
 @click.group(cls=Tools)

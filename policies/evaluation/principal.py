@@ -1,8 +1,9 @@
-"""Who asks."""
+"""Who asks, and under which circumstances: what a condition reads as `r.sub` and `r.env`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,3 +22,22 @@ class Principal:
     kind: str = "user"
     groups: tuple[str, ...] = ()
     scopes: frozenset[str] | None = None
+
+
+class Circumstances(Protocol):
+    """What a condition reads as `r.env`: hour 0–23, weekday ISO 1–7, date YYYY-MM-DD; request is read or write."""
+
+    @property
+    def hour(self) -> int: ...
+    @property
+    def weekday(self) -> int: ...
+    @property
+    def date(self) -> str: ...
+    @property
+    def ip(self) -> str | None: ...
+    @property
+    def device(self) -> str: ...
+    @property
+    def method(self) -> str: ...
+    @property
+    def request(self) -> str: ...

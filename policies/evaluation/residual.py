@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any
 
 from ..syntax.expression import (
     AllOf,
@@ -22,7 +21,7 @@ from ..syntax.expression import (
 from ..syntax.rules import Rule
 from .compiled import NO_OBJECT, Row, SharedWith, Test, compiled, either, no_shares, value_of
 from .plan import Plan, planned
-from .principal import Principal
+from .principal import Circumstances, Principal
 
 
 class Residual:
@@ -45,7 +44,7 @@ class Residual:
         self._readers = tuple(value_of(attribute) for attribute in self._parameters)
         self._plans: dict[tuple[bool, ...], Plan] = {}
 
-    def plan(self, principal: Principal, env: Any) -> Plan:
+    def plan(self, principal: Principal, env: Circumstances) -> Plan:
         """The plan for this caller now: atoms that do not read the object are answered."""
         answers = (
             *(test(principal, NO_OBJECT, env, no_shares) for test in self._tests),
@@ -56,7 +55,7 @@ class Residual:
             plan = self._plans[answers] = self._planned(answers)
         return plan
 
-    def deciding(self, principal: Principal, row: Row, env: Any, shared: SharedWith) -> Rule | None:
+    def deciding(self, principal: Principal, row: Row, env: Circumstances, shared: SharedWith) -> Rule | None:
         """The first rule that allows this, the denials aside."""
         return next((rule for rule, test in self._reasons if test(principal, row, env, shared)), None)
 

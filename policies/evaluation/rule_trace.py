@@ -8,7 +8,7 @@ from typing import Any
 from ..syntax.expression import AllOf, AnyOf, Atom, Expression, Negation, attributes, text
 from ..syntax.rules import Rule
 from .compiled import NO_OBJECT, Row, SharedWith, compiled, value_of
-from .principal import Principal
+from .principal import Circumstances, Principal
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ def trace_rule(
     permission: str,
     principal: Principal,
     obj: Row | None,
-    env: Any,
+    env: Circumstances,
     shared: SharedWith,
 ) -> RuleTrace:
     """Judge what is left of a rule, fact by fact."""

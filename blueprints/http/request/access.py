@@ -18,13 +18,13 @@ from models.base import Owned, Record
 from models.engine.prepared import Bind
 from models.tables.share import any_shared, has_right, shared_ids
 from policies import NEVER, Plan, Policy, Principal
+from policies.evaluation.principal import Circumstances
 from policies.evaluation.rights import rights_for
 from policies.evaluation.sql import where
 from policies.syntax.expression import AllOf, Shared
 
 from ..protocol.messages import Message
 from ..protocol.problems import Problem
-from .environment import Environment
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Access:
 
     __slots__ = ("environment", "policy", "principal")
 
-    def __init__(self, policy: Policy, principal: Principal, environment: Environment) -> None:
+    def __init__(self, policy: Policy, principal: Principal, environment: Circumstances) -> None:
         self.policy = policy
         self.principal = principal
         self.environment = environment
