@@ -1,6 +1,8 @@
-"""Rules: stock Casbin files, decided at the cost of a comparison, for one object and for a page of them.
+"""The access rules: stock Casbin files, and what reads, decides, tests and explains them.
 
-This package knows neither requests nor rows. `load` reads a directory of files into a Policy.
+This folder holds the administrator's files; the code is in the rooms `syntax`, `evaluation`, `loading`, `tools` and
+`questions`, and its everyday names are here. Nothing in it knows requests or tables. `load` reads a folder of files
+into a `Policy`.
 """
 
 from __future__ import annotations

@@ -1,0 +1,4 @@
+"""What the policy files say: model.conf, CSV lines, expressions, roles and patterns, with file and line of each.
+
+Here belongs what reads or represents a file and decides nothing. Imports no other room.
+"""
