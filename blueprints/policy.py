@@ -1,4 +1,4 @@
-"""The policy, for those who may look at it: its rules as they are in force, and why somebody may or may not."""
+"""The policy as endpoints, for callers with `policy.view`: the rules in force, and the reasons of a decision."""
 
 from typing import Any
 
@@ -102,7 +102,7 @@ def effective(call: Call) -> dict[str, Any]:
 @routes.get("/api/admin/policy/explain", permission="policy.view", query=QuestionSchema(), answers_404=True,
             answer=ExplanationSchema())
 def explained(call: Call) -> dict[str, Any]:
-    """Why somebody may do something to an object, or why not; now, and from the caller's own address."""
+    """Why a person or a role may do something to an object, or why not; now, and from the caller's own address."""
     policy, permission = call.access.policy, call.query["permission"]
     if permission not in policy.vocabulary.by_permission:
         fault = Fault("invalid_parameter", "There is no such permission.", parameter="permission")
@@ -118,7 +118,7 @@ def explained(call: Call) -> dict[str, Any]:
 
 
 def _principal(call: Call, who: str) -> tuple[dict[str, Any] | None, Principal]:
-    """A role, or a person whom the caller may see under that name; anybody else is not found."""
+    """A role, or a person whom the caller may see under that name. Raises Problem (404) for any other name."""
     if who == "guest":
         return None, guest(call.tenant_id)
     if who in call.access.policy.vocabulary.roles:
@@ -128,7 +128,7 @@ def _principal(call: Call, who: str) -> tuple[dict[str, Any] | None, Principal]:
     if found is None or not call.access.allows(users.view, found.__data__):
         raise not_found()
     row = dict(found.__data__)
-    # Whoever may not see a person's e-mail must not learn here whether it exists.
+    # A caller who may not see a person's e-mail must not learn here whether it exists.
     if not is_id(who) and "email" in _hidden(call, users, row):
         raise not_found()
     return row, principal_of(found)

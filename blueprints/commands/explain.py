@@ -1,4 +1,4 @@
-"""`gatepost policy explain`: why somebody may, or may not.
+"""`gatepost policy explain`: why a person or a role may do something, or may not.
 
 About a role it needs the policy files only; about a person or an object it asks the database.
 """
@@ -54,7 +54,7 @@ def explain_command(
     create_app: AppFactory, who: str, scopes: tuple[str, ...], clock: datetime | None, ip: str | None,
     as_json: bool, permission: str, id: str | None,
 ) -> None:  # fmt: skip
-    """Why may somebody do PERMISSION, or why not?
+    """Why may a person or a role do PERMISSION, or why not?
 
     To the object ID, where one is given. The answer names the line that decided, the facts it looked at, and for a
     refusal what came nearest.
@@ -93,7 +93,7 @@ def explain_command(
 
 
 def find_principal(ground: Ground, who: str) -> Principal:
-    """The person with that e-mail, or anybody with that role.
+    """The person with that e-mail, or a person with that role and no other attributes.
 
     Raises ClickException when there is neither.
     """

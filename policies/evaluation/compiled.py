@@ -1,4 +1,4 @@
-"""Expressions as Python functions, for decisions at the cost of a comparison.
+"""Expressions as Python functions, which decide as fast as the comparisons that they are made of.
 
 Each function takes (principal, object, environment, shared) and answers True or False. A missing value is
 None, and a comparison with it is false.
@@ -82,7 +82,7 @@ def _both(tests: list[Test]) -> Test:
 
 
 def _halved(tests: list[Test], join: Callable[[list[Test]], Test]) -> Test:
-    """Joined in halves, so that depth grows with the logarithm of their number."""
+    """The tests joined in halves, so that the depth of calls grows with the logarithm of their number."""
     middle = len(tests) // 2
     return join([join(tests[:middle]), join(tests[middle:])])
 

@@ -1,8 +1,8 @@
-"""Partial evaluation: put what is known into a matcher and keep what is left.
+"""Partial evaluation of a matcher: known attributes become constants, and the rest of the expression is kept.
 
 Known are the columns of a policy line (`rule.when`, …), the permission (`act`), the caller's role (`role`)
-and, where a line speaks of single persons, the caller's key (`key`). What is left reads r.sub, r.obj, r.env.
-Every part of a matcher remembers its answers by the constants that it depends on, so that thousands of lines
+and, where a line names a person, the caller's key (`key`). What is left reads r.sub, r.obj, r.env.
+The result for each part of a matcher is cached by the constants that it depends on, so that thousands of lines
 with the same condition are folded once.
 """
 
@@ -75,7 +75,7 @@ class Folder:
     def _folded(self, part: Expression, known: Known) -> Expression:
         needs = self._needs[id(part)]
         if known.get("key") and "key" in needs:
-            # One person's answers serve nobody else: with many persons, remembering them would fill the memory.
+            # Not remembered: the answer is of use for this person only, and there may be many persons.
             return self._compute(part, known)
         key = (id(part), *map(known.get, needs))
         answer = self._memory.get(key)

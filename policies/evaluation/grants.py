@@ -1,7 +1,7 @@
-"""What a role may effectively do: every line that reaches it, its own and the inherited ones, as one `Grant`.
+"""What a role may effectively do: every rule that reaches it, its own and the inherited ones, as one `Grant`.
 
-The matrix shows grants, the diff compares them. A grant knows the words of the condition column, for people,
-and what they mean, so that a renamed condition is no change and a redefined one is.
+The matrix shows grants, the diff compares them. A grant has the words of the condition column, to show, and their
+meaning, to compare: a renamed condition is no change, a redefined one is.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ ALWAYS_WORD = "always"
 # Each alternative as the set of facts that it asks for; the empty set asks for nothing.
 Alternatives = frozenset[frozenset[str]]
 _KIND = Attribute("sub", "kind")
-# Roles as a person reads them, from whoever comes in to whoever may do everything.
+# The order in which roles are shown, from the least permissions to the most.
 ROLE_ORDER = ("guest", "user", "support", "editor", "moderator", "manager", "developer", "owner", "admin")
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One line that bears on a permission, and what is left of its condition."""
+    """One rule that covers a permission, and what is left of its condition."""
 
     rule: Rule
     expression: Expression
@@ -47,7 +47,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What the lines together give: allowed when one of `allows` holds and none of `denies`."""
+    """What the rules together give: allowed when one of `allows` holds and none of `denies`."""
 
     allows: tuple[Part, ...]
     denies: tuple[Part, ...]
@@ -83,13 +83,13 @@ class Grant:
         return _alternatives(self.allows), _alternatives(self.denies)
 
     def covers(self, other: Grant) -> bool:
-        """Whether whatever `other` allows is surely allowed here."""
+        """Whether this grant allows everything that `other` allows, as far as texts can tell."""
         (allows, denies), (others, refused) = self.meaning, other.meaning
         return _implied(others, allows) and _implied(denies, refused)
 
     @property
     def places(self) -> tuple[str, ...]:
-        """`articles.csv:14` of each line."""
+        """`articles.csv:14` of each rule."""
         return tuple(part.rule.place for part in (*self.allows, *self.denies))
 
 
@@ -111,13 +111,13 @@ class Grants:
 
     @property
     def persons(self) -> tuple[str, ...]:
-        """The keys (`user:<id>`) for which there are lines of their own."""
+        """The keys (`user:<id>`) that rules name."""
         return tuple(sorted(self._of_persons))
 
     def of(self, who: str, permission: str) -> Grant:
-        """What `who`, a role or a person's key, may do by way of `permission`.
+        """The grant of `permission` to `who`, a role or a person's key.
 
-        For a person only by the lines that name the person; those of the person's role come on top.
+        For a person it counts only the rules that name the person; those of the person's role come on top.
         """
         parts = list(self._bearing(who, permission))
         allows = tuple(part for part in parts if part.rule.eft == "allow")
@@ -129,7 +129,7 @@ class Grants:
         return Grant(unconditional[:1] or allows, denies)
 
     def concerning(self, person: str) -> frozenset[str]:
-        """The permissions of which a person's own lines speak."""
+        """The permissions that the rules of a person cover."""
         covered = (self._policy.patterns.covered(rule.act) for rule in self._rules(person))
         return frozenset().union(*covered)
 
@@ -140,7 +140,7 @@ class Grants:
         return [*self._of_persons.get(who, ()), *(rule for rule in self._of_roles if rule.sub in lent)]
 
     def _bearing(self, who: str, permission: str) -> Iterator[Part]:
-        """Every line that can bear on the question."""
+        """Every rule that can hold for `who` and cover the permission."""
         kind = ("guest" if who == "guest" else "user") if who in self._policy.vocabulary.roles else None
         for rule in self._rules(who):
             left = self._policy.folded(rule, permission, who, who)
@@ -151,13 +151,13 @@ class Grants:
 
 
 def ordered(roles: Collection[str]) -> list[str]:
-    """Roles in the order in which a person reads them."""
+    """Roles in the order in which they are shown."""
     known = [role for role in ROLE_ORDER if role in roles]
     return known + sorted(set(roles).difference(known))
 
 
 def _with_kind(expression: Expression, kind: str) -> Expression:
-    """A guest is of the kind `guest`, and nobody else is."""
+    """The condition for a caller of this kind: only a guest is of the kind `guest`."""
     match expression:
         case AllOf(parts):
             return conjunction(_with_kind(part, kind) for part in parts)
@@ -187,7 +187,7 @@ def _implied(narrow: Alternatives, wide: Alternatives) -> bool:
 
 
 def _canonical(expression: Expression) -> str:
-    """The expression as text, the same in whichever order its parts stand."""
+    """The expression as text, with its parts sorted, so that equal ones have equal texts."""
     match expression:
         case AllOf(parts):
             return " && ".join(sorted(f"({_canonical(part)})" for part in parts))

@@ -1,7 +1,7 @@
 """What a caller may list: everything, nothing, or the rows that a condition picks.
 
-A plan names columns of the object, and attributes of the caller and of the environment as parameters;
-whatever does not depend on the object is already answered. Equal plans are equal keys of a cache, quickly.
+A plan names columns of the object, and attributes of the caller and of the environment as parameters; conditions that
+do not depend on the object are already decided. Plans are hashable, and serve as keys of a cache.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from enum import Enum
 
 from ..syntax.expression import AllOf, AnyOf, Comparison, Expression, Shared, atoms, columns, conjunction, disjunction
 
-# A branch of its own for each disjunct pays up to a point; beyond it a condition stays one branch with an OR.
+# So many disjuncts become branches, each with an index of its own; with more a condition stays one branch with an OR.
 MOST_DISJUNCTS = 16
 
 

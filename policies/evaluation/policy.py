@@ -1,4 +1,4 @@
-"""A policy: one immutable snapshot of the rules, and every question that can be asked of it."""
+"""A policy: an immutable snapshot of the rules, which decides and plans."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from .principal import Circumstances, Principal
 from .residual import Residual
 from .rule_trace import RuleTrace, trace_rule
 
-# Enough for every role and a few hundred persons with lines of their own; then the memory starts afresh.
+# Enough for every role and a few hundred persons whom rules name; beyond it the cache is emptied.
 MOST_RESIDUALS = 20_000
 
-# What a caller may do whose role or permission the policy has never heard of.
+# For a role or a permission that is not in the vocabulary.
 _NO_RULES = Residual("", ())
 
 
@@ -58,8 +58,8 @@ class Policy:
         """May `principal` do this to `obj`, a mapping of all columns to values (None: there is no object)?
 
         `env` has the attributes of r.env; `shared(principal, obj, permission)` says whether a share gives it.
-        A permission that the policy does not know is given to nobody. Raises KeyError for a row that lacks a
-        column which a rule reads: a denial must not vanish because somebody selected too little.
+        A permission that is not in the vocabulary is never given. Raises KeyError for a row that lacks a column which
+        a rule reads: a denial must not vanish because a query selected too few columns.
         """
         if principal.scopes is not None and not self.covers(principal, permission):
             return False
@@ -133,7 +133,7 @@ class Policy:
         return frozenset((attribute.root, attribute.name) for attribute in read)
 
     def condition(self, rule: Rule, permission: str) -> Expression:
-        """What a rule asks for a permission, of somebody whom it names."""
+        """What a rule asks for a permission, of a caller with the role or key that it names."""
         return self.folded(rule, permission, rule.sub, rule.sub)
 
     def _scope_covers(self, scope: str, permission: str) -> bool:

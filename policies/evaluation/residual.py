@@ -1,4 +1,4 @@
-"""What the policy leaves open for one role or person and one permission: decisions and plans start here."""
+"""What is left of the rules for one role or person and one permission: decisions and plans start here."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .principal import Circumstances, Principal
 
 
 class Residual:
-    """The rules that reach a role and a permission, folded. Immutable but for its memory of plans."""
+    """The rules that reach a role and a permission, folded. Immutable but for its cache of plans."""
 
     def __init__(self, permission: str, rules: Iterable[tuple[Rule, Expression]]) -> None:
         self.permission = permission
@@ -45,7 +45,7 @@ class Residual:
         self._plans: dict[tuple[bool, ...], Plan] = {}
 
     def plan(self, principal: Principal, env: Circumstances) -> Plan:
-        """The plan for this caller now: atoms that do not read the object are answered."""
+        """The plan for this caller now: atoms that do not read the object are replaced by their answers."""
         answers = (
             *(test(principal, NO_OBJECT, env, no_shares) for test in self._tests),
             *(read(principal, NO_OBJECT, env) is None for read in self._readers),
@@ -56,7 +56,7 @@ class Residual:
         return plan
 
     def deciding(self, principal: Principal, row: Row, env: Circumstances, shared: SharedWith) -> Rule | None:
-        """The first rule that allows this, the denials aside."""
+        """The first rule that allows this; denials are not looked at."""
         return next((rule for rule, test in self._reasons if test(principal, row, env, shared)), None)
 
     @cached_property

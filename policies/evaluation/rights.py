@@ -1,4 +1,4 @@
-"""What a share gives: its right, and the verbs that go with it."""
+"""The rights of shares, and the verbs that each of them gives."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def trace_rule(
     env: Circumstances,
     shared: SharedWith,
 ) -> RuleTrace:
-    """Judge what is left of a rule, fact by fact."""
+    """Evaluate what is left of a rule, fact by fact."""
     row = NO_OBJECT if obj is None else obj
     facts: dict[Atom, Fact] = {}
 

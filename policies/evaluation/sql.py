@@ -1,4 +1,4 @@
-"""A plan as SQL: each way of being allowed is one expression, so that each can walk an index of its own."""
+"""A plan as SQL: each alternative that allows is one expression, so that each can use an index of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether conditions make sense: their shape, their types, and the columns of every resource they reach."""
+"""Checks of conditions: their shape, their types, and the columns of every resource that they reach."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ ORDERED = ("<", "<=", ">", ">=")
 def matchers(model: Model, patterns: Patterns) -> list[Finding]:
     """A matcher must hold for no line whose role, permission or condition is another.
 
-    Without this a forgotten bracket around `a || b` in one branch would open every door.
+    Without this check, brackets forgotten around `a || b` in one branch would allow everything to every caller.
     """
     unbound = {"rule.sub": f"{NO_WORD}s", "role": f"{NO_WORD}r", "key": f"{NO_WORD}k"}
     cases = (

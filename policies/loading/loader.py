@@ -1,4 +1,4 @@
-"""From a directory of files to a policy, or to every reason why not, all at once."""
+"""Loading a directory of files: a policy, or every finding that stands against it at once."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def load(
 
 
 def read_files(directory: Path, plugins: Mapping[str, Path], findings: list[Finding]) -> dict[str, bytes]:
-    """The bytes of every policy file by name. Raises nothing: what cannot be read is a finding."""
+    """The bytes of every policy file by name. Raises nothing: a file that cannot be read is a finding."""
     places = dict(plugins)
     try:
         places |= {place.name: place for place in directory.iterdir() if _is_policy(place.name)}
@@ -98,7 +98,7 @@ def digest(files: Mapping[str, bytes]) -> str:
 
 
 def _areas(files: Mapping[str, bytes], vocabulary: Vocabulary) -> frozenset[str]:
-    """What a scope can be of: a collection, which has a file, or something without rows, such as a profile."""
+    """What a scope can be of: a collection, which has a file, or a resource without rows, such as profile."""
     rowless = (resource.name for resource in vocabulary.resources.values() if not resource.columns)
     return frozenset((*rowless, *(Path(name).stem for name in files)))
 

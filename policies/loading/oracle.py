@@ -1,7 +1,7 @@
-"""Casbin itself as a second opinion: the same files, the same question, by `casbin.Enforcer`.
+"""Casbin as the reference: `casbin.Enforcer` answers the same questions from the same files.
 
-It scans every line and parses the matcher on every call, so it is asked in tests and about samples, never on
-behalf of a request.
+It scans every line and parses the matcher on every call, so tests and the sampling of a loaded policy use it,
+never a request.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ Arguments = tuple[Principal, str, Row | None, Any, SharedWith]
 
 
 def sample_questions(policy: Policy, chance: random.Random) -> Iterator[tuple[Rule, Arguments]]:
-    """Endless questions near the rules, in the order of the arguments of `decide`."""
+    """Endless random questions near the rules, each the arguments of `decide`."""
     roles, permissions = sorted(policy.vocabulary.roles), sorted(policy.vocabulary.by_permission)
     covered: dict[str, list[str]] = {}
     literals = _literals(policy)
@@ -180,7 +180,7 @@ PEOPLE = ("01920000-0000-7000-8000-000000000001", "01920000-0000-7000-8000-00000
 
 
 def environment(chance: random.Random) -> SimpleNamespace:
-    """A time and a place, some of it missing."""
+    """Random circumstances, some of them missing."""
     return SimpleNamespace(
         hour=chance.choice((None, 0, 7, 8, 12, 17, 18, 23)),
         weekday=chance.choice((None, 1, 5, 6, 7)),
@@ -220,5 +220,5 @@ def _row(
 
 
 def _odd(principal: Principal, row: Row, permission: str) -> bool:
-    """Some shares: a fixed part of what can be asked."""
+    """A `SharedWith` that gives an arbitrary but fixed half of what can be asked."""
     return len(f"{row.get('owner_id')}{row.get('status')}{permission}") % 2 == 1

@@ -1,4 +1,4 @@
-"""The last policy that was good, kept in one file, so that a restart with a broken edit has something to start on."""
+"""The last good policy, kept in one file: a restart uses it when the policy files are broken."""
 
 from __future__ import annotations
 

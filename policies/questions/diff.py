@@ -1,7 +1,7 @@
-"""What a change of the files really changes: who may do more, who may do less, and who may do it otherwise.
+"""What a change of the files effectively changes: which roles may do more, less, or on other conditions.
 
 Not textual: a line that moves, a renamed condition or a rule that was inherited anyway is no change, while a
-condition redefined in model.conf is one for everybody whom it reaches.
+condition redefined in model.conf is one for every role that it reaches.
 """
 
 from __future__ import annotations

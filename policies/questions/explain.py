@@ -1,4 +1,4 @@
-"""Why: finds the line that decided, the facts that it looked at, and for a refusal what came nearest.
+"""Why a decision is what it is: the rule that decided, the facts that it read, and for a refusal the nearest rules.
 
 The answer is an `Explanation`.
 """
@@ -74,7 +74,7 @@ def explain(
 
 
 def _step(policy: Policy, principal: Principal, permission: str, trace: RuleTrace, open_object: bool) -> Step:
-    """How a line stands, and the way on which the caller's role, or key, comes to the role that it names."""
+    """Whether a rule holds, and the chain of roles from the caller's role, or key, to the role that it names."""
     via: tuple[str, ...] = (trace.rule.sub,)
     for start in (principal.role, principal.key):
         links = policy.roles.chain(start, trace.rule.sub)

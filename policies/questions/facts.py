@@ -49,7 +49,7 @@ def found(fact: Fact, permission: str) -> str:
 
 
 def asked(fact: Fact, permission: str) -> str:
-    """What is wanted, of an object that nobody named."""
+    """What a condition asks of an object, when the question names none."""
     match fact.atom:
         case Comparison(operator, left, right):
             return f"{_name(left)} {_MUST[operator]} {_name(right)}"

@@ -1,7 +1,7 @@
-"""Reading files that an administrator edits: regular files of a bounded size, and never waiting for one.
+"""Reading files that an administrator edits: only regular files of a bounded size, without blocking.
 
-A FIFO, a terminal or a socket of the right name would block a plain read for ever, a link to /dev/zero would fill the
-memory. A link to a regular file is a regular file.
+A plain read of a FIFO, a terminal or a socket would block for ever, one of a link to /dev/zero would fill the memory.
+A link to a regular file is read like the file.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _SPECIAL = "this is not a regular file"
 
 
 class Unreadable(Exception):
-    """A file that cannot be read, or is none that should be; the text is a sentence without the file's name."""
+    """A file that cannot be read, or is not a regular file; the text is a sentence without the file's name."""
 
 
 def read_bytes(place: Path, largest: int = LARGEST_FILE) -> bytes:
@@ -25,7 +25,7 @@ def read_bytes(place: Path, largest: int = LARGEST_FILE) -> bytes:
     try:
         descriptor = os.open(place, _FLAGS)
     except OSError as error:
-        # What a socket says to being opened.
+        # The error of opening a socket.
         raise Unreadable(_SPECIAL if error.errno == errno.ENXIO else _sentence(error)) from None
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -46,7 +46,7 @@ def read_text(place: Path) -> str:
 
 
 def _bounded(descriptor: int, largest: int) -> bytes:
-    # Not by the size that the file claims: it may grow meanwhile, and those of /proc claim none.
+    # Not by the size in fstat: a file may grow meanwhile, and files of /proc have the size 0.
     found = bytearray()
     while part := os.read(descriptor, largest + 1 - len(found)):
         found += part

@@ -1,4 +1,4 @@
-"""What a reader of policy files has to say about them."""
+"""Findings: the errors and warnings about policy files, each with file and line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, order=True)
 class Finding:
-    """One remark on one line; line 0 speaks of the whole file. `severity` is error or warning."""
+    """One remark about a line; line 0 means the whole file. `severity` is error or warning."""
 
     file: str
     line: int

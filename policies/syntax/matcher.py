@@ -1,4 +1,4 @@
-"""A matcher of model.conf as an expression: what Casbin and we read alike, and nothing else.
+"""A matcher of model.conf as an expression: only what Casbin and this parser read alike.
 
 The text is translated to Python's operators outside string literals, parsed with `ast`, and every node that
 is not on the list here is refused with its line. Nothing of the text is ever evaluated.
@@ -138,7 +138,7 @@ class _Reader:
         return Negation(self._expression(operand))
 
     def _cut(self, line: int, column: int, end_line: int, end_column: int) -> str:
-        """The text between two places; `ast.get_source_segment` splits the whole text on every call."""
+        """The text between two positions; `ast.get_source_segment` would split the whole text on every call."""
         if line == end_line:
             return self._rows[line - 1][column:end_column]
         first, last = self._rows[line - 1][column:], self._rows[end_line - 1][:end_column]

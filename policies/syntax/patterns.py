@@ -1,7 +1,7 @@
 """The patterns of the permission column: `article.*`, `*.view`, `*`.
 
-Where only letters, digits, `_`, `.` and `*` may stand, Casbin's globMatch is this and nothing more; a test asks
-both. It is worked out once per pattern, because globMatch compiles its pattern on every call.
+For letters, digits, `_`, `.` and `*`, which alone are allowed, this answers as Casbin's globMatch does; a test compares
+both. Each pattern is expanded once, because globMatch compiles its pattern on every call.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Who inherits what: the `g` lines as a graph without cycles."""
+"""Which role inherits which: the `g` lines as a graph without cycles."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ SCOPE = re.compile(r"(?:read|write|manage):([a-z][a-z0-9_]*)")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One `p` line: who may, or may not, do what, and when."""
+    """One `p` line: which role or person may, or may not, do what, and when."""
 
     file: str
     line: int

@@ -1,4 +1,4 @@
-"""Policy files as lines: what is strict about every one of them, whatever it holds.
+"""Policy files as lines, with the checks that hold for every policy file.
 
 A file that was cut short may lack exactly the line that denies, so each ends with the comment `# end`. Casbin
 loses a line to a byte order mark and keeps quotes and trailing comments as part of a value; here they are

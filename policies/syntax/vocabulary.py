@@ -1,6 +1,6 @@
 """The words that a policy may use: resources with their permissions and columns, and roles.
 
-Whoever assembles the service says which words exist; a policy that uses any other is refused at load.
+The registry of collections makes the vocabulary; a policy that uses any other word is refused at load.
 """
 
 from __future__ import annotations

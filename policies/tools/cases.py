@@ -1,8 +1,7 @@
 """Testing a policy: cases of who may do what, with which objects, under a pinned clock.
 
 A case names principals, objects and the permissions that are granted; every other permission of the same
-resource must be refused. So a suite says both what is open and what is closed. A line that no case reached
-is a line whose loss nobody would notice: `uncovered` names it.
+resource must be refused. A line that no case reached could be lost without a failing case: `uncovered` names it.
 """
 
 from __future__ import annotations
@@ -124,7 +123,7 @@ class Question:
 
 @dataclass(slots=True)
 class Report:
-    """What came out of a run: how many questions were asked, and a finding for each wrong answer."""
+    """The result of a run: the number of questions, and a finding for each wrong answer."""
 
     asked: int = 0
     cases: int = 0

@@ -1,4 +1,4 @@
-"""Warnings: what works as written but is hardly what somebody meant. They stop nothing."""
+"""Warnings: rules that work as written but hardly as their author meant them. A policy with warnings is used."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class _Linter:
         return self._policy.condition(rule, permission)
 
     def _shadow(self, rule: Rule) -> Rule | None:
-        """A rule that decides every permission of this one, for whomever this one reaches, without a condition."""
+        """A rule without a condition that decides every permission of this one, for every role that it reaches."""
         above = self._policy.roles.closure(rule.sub)
         shadow = None
         for permission in sorted(self._patterns.covered(rule.act)):

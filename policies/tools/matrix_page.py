@@ -1,4 +1,4 @@
-"""The matrix as one HTML page: self-contained, read at a glance, printable, light or dark as the screen is.
+"""The matrix as one HTML page: self-contained, printable, light or dark as the screen is.
 
 No script and nothing from the network: the page can be mailed, kept and opened years later. It is made from
 templates/matrix.html.
