@@ -1,8 +1,8 @@
 """A request for which no thread is free waits, and is told so when that takes too long.
 
 Each server has more threads than requests are handled at a time (the setting `threads`), one of them for what must be
-answered when all others are stuck: `/api/health/live`, and the refusals. `granian_calls` and `waitress_dispatcher` are
-how.
+answered when all others are stuck: `/api/health/live`, and the refusals. `granian/calls` and `waitress/dispatcher` do
+it.
 """
 
 from __future__ import annotations

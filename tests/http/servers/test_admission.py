@@ -24,13 +24,13 @@ THREADS = 2
 # The shipped server, except that /api/ping is not answered before a file is there.
 STUCK = """
 import os, pathlib, time
-from blueprints.http.operations import deprecation
+from blueprints.http.pipeline import stages
 
 def note(call, announced, until=pathlib.Path(os.environ["STUCK_UNTIL"])):
     while not until.exists():
         time.sleep(0.02)
 
-deprecation.note = note
+stages._announce = note
 from app import cli
 cli()
 """

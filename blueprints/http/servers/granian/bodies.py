@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from queue import SimpleQueue
 from threading import Condition
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 from wsgiref.types import InputStream, WSGIEnvironment
 
 from ...operations.slots import RETRY
@@ -18,6 +18,24 @@ from ..transfers import Pace
 EACH = 2  # bodies of one network that hold a place
 PATIENCE = 0.2  # seconds that a body holds its place, though no more of it comes, while another one wants it
 AT_ONCE = 8_192  # bytes that are asked for at a time: granian returns none of them before all have come
+
+Headers = list[tuple[str, str]]
+
+
+class Answering(Protocol):
+    """Where granian takes an answer from, in any thread. A second one is dropped."""
+
+    def response_bytes(self, status: int, headers: Headers, body: bytes) -> None: ...
+
+    def response_iter(self, status: int, headers: Headers, body: Any) -> None: ...
+
+
+class Asked(NamedTuple):
+    """One request: where its answer goes, what granian says of it, and when a thread first took it."""
+
+    answering: Answering
+    scope: Mapping[str, Any]
+    since: float
 
 
 def too_slow() -> Problem:
@@ -47,7 +65,7 @@ class Bodies:
         self._reading: set[Body] = set()
         self.overtaken: SimpleQueue[Body] = SimpleQueue()
 
-    def enter(self, body: Body) -> None:
+    def acquire(self, body: Body) -> None:
         """Take a place. Raises `Problem` (`overloaded`) when none becomes free, though one was given up."""
         with self._left:
             began = None
@@ -60,7 +78,7 @@ class Bodies:
             body.began = monotonic()
             self._reading.add(body)
 
-    def leave(self, body: Body) -> None:
+    def release(self, body: Body) -> None:
         """Give the place back."""
         with self._left:
             self._reading.discard(body)
@@ -75,7 +93,7 @@ class Bodies:
             return found
 
     def _rivals(self, body: Body) -> Collection[Body]:
-        """Those one of which has to leave before this one can enter; none where there is a place."""
+        """Those one of which has to give up its place for this one; none where there is a place."""
         if len(self._reading) < min(EACH, self._places):
             return ()
         own = [each for each in self._reading if each.network == body.network]
@@ -84,7 +102,7 @@ class Bodies:
         return self._reading if len(self._reading) >= self._places else ()
 
     def _overtake(self, rivals: Collection[Body], now: float) -> float:
-        """Give up the one that is waited for longest, when it is time; seconds to wait for one of them to leave."""
+        """Give up the one that is waited for longest, when it is time; seconds to wait for the place of one of them."""
         staying = [body for body in rivals if body.refusal is None]
         if not staying:
             return PATIENCE
@@ -95,7 +113,7 @@ class Bodies:
         self.overtaken.put(first)
         return PATIENCE
 
-    def of(self, environ: WSGIEnvironment, asked: Any) -> Body:
+    def of(self, environ: WSGIEnvironment, asked: Asked) -> Body:
         """The body of a request that has one; from now on its `wsgi.input`.
 
         One whose length is known is read that far, and no further. Else werkzeug reads once more, to the end, and
@@ -122,7 +140,7 @@ class Body:
 
     refusal: Problem | None = None
 
-    def __init__(self, sent: InputStream, length: int | None, asked: Any, bodies: Bodies, network: str) -> None:
+    def __init__(self, sent: InputStream, length: int | None, asked: Asked, bodies: Bodies, network: str) -> None:
         """`length` is in bytes, None when the body comes in chunks."""
         self.asked, self.network = asked, network
         self._sent, self._length, self._bodies = sent, length, bodies
@@ -153,11 +171,11 @@ class Body:
     def _read(self, read: Callable[[int], bytes], size: int) -> bytes:
         if self._length is not None and self._read_so_far >= self._length:
             return b""
-        self._bodies.enter(self)
+        self._bodies.acquire(self)
         try:
             found = read(size)
         finally:
-            self._bodies.leave(self)
+            self._bodies.release(self)
             self._waited += monotonic() - self.began
         if self.refusal is not None:  # what has come may look whole where it came in chunks
             raise self.refusal

@@ -19,13 +19,13 @@ from io import BytesIO
 from queue import Empty
 from threading import Lock, Thread
 from time import monotonic, sleep
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 from wsgiref.types import WSGIApplication
 
 from ...protocol.problems import REFUSAL, Problem
 from .. import transfers
 from ..admission import LIVE, LOOK, PATIENCE, overloaded
-from .bodies import Bodies, Body
+from .bodies import Answering, Asked, Bodies, Body, Headers
 from .transfers import Transfers
 
 log = logging.getLogger("gatepost.serving")
@@ -35,26 +35,7 @@ log = logging.getLogger("gatepost.serving")
 REST = 0.02
 STUCK = 0.5  # seconds without a finished request, after which the last thread does not wait for a place
 
-Headers = list[tuple[str, str]]
-
-
-class Answering(Protocol):
-    """Where granian takes an answer from, in any thread. A second one is dropped."""
-
-    def response_bytes(self, status: int, headers: Headers, body: bytes) -> None: ...
-
-    def response_iter(self, status: int, headers: Headers, body: Any) -> None: ...
-
-
-class Asked(NamedTuple):
-    """One request: where its answer goes, what granian says of it, and when a thread first took it."""
-
-    answering: Answering
-    scope: Mapping[str, Any]
-    since: float
-
-
-def threads(places: int) -> int:
+def threads_for(places: int) -> int:
     """How many threads granian needs: one for each place, one for each request that waits for one, and the last."""
     return 2 * places + 1
 
@@ -117,7 +98,7 @@ class Calls:
         except IndexError:
             pass
         else:
-            self._give_back()  # to the first claim, perhaps this one
+            self._release()  # to the first claim, perhaps this one
         while not claim.acquire(timeout=max(0.0, self._until(end, last) - monotonic())):
             if monotonic() < self._until(end, last):
                 continue
@@ -133,7 +114,7 @@ class Calls:
         """When a claim is given up; `last`: of the last thread."""
         return min(end, max(self._moved, self._claimed) + STUCK) if last else end
 
-    def _give_back(self) -> None:
+    def _release(self) -> None:
         """Let the thread that has waited longest have this thread's place, or whichever comes next."""
         try:
             self._claims.popleft().release()
@@ -152,7 +133,7 @@ class Calls:
                 self._answer(asked.answering, asked.scope,
                              overloaded() if monotonic() - asked.since > PATIENCE else None)
                 self._moved = monotonic()
-            self._give_back()
+            self._release()
             if not self._waiting:
                 return
             try:
@@ -161,10 +142,10 @@ class Calls:
                 return
 
     def _answer(self, answering: Answering, scope: Mapping[str, Any], refusal: Problem | None = None) -> None:
-        environ = self._environ | scope
+        environ = {**self._environ, **scope}
         if refusal is not None:
             environ[REFUSAL] = refusal
-        body = self._bodies.of(environ, (answering, scope)) if _sends(scope) else None
+        body = self._bodies.of(environ, Asked(answering, scope, monotonic())) if _sends(scope) else None
         start = Start()
         try:
             answer = self._application(environ, start)
@@ -216,13 +197,13 @@ class Calls:
 
         granian closes at once only an answer that ends too early. So this one is said to be longer by a byte.
         """
-        (answering, scope), start = body.asked, Start()
-        environ = self._environ | scope
+        asked, start = body.asked, Start()
+        environ = {**self._environ, **asked.scope}
         environ |= {"wsgi.input": BytesIO(), REFUSAL: body.refusal}
         document = b"".join(self._application(environ, start))
         headers = [each for each in start.headers if each[0].lower() != "content-length"]
         headers += [("Content-Length", str(len(document) + 1)), ("Connection", "close")]
-        answering.response_iter(start.status, headers, Stream(_then_stop(document)))
+        asked.answering.response_iter(start.status, headers, Stream(_then_stop(document)))
 
 
 def _sends(scope: Mapping[str, Any]) -> bool:

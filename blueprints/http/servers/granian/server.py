@@ -27,9 +27,8 @@ from granian.server.mp import MPServer
 from ...operations.affinity import OneCore
 from ...operations.slots import half
 from .. import signals
-from . import calls as granian_calls
 from .bodies import Bodies
-from .calls import Calls
+from .calls import Calls, threads_for
 from .transfers import Transfers
 
 log = logging.getLogger("gatepost.serving")
@@ -119,7 +118,7 @@ def serve(app: Flask, *, begin: Callable[[], None], end: Callable[[], None], hos
             address=host,
             port=free,
             workers=workers,
-            blocking_threads=granian_calls.threads(threads),
+            blocking_threads=threads_for(threads),
             backlog=CONNECTIONS,
             backpressure=CONNECTIONS,
             http=HTTPModes.http1,

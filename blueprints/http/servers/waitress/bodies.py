@@ -50,7 +50,7 @@ class Bodies:
         """The network of the client who speaks to us as `peer`, or through proxies, as `ProxyFix` reads it."""
         return client_network(peer, headers.get("X_FORWARDED_FOR", ""), self._trusted)
 
-    def take(self, address: str, size: int) -> bool:
+    def acquire(self, address: str, size: int) -> bool:
         """Count so many bytes more; False when there is no room for them."""
         with self._lock:
             if self.held + size > TOTAL or self._held_of[address] + size > SHARE:
@@ -59,7 +59,7 @@ class Bodies:
             self._held_of[address] += size
             return True
 
-    def take_large(self, address: str) -> bool:
+    def acquire_large(self, address: str) -> bool:
         """Count one large body more; False when this address sends enough of them."""
         with self._lock:
             if self._large_of[address] >= LARGE:
@@ -67,7 +67,7 @@ class Bodies:
             self._large_of[address] += 1
             return True
 
-    def give_back(self, request: Request) -> None:
+    def release(self, request: Request) -> None:
         """Count no more what was counted of this one; for the second time nothing."""
         with self._lock:
             address, size, large = request.address, request.held, request.large
@@ -132,7 +132,7 @@ class Request(Parser):
     def go_on(self, told: Mapping[str, Any]) -> Request | None:
         """The same request, whose head was found good, to be read to its end; None when its client sends enough."""
         assert self._bodies is not None
-        if not self._bodies.take_large(self.address):
+        if not self._bodies.acquire_large(self.address):
             self.turn_away(Problem("overloaded", "Your address sends other large bodies at this moment.",
                                    headers={"Retry-After": RETRY}))
             return None
@@ -155,7 +155,7 @@ class Request(Parser):
     def count_no_more(self) -> None:
         """Make room for other bodies."""
         if self._bodies is not None and (self.held or self.large):
-            self._bodies.give_back(self)
+            self._bodies.release(self)
 
     @cached_property
     def address(self) -> str:
@@ -182,7 +182,7 @@ class Request(Parser):
             self.headers["CONTENT_LENGTH"] = str(size)
             self._stop_reading()
         elif (more := size - FREE - self.held) > 0:
-            if self._bodies.take(self.address, more):
+            if self._bodies.acquire(self.address, more):
                 self.held += more
             else:
                 self.turn_away(Problem("overloaded", "Too many bodies are being sent at this moment.",

@@ -12,7 +12,7 @@ from contextlib import suppress
 from enum import IntEnum, auto
 from math import inf
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 from wsgiref.types import WSGIEnvironment
 
 from waitress.channel import HTTPChannel
@@ -21,10 +21,7 @@ from waitress.task import WSGITask
 from ...protocol import expectation
 from .. import transfers
 from ..transfers import Pace, unacknowledged
-from .bodies import Request
-
-if TYPE_CHECKING:
-    from .listener import Listener
+from .bodies import Bodies, Request
 
 # seconds
 IDLE = 60.0  # that a connection is kept without a request
@@ -45,6 +42,14 @@ class Doing(IntEnum):
     SENDING_BODY = auto()
     READING = auto()  # the answer
     WAITING = auto()  # for the handler
+
+
+class Accepting(Protocol):
+    """What a connection needs of the server that accepted it."""
+
+    bodies: Bodies
+
+    def add_task(self, task: Channel) -> None: ...
 
 
 class Task(WSGITask):
@@ -79,7 +84,7 @@ class Channel(HTTPChannel):
 
     parser_class = Request
     task_class = Task
-    server: Listener
+    server: Accepting
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         self._unparsed = b""
