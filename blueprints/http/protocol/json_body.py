@@ -12,6 +12,7 @@ from typing import Any
 
 from flask import Request
 
+from .json_pointer import below
 from .messages import Message
 from .problems import Fault, Problem
 
@@ -99,7 +100,7 @@ def _check(value: Any, pointer: str, depth: int) -> None:
         for name, item in value.items():
             if (reason := unstorable(name)) is not None:
                 raise Problem("malformed_json", Message("A key is not usable: {reason}", reason=reason))
-            _check(item, f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}", depth + 1)
+            _check(item, below(pointer, name), depth + 1)
     elif isinstance(value, list):
         for index, item in enumerate(value):
             _check(item, f"{pointer}/{index}", depth + 1)

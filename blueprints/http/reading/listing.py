@@ -22,7 +22,7 @@ from ..protocol.messages import Message
 from ..protocol.problems import Fault, Problem
 from ..request.access import Narrowing
 from ..request.call import Call
-from ..schemas.bounded_cache import Kept
+from ..schemas.bounded_cache import BoundedCache
 from ..schemas.cursor_parameter import split
 from ..schemas.records import answered
 from ..security.cursors import Cursor, CursorError, fingerprint
@@ -64,9 +64,9 @@ class Listing:
         self.collection = collection
         self._model = collection.model
         self.query = ListQuery(collection)
-        self._walks: Kept[Walk] = Kept()
-        self._shapes: Kept[paging.Shape] = Kept()
-        self._projections: Kept[Projection] = Kept()
+        self._walks: BoundedCache[Walk] = BoundedCache()
+        self._shapes: BoundedCache[paging.Shape] = BoundedCache()
+        self._projections: BoundedCache[Projection] = BoundedCache()
 
     def answer(self, call: Call) -> dict[str, Any]:
         """The page that the query asks for, in the envelope that it asks for."""

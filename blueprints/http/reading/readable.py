@@ -17,7 +17,7 @@ from models.engine.prepared import Bind, Prepared, placeholders, prepare
 from ..protocol.problems import Problem, dangling
 from ..request.access import Narrowing
 from ..request.call import Call
-from ..schemas.bounded_cache import Kept
+from ..schemas.bounded_cache import BoundedCache
 from ..schemas.fields import StrictSchema
 from ..schemas.representation import Representation
 from .expansion import Expansion, expansions
@@ -64,7 +64,7 @@ class Readable:
         self.expansions = expansions(self.body_schema)
         self._read = self.representation.reader(self.columns)
         self._id = self.columns.index(self.model._meta.fields["id"])
-        self._statements: Kept[Prepared] = Kept()
+        self._statements: BoundedCache[Prepared] = BoundedCache()
 
     def attach(self, tenant_id: str, rows: list[dict[str, Any]]) -> None:
         """Add to each row the fields that are answered with it and live in another table."""

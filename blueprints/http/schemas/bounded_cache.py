@@ -10,7 +10,7 @@ T = TypeVar("T")
 _LONGEST = 1024  # bytes of a client's text in a key: what is read from it takes many times as much
 
 
-class Kept(Generic[T]):
+class BoundedCache(Generic[T]):
     """At most `most` results by key. When there are more it forgets them all: a client that varies its requests
     without end costs time, never memory."""
 

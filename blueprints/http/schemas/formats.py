@@ -18,6 +18,7 @@ import orjson
 from marshmallow import Schema, fields
 
 from ..protocol.json_body import parse_object, unstorable
+from ..protocol.json_pointer import below
 from ..protocol.messages import Message
 from ..protocol.problems import MOST_FAULTS, Fault, Problem
 
@@ -119,9 +120,9 @@ def _read_csv(stream: BinaryIO, schema: Schema) -> Iterator[Line]:
 def _check_header(header: list[str], schema: Schema) -> None:
     if not header:
         raise _unreadable(Message("The first line names the columns."), 1)
-    unknown = (Fault("unknown_field", "There is no such field.", pointer=f"/{_shown(name)}", meta={"line": 1})
+    unknown = (Fault("unknown_field", "There is no such field.", pointer=below("", name[:80]), meta={"line": 1})
                for name in header if name not in schema.fields)
-    repeated = (Fault("invalid_body", "A column is named twice.", pointer=f"/{_shown(name)}", meta={"line": 1})
+    repeated = (Fault("invalid_body", "A column is named twice.", pointer=below("", name[:80]), meta={"line": 1})
                 for name, times in Counter(header).items() if times > 1)
     if faults := list(islice(chain(unknown, repeated), MOST_FAULTS)):
         raise Problem("invalid_body", "The first line names every column once.", faults)
@@ -129,10 +130,6 @@ def _check_header(header: list[str], schema: Schema) -> None:
 
 def _unreadable(detail: Message, line: int) -> Problem:
     return Problem("invalid_body", detail, [Fault("invalid_body", detail, meta={"line": line})])
-
-
-def _shown(name: str) -> str:
-    return name[:80].replace("~", "~0").replace("/", "~1")
 
 
 def _row(header: list[str], cells: list[str], readings: list[fields.Field[Any]]) -> dict[str, Any] | Problem:

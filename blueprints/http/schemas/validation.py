@@ -12,10 +12,11 @@ from marshmallow import Schema, ValidationError, missing
 from marshmallow.fields import Field
 from werkzeug.datastructures import MultiDict
 
+from ..protocol.json_pointer import below
 from ..protocol.language import PARAMETER
 from ..protocol.messages import Message
 from ..protocol.problems import MOST_FAULTS, Fault, Problem
-from .bounded_cache import Kept
+from .bounded_cache import BoundedCache
 from .cursor_parameter import Place, split
 from .parameters import Tag
 
@@ -54,7 +55,7 @@ def load_query(schema: Schema | None, request: Request) -> Mapping[str, Any]:
     return loaded if name is None else loaded | {name: cursor}
 
 
-_queries: Kept[MappingProxyType[str, Any]] = Kept()
+_queries: BoundedCache[MappingProxyType[str, Any]] = BoundedCache()
 
 
 def _without(name: str | None, loaded: dict[str, Any]) -> MappingProxyType[str, Any]:
@@ -91,7 +92,7 @@ def _query(schema: Schema | None, arguments: MultiDict[str, str]) -> dict[str, A
 
 def _body_faults(messages: Mapping[Any, Any], pointer: str) -> Iterator[Fault]:
     for name, problem in messages.items():
-        here = pointer if name == "_schema" else f"{pointer}/{str(name).replace('~', '~0').replace('/', '~1')}"
+        here = pointer if name == "_schema" else below(pointer, str(name))
         if isinstance(problem, Mapping):
             yield from _body_faults(problem, here)
             continue
