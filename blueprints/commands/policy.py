@@ -20,7 +20,7 @@ from blueprints.commands.context import show_path
 from blueprints.commands.explain import explain_command
 from policies import SHIPPED, Finding, Policy, PolicyError, load
 from policies.questions.diff import diff
-from policies.syntax.files import Unreadable, read_bytes, read_text
+from policies.syntax.files import Unreadable, read_bytes, read_text, write
 from policies.tools.case_file import failures, read_suite
 from policies.tools.cases import Suite, run, uncovered
 from policies.tools.export import export
@@ -214,9 +214,7 @@ def adopt(name: str) -> None:
     except Unreadable as error:
         raise click.ClickException(f"{source}: {error}") from None
     # The service must never see half a file.
-    fresh = target.with_name(f".{source.name}.new")
-    fresh.write_bytes(content)
-    os.replace(fresh, target)
+    write(target, content, 0o666)
     click.echo(f"{show_path(target)} is adopted. See what it grants with: gatepost policy matrix")
 
 

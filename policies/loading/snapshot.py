@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from ..syntax.files import Unreadable, read_bytes
+from ..syntax.files import Unreadable, read_bytes, write
 from .loader import LARGEST_POLICY, digest
 
 LARGEST_SNAPSHOT = 4 * LARGEST_POLICY  # bytes: all policy files together, escaped
@@ -19,16 +17,7 @@ def keep(place: Path, files: Mapping[str, bytes]) -> None:
     text = json.dumps(
         {"version": digest(files), "files": {name: content.decode() for name, content in sorted(files.items())}}
     )
-    handle, draft = tempfile.mkstemp(dir=place.parent, prefix=place.name)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, place)
-    except BaseException:
-        os.unlink(draft)
-        raise
+    write(place, text.encode())
 
 
 def kept(place: Path) -> dict[str, bytes] | None:

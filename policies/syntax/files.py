@@ -1,4 +1,4 @@
-"""Reading files that an administrator edits: only regular files of a bounded size, without blocking.
+"""Files that an administrator edits: regular ones of a bounded size, never waited for; and files written as a whole.
 
 A plain read of a FIFO, a terminal or a socket would block for ever, one of a link to /dev/zero would fill the memory.
 A link to a regular file is read like the file.
@@ -9,7 +9,10 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import get_ident
 
 LARGEST_FILE = 1 << 20  # bytes of one policy file
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
@@ -43,6 +46,26 @@ def read_text(place: Path) -> str:
         return read_bytes(place).decode("utf-8")
     except UnicodeDecodeError as error:
         raise Unreadable(f"the file cannot be read: {error}") from None
+
+
+def write(place: Path, content: bytes, mode: int = 0o600) -> None:
+    """Put a file in place of what is there: readers find the old one or the whole new one. Raises OSError."""
+    with draft(place, content, mode) as fresh:
+        os.replace(fresh, place)
+
+
+@contextmanager
+def draft(place: Path, content: bytes, mode: int = 0o600) -> Iterator[Path]:
+    """A file beside `place` whose content has reached the disk, gone afterwards unless it was moved. Raises OSError."""
+    fresh = place.with_name(f".{place.name}.{os.getpid()}-{get_ident()}")
+    try:
+        with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode), "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        yield fresh
+    finally:
+        fresh.unlink(missing_ok=True)
 
 
 def _bounded(descriptor: int, largest: int) -> bytes:

@@ -8,7 +8,6 @@ too: it tells a token that we once gave out, and that must not come back, from o
 from __future__ import annotations
 
 import secrets
-from base64 import urlsafe_b64encode
 from datetime import timedelta
 from hmac import compare_digest, digest
 from typing import Any
@@ -18,6 +17,7 @@ from models.tables.session import Session, keep_newest, revoke
 from models.tables.user import User
 
 from ..protocol.problems import Problem
+from ..security.base64url import encode
 from ..security.keys import Keys
 from . import audit
 from .access import Access
@@ -127,13 +127,13 @@ def _sealed(keys: Keys, id: str, secret: str) -> str:
 
 
 def _successor(keys: Keys, id: str, token: str) -> str:
-    return _sealed(keys, id, _text(digest(keys.derive("refresh successor"), token.encode(), "sha256")))
+    return _sealed(keys, id, encode(digest(keys.derive("refresh successor"), token.encode(), "sha256")))
 
 
 def _the_same(keys: Keys, id: str, token: str, token_hash: str) -> str | None:
     """The successor that was given out; perhaps before the keys were rotated."""
     for (_, key), (_, sealing) in zip(keys.every("refresh successor"), keys.every("refresh token"), strict=True):
-        secret = _text(digest(key, token.encode(), "sha256"))
+        secret = encode(digest(key, token.encode(), "sha256"))
         found = PREFIX + id + "_" + secret + _seal(sealing, id, secret)
         if compare_digest(hashed(found), token_hash):
             return found
@@ -148,8 +148,4 @@ def _genuine(keys: Keys, id: str, token: str) -> bool:
 
 
 def _seal(key: bytes, id: str, secret: str) -> str:
-    return _text(digest(key, f"{id}{secret}".encode(), "sha256")[:16])
-
-
-def _text(value: bytes) -> str:
-    return urlsafe_b64encode(value).rstrip(b"=").decode()
+    return encode(digest(key, f"{id}{secret}".encode(), "sha256")[:16])

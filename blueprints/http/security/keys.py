@@ -7,14 +7,11 @@ verifies for `OVERLAP`, longer than anything that it signed is valid; after that
 
 from __future__ import annotations
 
-import base64
-import binascii
 import fcntl
 import os
 import secrets
 import stat
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -23,6 +20,9 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from models.base import later, now, parse_time
+from policies.syntax.files import draft, write
+
+from .base64url import decode, encode
 
 SIZE = 32
 OVERLAP = 25 * 60 * 60  # seconds; cursors and the longest access tokens live for a day
@@ -90,14 +90,6 @@ class Keys:
         """The newest key for one purpose, such as ``"access token"``; `length` in bytes."""
         return self._derive(self.masters[0].secret, purpose, length)
 
-    def signing(self, purpose: str = "access token") -> tuple[str, bytes]:
-        """(kid, key) with which new tokens are signed."""
-        return self.ring(purpose)[0]
-
-    def verifying(self, kid: str | None, purpose: str = "access token") -> bytes | None:
-        """The key that a token names in its header, unless it has been replaced for too long; or None."""
-        return dict(self.ring(purpose)).get(kid) if isinstance(kid, str) else None
-
     def ring(self, purpose: str, length: int = SIZE) -> list[tuple[str, bytes]]:
         """(kid, key) of every generation that still verifies for one purpose, the newest first."""
         moment = now()
@@ -127,7 +119,7 @@ def create_key_file(file: Path) -> bool:
 
     The file appears whole or not at all: a stop in the middle leaves no truncated key.
     """
-    with _fresh(file, [new_master()]) as fresh:
+    with draft(file, _text([new_master()])) as fresh:
         try:
             os.link(fresh, file)
         except FileExistsError:
@@ -145,8 +137,7 @@ def rotate(file: Path, *, forget: bool = False) -> Keys:
         # Two rotations at once must not lose the key of one.
         fcntl.flock(directory, fcntl.LOCK_EX)
         before = Keys.load(file).masters
-        with _fresh(file, [new_master(), *(() if forget else before)]) as fresh:
-            os.replace(fresh, file)
+        write(file, _text([new_master(), *(() if forget else before)]))
         os.fsync(directory)
     finally:
         os.close(directory)
@@ -158,26 +149,10 @@ def new_master() -> Master:
     return Master(secrets.token_bytes(SIZE), now())
 
 
-def encode(master: bytes) -> str:
-    """A key as it stands in the file."""
-    return base64.urlsafe_b64encode(master).rstrip(b"=").decode("ascii")
-
-
-@contextmanager
-def _fresh(file: Path, masters: list[Master]) -> Iterator[Path]:
-    """A whole key file beside `file`, gone afterwards unless it was moved."""
-    fresh = file.with_name(f".{file.name}.{os.getpid()}")
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    try:
-        with open(descriptor, "w", encoding="ascii") as stream:
-            stream.write(_HEADING)
-            for master in masters:
-                stream.write(f"{encode(master.secret)} {master.made or ''}".rstrip() + "\n")
-            stream.flush()
-            os.fsync(stream.fileno())
-        yield fresh
-    finally:
-        fresh.unlink(missing_ok=True)
+def _text(masters: Sequence[Master]) -> bytes:
+    """What a key file holds."""
+    lines = (f"{encode(master.secret)} {master.made or ''}".rstrip() for master in masters)
+    return (_HEADING + "".join(f"{line}\n" for line in lines)).encode("ascii")
 
 
 def _read(file: Path) -> tuple[tuple[Master, ...], tuple[int, ...]]:
@@ -217,9 +192,8 @@ def _checked(masters: list[Master]) -> tuple[Master, ...]:
 def _decode(line: str) -> Master:
     text, _, made = line.partition(" ")
     try:
-        secret = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
-        return Master(secret, parse_time(made.strip()) if made.strip() else None)
-    except (binascii.Error, ValueError):
+        return Master(decode(text.rstrip("=")), parse_time(made.strip()) if made.strip() else None)
+    except ValueError:
         raise KeyFileError("a line is not base64url, or the time behind it is not RFC 3339.") from None
 
 

@@ -43,7 +43,7 @@ class World:
         """The good token with other claims (`_ABSENT` leaves one out), signed with the real key unless another is
         given."""
         claims = {name: value for name, value in {**self.good, **changes}.items() if value is not _ABSENT}
-        kid, secret = self.services.keys.signing()
+        kid, secret = self.services.keys.ring("access token")[0]
         headers = {name: value for name, value in {"typ": "at+jwt", "kid": kid, **(header or {})}.items()
                    if value is not _ABSENT}
         if "typ" not in headers:

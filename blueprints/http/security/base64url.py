@@ -1,0 +1,21 @@
+"""base64url without padding (RFC 4648 section 5): how keys, cursors and refresh tokens are written."""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+
+
+def encode(content: bytes) -> str:
+    """These bytes as text for URLs."""
+    return urlsafe_b64encode(content).rstrip(b"=").decode()
+
+
+def decode(text: str) -> bytes:
+    """What `encode` was given. Raises ValueError for every other text.
+
+    base64 has spare bits, and the standard library ignores characters that it does not know.
+    """
+    found = urlsafe_b64decode(text + "===")
+    if encode(found) != text:
+        raise ValueError("not base64url, or not as it is written here")
+    return found
