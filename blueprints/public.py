@@ -74,7 +74,7 @@ def health(call: Call) -> Response | dict[str, Any]:
     return answer
 
 
-@routes.get("/api/health/live", public=_LIVE, answer=AliveSchema(), own_credentials=True)
+@routes.get("/api/health/live", public=_LIVE, answer=AliveSchema(), anonymous=True)
 def live(call: Call) -> dict[str, str]:
     """Always 200: the process answers."""
     return {"status": "ok"}
@@ -118,7 +118,7 @@ def asset(call: Call) -> Response:
 
 
 @routes.get("/metrics", public=_METRICS, produces=("text/plain",), answers_401=True, answers_404=True,
-            own_credentials=True)
+            anonymous=True)
 def metrics(call: Call) -> Response:
     """Numbers for Prometheus, for whoever has the token that the setting `metrics_token` names."""
     found, wanted = call.services.metrics, call.services.settings.metrics_token

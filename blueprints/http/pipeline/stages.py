@@ -37,7 +37,7 @@ def limit_by_address(call: Call) -> None:
 
 def identify(call: Call) -> None:
     """401 when there are credentials and they are not valid, even where none are needed."""
-    if call.endpoint.own_credentials:
+    if call.endpoint.anonymous:
         call.principal = identity.guest(call.services.guest_tenant)
     else:
         call.principal, call.session_id = identity.identify(call.services, call.request)
@@ -188,7 +188,7 @@ def run(services: Services, endpoint: Endpoint, path: dict[str, str]) -> Respons
 
 def _answer(call: Call) -> None:
     # Who asks is looked up where there are credentials; besides that, some endpoints need no database.
-    offline = call.endpoint.own_credentials or (call.endpoint.offline and "Authorization" not in call.request.headers)
+    offline = call.endpoint.anonymous or (call.endpoint.offline and "Authorization" not in call.request.headers)
     with nullcontext() if offline else call.services.database.connected():
         head = call.request.environ.get(expectation.HEAD)
         _through(ARRIVAL if head is None else HEAD if head == expectation.ASKED else RESUMED, call)

@@ -58,7 +58,7 @@ class Endpoint:
     fixed       fields of the body schema that this endpoint cannot change; sent, they must equal the stored ones
     answer      schema of the answer, for the documentation; the contract tests hold answers against it
     produces    media types of an answer that no schema describes
-    answers_401 though it has `own_credentials`; the documentation names it
+    answers_401 though it is `anonymous`: its handler asks for a credential of its own; the documentation names it
     answers_404 for reasons that its path does not show; the documentation names it
     prepare     does what takes long and changes no row, before any writer has to wait; may fill `prepared`
     load        finds or drafts the row that the permission is judged on, before the handler runs
@@ -73,8 +73,7 @@ class Endpoint:
     deprecated  since when clients should use something else, and until when they need not
     recorded    what the audit trail calls it, where that is not its permission: `session.logout`
     offline     works without the database: health, documentation
-    own_credentials  takes no token of a user or service, and looks none up in the database: the caller is a guest. The
-                handler may read `Authorization` itself (/metrics), or nothing does (/api/health/live)
+    anonymous   the caller is a guest, whatever `Authorization` says: nothing is looked up in the database
     tight       counted per address as tightly as wrong passwords are
     cost        units that a call takes from the caller's limit; a large JSON body takes more (`limits`)
     """
@@ -108,7 +107,7 @@ class Endpoint:
     deprecated: Deprecation | None = None
     recorded: str = ""
     offline: bool = False
-    own_credentials: bool = False
+    anonymous: bool = False
     tight: bool = False
     cost: int = 1
     summary: str = ""

@@ -78,7 +78,7 @@ def describe(endpoint: Endpoint) -> dict[str, Any]:
             "manual_doc": {"summary": endpoint.summary, "description": permission, **_files(endpoint),
                            **({"deprecated": True} if endpoint.deprecated else {}),
                            # No token of a user or service is taken there, not even a wrong one.
-                           "security": [] if endpoint.own_credentials else [{}, {"bearer": []}]}}
+                           "security": [] if endpoint.anonymous else [{}, {"bearer": []}]}}
 
 
 def _files(endpoint: Endpoint) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def _errors(endpoint: Endpoint) -> dict[int, str]:
     titles = {400: "The request is not valid", 401: "Credentials are needed, or are not valid",
               414: "The URL is too long", 429: "Too many requests",
               500: "Something went wrong on our side", 503: "Not available right now"}
-    if endpoint.own_credentials and not endpoint.answers_401:
+    if endpoint.anonymous and not endpoint.answers_401:
         del titles[401]
     if endpoint.permission is not None:
         titles[403] = "The policy does not allow this"

@@ -108,12 +108,12 @@ def test_a_response_that_is_never_sent_holds_no_slot(app, as_role, monkeypatch):
     monkeypatch.setattr(responses, "_finished", fail)
     assert as_role("editor").get(EXPORT).status_code == 409
     gc.collect()
-    assert services.long_answers.take("another")
+    assert services.long_answers.acquire("another")
 
 
 def test_a_slot_is_free_once_what_held_it_ends():
     slots = Slots(3)
-    assert [slots.take("a"), slots.take("a"), slots.take("a"), slots.take("b"), slots.take("c")] == [
+    assert [slots.acquire("a"), slots.acquire("a"), slots.acquire("a"), slots.acquire("b"), slots.acquire("c")] == [
         True, True, False, True, False]
-    slots.give_back("a")
-    assert [slots.take("c"), slots.take("a")] == [True, False]
+    slots.release("a")
+    assert [slots.acquire("c"), slots.acquire("a")] == [True, False]

@@ -67,7 +67,7 @@ def test_a_route_answers_what_the_document_says(as_user, as_role, description, e
     assert answer.mimetype != "text/html" or endpoint.path.startswith("/docs")
 
 
-@routes(lambda endpoint: not endpoint.own_credentials)
+@routes(lambda endpoint: not endpoint.anonymous)
 def test_bad_credentials_are_refused_on_every_route(as_role, endpoint):
     answer = ask(as_role("guest"), endpoint, headers={"Authorization": "Bearer not.a.token"})
     check_problem(answer, 401, "invalid_token")
