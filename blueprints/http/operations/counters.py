@@ -9,9 +9,10 @@ from __future__ import annotations
 import logging
 from threading import Lock
 from time import monotonic, time
+from typing import cast
 
 from limits.errors import ConfigurationError, StorageError
-from limits.storage import storage_from_string
+from limits.storage import Storage, storage_from_string
 
 from settings import SettingError
 
@@ -62,9 +63,9 @@ class SharedCounters:
     """Counts in Redis. Raises ConfigurationError where its client library is missing; nothing is connected yet."""
 
     def __init__(self, url: str) -> None:
-        self._storage = storage_from_string(
+        self._storage = cast(Storage, storage_from_string(
             url.replace("unix://", "redis+unix://", 1), wrap_exceptions=True, socket_timeout=PATIENCE,
-            socket_connect_timeout=PATIENCE, key_prefix="gatepost")
+            socket_connect_timeout=PATIENCE, key_prefix="gatepost"))
 
     def add(self, key: str, units: int, seconds: int) -> Count:
         """Count `units` for so many seconds from the first one on; negative ones give back, down to 0.

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from operator import and_, or_
-from typing import Any
+from typing import Any, cast
 
 import peewee as pw
 
@@ -50,7 +50,7 @@ class Narrowing:
     def expression(self) -> pw.Expression:
         """All of it as one condition, for a place that needs no index of its own."""
         allowed = pw.SQL("1 = 1") if self.branches is None else reduce(or_, self.branches)
-        return reduce(and_, self.denies, allowed)
+        return cast(pw.Expression, reduce(and_, self.denies, allowed))
 
 
 class Access:
@@ -174,7 +174,7 @@ def _template(plan: Plan, model: type[Owned], resource: str, verb: str, named: i
 
     def shared() -> pw.Expression:
         if not named:
-            return pw.SQL("1 = 0")
+            return cast(pw.Expression, pw.SQL("1 = 0"))
         return model.id.in_(shared_ids(Bind("tenant"), resource, [Bind(name) for name in _GRANTEE[:named]],
                                        rights_for(verb)))
 
@@ -186,4 +186,5 @@ def _template(plan: Plan, model: type[Owned], resource: str, verb: str, named: i
     if branches is not None and not named:
         branches = tuple(branch for branch, by_id in zip(branches, sought, strict=True) if not by_id)
         sought = (False,) * len(branches)
-    return _Template((plan, resource, verb, named), branches, sought, tuple(found.denies), tuple(parameters.values()))
+    denies = cast(tuple[pw.Expression, ...], tuple(found.denies))
+    return _Template((plan, resource, verb, named), branches, sought, denies, tuple(parameters.values()))

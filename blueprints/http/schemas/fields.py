@@ -108,7 +108,7 @@ class Currency(Line):
         super().__init__(maximum=3, validate=[check], **kwargs)
 
 
-class Many(fields.List):
+class Many(fields.List[Any]):
     """A list of `minimum` to `maximum` entries; a longer one is refused before any entry is looked at."""
 
     def __init__(self, inner: fields.Field[Any], *, maximum: int, minimum: int = 0, **kwargs: Any) -> None:
@@ -129,7 +129,7 @@ class Int(fields.Integer):
             "Must be greater than or equal to {min} and less than or equal to {max}."))
         super().__init__(strict=True, validate=[within], **kwargs)
 
-    def _validated(self, value: Any) -> int | None:
+    def _validated(self, value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int):
             raise self.make_error("invalid", input=value)
         return value

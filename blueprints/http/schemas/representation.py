@@ -50,7 +50,8 @@ class Representation:
     def reader(self, columns: Sequence[pw.Field]) -> Callable[[tuple[Any, ...]], dict[str, Any]]:
         """A function from a tuple of these columns, as the driver gives it, to a dict by column name."""
         names = tuple(column.name for column in columns)
-        converters = tuple((column.name, column.python_value) for column in columns if _needs_conversion(column))
+        converters: tuple[tuple[str, Callable[[Any], Any]], ...] = tuple(
+            (column.name, column.python_value) for column in columns if _needs_conversion(column))
         if not converters:
             return lambda row: dict(zip(names, row, strict=True))
 

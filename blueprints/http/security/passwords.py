@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from argon2 import PasswordHasher, Type
 from argon2.exceptions import Argon2Error, InvalidHashError, VerificationError
-from argon2.low_level import error_to_str, lib
+from argon2.low_level import error_to_str, lib  # type: ignore[attr-defined]
 from marshmallow import ValidationError
 
 from ..operations import affinity

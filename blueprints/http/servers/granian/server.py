@@ -42,6 +42,8 @@ ORPHANS = 2.0  # seconds that the workers of a server that was killed may need t
 class Server(MPServer):
     """Says when it accepts connections, and tells its workers to look at the policy instead of replacing them."""
 
+    pid: Any  # of the first process, once it serves
+
     def __init__(self, ready: Callable[[str, int], None], **options: Any) -> None:
         super().__init__("gatepost", interface=Interfaces.WSGI, **options)
         self._ready = ready
@@ -51,7 +53,7 @@ class Server(MPServer):
     def signal_handler_interrupt(self, *args: Any, **kwargs: Any) -> None:
         if os.getpid() != self.pid:
             os._exit(0)
-        super().signal_handler_interrupt()
+        super().signal_handler_interrupt()  # type: ignore[no-untyped-call]
 
     def signal_handler_reload(self, *args: Any, **kwargs: Any) -> None:
         if os.getpid() == self.pid:
@@ -60,7 +62,7 @@ class Server(MPServer):
                     os.kill(worker.inner.pid, signal.SIGHUP)
 
     def _spawn_workers(self, spawn_target: Any, target_loader: Any) -> None:
-        super()._spawn_workers(spawn_target, target_loader)
+        super()._spawn_workers(spawn_target, target_loader)  # type: ignore[no-untyped-call]
         signals.handle()
         while any(worker.is_alive() for worker in self.wrks) and not self.interrupt_signal:
             try:
@@ -106,7 +108,7 @@ def serve(app: Flask, *, begin: Callable[[], None], end: Callable[[], None], hos
             calls = Calls(app, threads, bodies, Transfers(free))
             calls.watch()
             # What granian makes of an application is not an option. This process is a worker's own.
-            mp._wsgi_call_wrap = lambda *_: calls
+            mp._wsgi_call_wrap = lambda *_: calls  # type: ignore[attr-defined]
             try:
                 MPServer._spawn_wsgi_worker(number, *arguments)
             finally:

@@ -55,6 +55,9 @@ class Accepting(Protocol):
 class Task(WSGITask):
     """A request given to the application: whole, or its head alone, to be asked whether the body is worth reading."""
 
+    request: Request
+    channel: Channel
+
     def get_environment(self) -> WSGIEnvironment:
         environ: WSGIEnvironment = super().get_environment()
         if self.request.told:
@@ -85,6 +88,7 @@ class Channel(HTTPChannel):
     parser_class = Request
     task_class = Task
     server: Accepting
+    request: Request | None
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         self._unparsed = b""

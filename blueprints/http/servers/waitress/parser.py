@@ -7,7 +7,7 @@ Waitress parses in the one thread that serves all connections: what takes long t
 from __future__ import annotations
 
 import re
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from waitress import parser
 from waitress.buffers import OverflowableBuffer
@@ -35,6 +35,7 @@ class Parser(HTTPRequestParser):
     """Refuses what two servers in a row could cut in two places (RFC 9112, sections 5.2 and 6.3)."""
 
     path = ""  # of a head that cannot be read
+    body_rcv: Any  # of waitress, or `Chunks`
 
     def parse_header(self, header_plus: bytes) -> None:
         # Unfolding would take quadratic time, too.
