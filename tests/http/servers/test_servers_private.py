@@ -1,13 +1,35 @@
-"""What our mends of granian and waitress replace in them, though it is private there."""
+"""What we replace or use of granian and waitress, though it is private there: setup.cfg takes one minor of each."""
 
 from __future__ import annotations
 
 import inspect
+import sys
 
+import pytest
 import waitress.parser
-from granian.server import mp
+from granian.server import common, mp
+from waitress.channel import HTTPChannel
+from waitress.parser import HTTPRequestParser
+from waitress.server import BaseWSGIServer, TcpWSGIServer
+from waitress.task import ThreadedTaskDispatcher, WSGITask
 
 from blueprints.http.servers.waitress import parser
+
+# A class of theirs, its methods that we replace or call, and attributes of its own that we read or set.
+USED = [
+    (mp.MPServer, "_spawn_workers _spawn_wsgi_worker signal_handler_interrupt signal_handler_reload",
+     "wrks pid interrupt_signal bind_addr bind_port"),
+    (common.AbstractWorker, "is_alive", "inner"),
+    (HTTPChannel, "_flush_exception _flush_some_if_lockable handle_close handle_read handle_write readable received "
+                  "send send_continue writable",
+     "request requests requests_lock total_outbufs_len close_when_flushed will_close sent_continue"),
+    (WSGITask, "build_response_header finish get_environment service set_close_on_finish", "close_on_finish environ"),
+    (HTTPRequestParser, "close get_body_stream parse_header received",
+     "body_rcv chunked completed content_length error expect_continue headers headers_finished"),
+    (TcpWSGIServer, "accept add_task handle_accept pull_trigger readable", "_map accepting"),
+    (BaseWSGIServer, "add_task", "active_channels effective_host effective_port task_dispatcher"),
+    (ThreadedTaskDispatcher, "add_task set_thread_count shutdown", "active_count lock queue threads"),
+]
 
 
 def test_granian_still_calls_the_application_by_what_we_replace() -> None:
@@ -24,3 +46,15 @@ def test_waitress_still_parses_by_the_patterns_that_we_replace() -> None:
     assert waitress.parser.first_line_re is parser.REQUEST_LINE, sentence
     assert "HEADER_FIELD_RE.match(" in inspect.getsource(waitress.parser.HTTPRequestParser.parse_header), sentence
     assert "first_line_re.fullmatch(" in inspect.getsource(waitress.parser.crack_first_line), sentence
+
+
+@pytest.mark.parametrize(("kind", "methods", "attributes"), [pytest.param(*used, id=used[0].__name__) for used in USED])
+def test_their_classes_still_have_what_we_use(kind: type, methods: str, attributes: str) -> None:
+    sentence = (f"{kind.__module__}.{kind.__name__} no longer has {{}}: look at blueprints/http/servers before "
+                "setup.cfg lets this version in")
+    for name in methods.split():
+        assert callable(getattr(kind, name, None)), sentence.format(name)
+    modules = {sys.modules[base.__module__] for base in kind.__mro__ if base.__module__ != "builtins"}
+    source = "".join(map(inspect.getsource, modules))
+    for name in attributes.split():
+        assert f".{name}" in source, sentence.format(name)
