@@ -4,7 +4,8 @@ A change is taken over once two polls have seen the same files, they load, Casbi
 instance's own cases pass. Readers take `current` once per request; it is one reference, swapped whole.
 
 A folder on a mount that hangs blocks the thread that looks at it, and nothing else: `current`, `status` and `trouble`
-take no lock, a stop does not wait for that thread, and a start waits `PATIENCE` seconds.
+take no lock, a stop does not wait for that thread, and a start waits `PATIENCE` seconds. The thread has no other work:
+background jobs wait for the database, half a minute while another process writes, and an edit must not wait with them.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ CASES = "tests.yaml"
 LAST_GOOD = "policy.last-good.json"
 PATIENCE = 10.0  # seconds in which the folder must answer at the start
 OVERDUE = 10  # intervals after which a look that has not ended is reported
-FAREWELL = 1.0  # seconds that a stop waits for the thread
+STOP_PATIENCE = 1.0  # seconds that a stop waits for the thread
 Cases = Callable[[Policy, Path], Collection[Finding]]
 
 _SILENT = "the policy folder does not answer"
@@ -143,12 +144,12 @@ class Watcher:
             self._thread.start()
 
     def stop(self) -> None:
-        """End the polling; a look that hangs is left behind after `FAREWELL` seconds."""
+        """End the polling; a look that hangs is left behind after `STOP_PATIENCE` seconds."""
         self._stop.set()
         self._awake.set()
         thread, self._thread = self._thread, None
         if thread is not None:
-            thread.join(FAREWELL)
+            thread.join(STOP_PATIENCE)
         self._awake.clear()
 
     def reload_on_hangup(self) -> None:
@@ -229,7 +230,7 @@ class Watcher:
                 self.status = Status(self.current.version, _now(), str(broken), tuple(broken.findings))
             return
         if self._fingerprint() != judged:
-            # Somebody is still writing: what was loaded may be half of two states.
+            # The files still change: what was loaded may be half of two states.
             return
         self._judged = judged
         if policy.version != self.current.version:

@@ -1,4 +1,4 @@
-"""What runs beside the requests: one daemon thread in each process that serves, doing its jobs in turn.
+"""Background jobs: one daemon thread in each process that serves does them in turn.
 
 A job that fails is logged once and tried again at its next time; it never stops the others.
 """

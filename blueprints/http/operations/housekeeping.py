@@ -22,8 +22,8 @@ _BATCH, _BATCHES = 200, 100  # rows in one transaction, transactions in a row
 
 
 def throw_away(database: Database) -> None:
-    """Delete sessions and remembered answers that nobody can use any more; what is left is done the next time."""
-    # Whoever else writes comes first: a minute later is early enough.
+    """Delete expired sessions and idempotency keys; what is left is done the next time."""
+    # Requests that write come first: a minute later is early enough.
     with suppress(Busy):
         for purge in (Session.purge, IdempotencyKey.purge):
             _in_batches(database, purge, now())

@@ -120,7 +120,7 @@ def _beginning(record: logging.LogRecord) -> str:
     try:
         return record.getMessage()[:BEGINNING]
     except (TypeError, ValueError, LookupError):
-        # Arguments that do not fit: the handler says so, and whoever logs must not fail.
+        # Arguments that do not fit: the handler says so, and the code that logs must not fail.
         return str(record.msg)[:BEGINNING]
 
 
@@ -129,7 +129,7 @@ repetitions = Repetitions()
 
 def configure(level: str) -> None:
     """Send the logs of this process to standard error; `level` is the least severity."""
-    # What logging writes with where nobody has added a handler: whoever embeds the app and adds one is obeyed.
+    # What logging writes with where there is no handler; a program that embeds the app and adds one is obeyed.
     handler = logging.lastResort
     assert handler is not None
     handler.setFormatter(JsonFormatter())

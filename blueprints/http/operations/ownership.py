@@ -91,7 +91,7 @@ class Ownership:
             if rows < most:
                 return
             if intake is not None:
-                # Nobody else is told: what the import has stored so far may be undone.
+                # Only this import knows: what it has stored so far may be undone.
                 intake.full.add(owner)
             else:
                 # From now on: counting may have taken longer than that.

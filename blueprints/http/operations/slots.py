@@ -1,4 +1,4 @@
-"""What few may do at a time, because it lasts as long as a client likes and holds a thread meanwhile."""
+"""Bounds on what holds a thread for as long as its client likes: exports, large bodies, writes that wait."""
 
 from __future__ import annotations
 

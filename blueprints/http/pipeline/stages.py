@@ -136,7 +136,7 @@ def act(call: Call) -> None:
 
 
 def judge_after(call: Call) -> None:
-    """403 when the row, as it is now, is out of the caller's reach: nobody can move a row there."""
+    """403 when the policy does not allow the change of the row as it is now: no caller moves a row out of reach."""
     if call.endpoint.judge_after:
         _judge(call)
 
@@ -198,7 +198,7 @@ def _answer(call: Call) -> None:
             _through(VALIDATION, call)
             _through(EFFECT, call)
             return
-    # Not above: whoever sends a body, or waits for a turn to write, holds no connection meanwhile.
+    # Not above: while a body is read, or a writer waits for its turn, the call holds no connection.
     _through(VALIDATION, call)
     if call.write.response is None:
         _write(call)
@@ -213,7 +213,7 @@ def _write(call: Call) -> None:
         _through(EFFECT, call)
 
     try:
-        # Whoever writes at the same time may share the transaction, but not one as long as an import's.
+        # Writes at the same time may share a transaction, but not one as long as an import's.
         database.transact(effect, grouped=not call.endpoint.narrows)
     except (idempotency.Claimed, Busy):
         if call.claim is None:

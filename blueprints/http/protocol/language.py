@@ -19,7 +19,7 @@ _TAG = re.compile(
     r"(?:[a-z]{2,3}(?:-[a-z]{3}){0,3}|[a-z]{4,8})(?:-[a-z]{4})?(?:-(?:[a-z]{2}|[0-9]{3}))?"
     r"(?:-(?:[a-z0-9]{5,8}|[0-9][a-z0-9]{3}))*(?:-[0-9a-wy-z](?:-[a-z0-9]{2,8})+)*(?:-x(?:-[a-z0-9]{1,8})+)?"
     r"|x(?:-[a-z0-9]{1,8})+", re.ASCII | re.IGNORECASE)
-_LONGEST = 1000  # characters of Accept-Language: nobody reads more languages, and each takes time
+_LONGEST = 1000  # characters of Accept-Language: no reader knows more languages, and each takes time
 
 
 def is_well_formed(tag: str) -> bool:

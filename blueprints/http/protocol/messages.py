@@ -63,7 +63,7 @@ class Translation:
         self._catalogue = catalogue
 
     def say(self, text: str) -> str:
-        """The text in this language; where nobody has translated it, in English."""
+        """The text in this language; in English where there is no translation."""
         if not isinstance(text, Message):
             # The empty text is the name of a catalogue's own header.
             return self._catalogue.gettext(str(text)) if text else ""

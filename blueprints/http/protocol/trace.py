@@ -22,7 +22,7 @@ _ID, _STARTED, _CARRIED = "gatepost.request_id", "gatepost.started", "gatepost.c
 
 
 class Stamp:
-    """WSGI middleware: the headers that every answer carries (docs/api.md, Conventions), whoever has made the answer.
+    """WSGI middleware: the headers that every answer carries, whether a handler, Flask or a server made it.
 
     `headers` are put on an answer unless it has one of that name already; what was given to `carry`, always.
     """

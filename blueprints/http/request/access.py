@@ -86,7 +86,7 @@ class Access:
             raise self.refusal(permission)
 
     def refusal(self, permission: str) -> Problem:
-        """401 for a guest, 403 for anybody else (docs/api.md, Permissions)."""
+        """401 for a guest, 403 for every other caller."""
         if self.principal.kind == "guest":
             return Problem("unauthenticated", Message(
                 "A guest may not do this ({permission}). Log in first.", permission=permission))
@@ -142,7 +142,7 @@ class Access:
         """Whether a share gives this permission on the row: to the principal, a group or a role of theirs."""
         resource, _, verb = permission.partition(".")
         rights = rights_for(verb)
-        # A new row has no id yet, and nobody can have shared it.
+        # A new row has no id yet, so it cannot be shared.
         if not rights or row["id"] is None:
             return False
         return has_right(principal.tenant_id, resource, row["id"], self._grantees(), rights)

@@ -50,7 +50,7 @@ class Endpoint:
 
     name        its name within the blueprint, such as `list` or `publish`
     path        below `/api`, in Flask's notation: `/articles/<id>`
-    permission  `<resource>.<action>`; None only with `public`, the reason why nobody needs one
+    permission  `<resource>.<action>`; None only with `public`, the reason why none is needed
     handler     does it: takes the `Call`, returns JSON-ready data, None (204), or a Response
     query       schema of the query string; None: no parameter is known
     body        schema of the JSON body; None: no body is read

@@ -1,7 +1,7 @@
 """Who is asking: a guest, a user with an access token, or a program with a service token.
 
 Credentials come in the `Authorization` header alone (RFC 6750 section 2.1), the scheme in any case.
-Whoever sends credentials that are not valid is told so, even where a guest would be welcome.
+A request with credentials that are not valid is refused, even where a guest would be answered.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Sessions as clients see them: an access token that lives for minutes, a refresh token that renews it.
 
-A refresh token is `gr_<session id>_<secret><seal>`, kept as a hash only. Its successor is an HMAC of it, so that
-whoever exchanges it again within `GRACE` (a lost answer, eight tabs) is given the same one. The seal is an HMAC
-too: it tells a token that we once gave out, and that must not come back, from one that somebody made up.
+A refresh token is `gr_<session id>_<secret><seal>`, kept as a hash only. Its successor is an HMAC of it, so that a
+client that exchanges it again within `GRACE` (a lost answer, eight tabs) gets the same one. The seal is an HMAC, too:
+it tells a token that was issued and used before from one that was made up.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ def exchange(call: Call, token: str) -> dict[str, Any]:
     if found is not None:
         session, user = found
         accepted = hashed(token) in _acceptable(session)
-        # No other token takes units that are the user's: whoever found an old one could use them up.
+        # Only this token takes the user's units: with an old one a thief could use them up.
         if accepted:
             services.limits.spend_of_session(principal_of(user))
-        # Nor does one that was made up make the writers wait.
+        # Nor does a made-up token make other writers wait.
         if accepted or _genuine(services.keys, id, token):
             answer = services.database.transact(lambda: _exchange(call, id, token))
     if answer is None:

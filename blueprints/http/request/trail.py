@@ -1,8 +1,7 @@
 """The audit trail of one process beside its requests: refusals on their way to the database, and the seals.
 
 Refusals are kept in memory for a while and merged (`refusals`), so that a flood of them neither slows a writer nor
-fills the disk. What service tokens note about their use goes the same way: no request, and no GET, writes for its own
-sake.
+fills the disk. When a service token was last used is stored the same way: no request writes for its own sake.
 
 Where a COMMIT is not answered, its rows may be there or not. They keep their ids, and the next flush adds those that
 are missing before it takes anything else: each is stored once.
@@ -103,7 +102,7 @@ class Trail:
         return seals.seal(self._database, lambda content: f"{kid}:{digest(key, content, 'sha256').hex()}")
 
     def _settle(self) -> None:
-        """Add what is missing of those rows of which nobody knows whether they were stored. Raises `RowError`."""
+        """Add what is missing of the rows whose COMMIT was not answered. Raises `RowError`."""
         with self._lock:
             rows, self._doubtful = self._doubtful, []
         if not rows:

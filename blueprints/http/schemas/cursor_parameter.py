@@ -16,7 +16,7 @@ _ANOTHER = re.compile(rb"(?:\A|&)(?:(?:cursor|after|before)(?![^=&])|[^=&]*%)") 
 
 
 class Place(fields.String):
-    """The parameter that holds a cursor: any text is taken as it is, and whoever wrote cursors says what it is worth.
+    """The parameter that holds a cursor: any text is taken as it is; `security/cursors` judges it.
 
     So what the rest of a query string means does not depend on it.
     """

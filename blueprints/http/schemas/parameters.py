@@ -61,7 +61,7 @@ class LowerText(Text):
 
 
 class Tag(fields.String):
-    """A language tag, of which nothing but its shape matters: whatever nobody speaks here is passed over."""
+    """A language tag, of which nothing but its shape matters: a language without translations is passed over."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         tag: str = super()._deserialize(value, attr, data, **kwargs)

@@ -1,4 +1,4 @@
-"""The fields that every collection has (docs/reference.md, Collections), and how rows look in answers."""
+"""The fields that every collection has, and how rows look in answers."""
 
 from __future__ import annotations
 

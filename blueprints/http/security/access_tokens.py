@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 TYPE = "at+jwt"
 # Seconds by which a clock may be behind the one that a token was issued by: that of another node, or our own before it
-# was set back. Nobody else can issue one, so nothing is gained by refusing them, and all sessions would stand still.
+# was set back. Only this service issues them, so refusing one gains nothing, and all sessions would stand still.
 BEHIND = 86_400
 _REQUIRED: dict[str, type] = {
     "iss": str, "aud": str, "sub": str, "exp": int, "iat": int, "jti": str, "sid": str, "role": str,

@@ -30,7 +30,7 @@ _HEADING = "# The secrets of this instance. Newest first; keep it private, and b
 
 
 class KeyFileError(Exception):
-    """The key file is missing, readable by others, or holds a key that nobody should trust."""
+    """The key file is missing, readable by others, or holds a key that is too weak."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ def rotate(file: Path, *, forget: bool = False) -> Keys:
 
 
 def new_master() -> Master:
-    """A key that nobody has seen."""
+    """A new random key."""
     return Master(secrets.token_bytes(SIZE), now())
 
 
@@ -198,7 +198,7 @@ def _decode(line: str) -> Master:
 
 
 def _refuse_weak(master: bytes) -> None:
-    """Random bytes are never all printable and never repeat this much; what somebody typed or copied is."""
+    """Random bytes are never all printable and never repeat this much; a typed or copied key is or does."""
     if len(master) < SIZE:
         raise KeyFileError(f"a key has {len(master)} bytes; {SIZE} random ones are needed.")
     if all(32 <= byte < 127 for byte in master) or len(set(master)) < 16:

@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 SHORTEST = 8
 LONGEST = 1024
-UNUSABLE = "!"  # kept for an account that nobody can log in to until it is given a password
+UNUSABLE = "!"  # kept for an account without a password: no login succeeds
 
 # The second recommendation of the OWASP Password Storage Cheat Sheet: 19 MiB, two passes, one lane.
 _hasher = PasswordHasher(time_cost=2, memory_cost=19456, parallelism=1, type=Type.ID)
@@ -52,9 +52,9 @@ def _after_fork() -> None:
 
 os.register_at_fork(after_in_child=_after_fork)
 
-# Those who wait hold a thread of the server: when the bench is full, the others are turned away at once, so that
-# a crowd at the login leaves threads to everybody else.
-_bench = BoundedSemaphore(3 * _CORES)
+# A login that waits for a slot holds a thread of the server: beyond so many, logins are refused at once, so that many
+# of them leave threads for other requests.
+_waiting = BoundedSemaphore(3 * _CORES)
 
 
 class TooManyHashes(Exception):
@@ -133,7 +133,7 @@ def _in_turn(work: Callable[[], T]) -> T:
 
 @contextmanager
 def _slot() -> Iterator[None]:
-    if not _bench.acquire(blocking=False):
+    if not _waiting.acquire(blocking=False):
         raise TooManyHashes
     try:
         if not _slots.acquire(timeout=PATIENCE):
@@ -143,7 +143,7 @@ def _slot() -> Iterator[None]:
         finally:
             _slots.release()
     finally:
-        _bench.release()
+        _waiting.release()
 
 
 class NewPassword(Text):

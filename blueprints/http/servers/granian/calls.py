@@ -122,7 +122,7 @@ class Calls:
             self._places.append(None)
 
     def _go_on(self) -> None:
-        """With a place: answer those who wait, then give it back."""
+        """With a place: answer the requests that wait, then give it back."""
         while True:
             self._moved = monotonic()
             while self._waiting:

@@ -139,13 +139,13 @@ def _finish_with(pipe: int) -> None:
 
 @contextmanager
 def _reserved(host: str, port: int) -> Iterator[int]:
-    """A port that nobody listens on, kept for us while the workers come and go.
+    """A port without a listener, kept for us while the workers come and go.
 
     The workers share it by SO_REUSEPORT, which would also let a second server in unseen.
     """
     family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     with socket.socket(family, kind, protocol) as keeper:
-        # Connections of a server before us that are still in TIME_WAIT do not count, as long as nobody listens.
+        # Connections of a server before us that are still in TIME_WAIT do not count, as long as there is no listener.
         keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         deadline = monotonic() + ORPHANS
         while True:

@@ -1,7 +1,7 @@
 """Clients that read too slowly from granian, which waits without end for them, in a thread, or keeps what they do not
 read in memory.
 
-granian tells nobody which connection a request came by. The kernel knows of each what was sent and what has arrived.
+granian does not tell which connection a request came by. The kernel knows of each what was sent and what has arrived.
 """
 
 from __future__ import annotations
