@@ -1,0 +1,177 @@
+"""The rooms of the project and their one-way doors, and what breaks the rule: each rule is a function of a tree.
+
+A house is a folder of rooms with an order: a room imports only rooms of an earlier step, and never one of its own step.
+Every import counts, also for type checkers and inside functions.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+Steps = tuple[tuple[str, ...], ...]
+"""The rooms of a house from the ground up; those of one step are side by side. `.` are the house's own modules: where
+it is missing, they may import every room."""
+
+HOUSES: Mapping[str, Steps] = {
+    "blueprints/http": (("protocol",), ("schemas", "operations"), ("security", "servers"), ("request",),
+                        ("pipeline", "reading"), ("writing",), ("resources",)),
+    "blueprints/http/servers": ((".",), ("waitress", "granian")),
+    "models": (("engine",), ("records", "lists"), ("tables",)),
+    "models/engine": ((".",), ("sqlite", "postgres"), ("connect",)),
+    "policies": (("syntax",), ("evaluation",), ("comparison",), ("loading",), ("tools", "questions")),
+}
+FACE = "gatepost"
+INNER = ("blueprints/http", "models", "policies")  # what the face is made of
+TERMINAL = ("blueprints/http/servers",)  # rooms that no other room of their house imports
+NO_ROOMS = ("models/migrations",)  # one file a migration
+MANY_NOUNS = ("models/tables",)  # one file a table, however many there are
+MOST = 11  # modules of a room
+
+
+@dataclass(frozen=True)
+class Import:
+    """One module imports another, both by their paths without the suffix: `models/base`."""
+
+    source: str
+    target: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.source}.py:{self.line} imports {self.target}"
+
+
+def modules(root: Path, tops: Iterable[str]) -> dict[str, Path]:
+    """The modules below these folders and files of a project; a package is called like its folder."""
+    found = {}
+    for top in tops:
+        for file in [root / f"{top}.py", *(root / top).rglob("*.py")]:
+            if file.is_file():
+                name = file.relative_to(root).with_suffix("")
+                found[str(name.parent if name.name == "__init__" else name)] = file
+    return found
+
+
+def imports(found: Mapping[str, Path]) -> list[Import]:
+    """Every import of one of these modules by another of them."""
+    return [Import(source, target, line) for source, file in found.items()
+            for target, line in _targets(source, file, found) if target != source]
+
+
+def _targets(source: str, file: Path, found: Mapping[str, Path]) -> Iterator[tuple[str, int]]:
+    package = source if file.name == "__init__.py" else source.rpartition("/")[0]
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            named = [alias.name.replace(".", "/") for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split("/")[:len(package.split("/")) - node.level + 1] if node.level else []
+            base = "/".join([*above, *(node.module or "").split(".")]).strip("/")
+            named = [name if (name := f"{base}/{alias.name}") in found else base for alias in node.names]
+        else:
+            continue
+        yield from ((name, node.lineno) for name in named if name in found)
+
+
+def room(house: str, steps: Steps, module: str) -> str | None:
+    """In which room of a house a module lies; None outside of the house, and for a module that no step names."""
+    if not module.startswith(f"{house}/"):
+        return None
+    first = module.removeprefix(f"{house}/").partition("/")[0]
+    known = {name for step in steps for name in step}
+    if first in known:
+        return first
+    return "." if "." in known and module == f"{house}/{first}" else None
+
+
+def wrong_doors(found: Iterable[Import], houses: Mapping[str, Steps]) -> list[str]:
+    """Imports of a room by one that is below it or beside it."""
+    wrong = []
+    for house, steps in houses.items():
+        height = {name: number for number, step in enumerate(steps) for name in step}
+        for one in found:
+            source, target = room(house, steps, one.source), room(house, steps, one.target)
+            if None not in (source, target) and source != target and height[source] <= height[target]:
+                wrong.append(str(one))
+    return wrong
+
+
+def entered(found: Iterable[Import], terminal: Iterable[str]) -> list[str]:
+    """Imports of a terminal room by another room of its house."""
+    return [str(one) for closed in terminal for one in found
+            if one.target.startswith(f"{closed}/") and not one.source.startswith(f"{closed}/")
+            and one.source.startswith(f"{closed.rpartition('/')[0]}/")]
+
+
+def circles(found: Iterable[Import]) -> list[list[str]]:
+    """Modules that import each other, directly or by way of others: Tarjan's strongly connected components."""
+    graph: dict[str, set[str]] = {}
+    for one in found:
+        graph.setdefault(one.source, set()).add(one.target)
+        graph.setdefault(one.target, set())
+    number: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    path: list[str] = []
+    components = []
+
+    def visit(module: str) -> None:
+        number[module] = lowest[module] = len(number)
+        path.append(module)
+        for target in sorted(graph[module]):
+            if target not in number:
+                visit(target)
+                lowest[module] = min(lowest[module], lowest[target])
+            elif target in path:
+                lowest[module] = min(lowest[module], number[target])
+        if lowest[module] == number[module]:
+            start = path.index(module)
+            components.append(sorted(path[start:]))
+            del path[start:]
+
+    for module in sorted(graph):
+        if module not in number:
+            visit(module)
+    return [component for component in components if len(component) > 1]
+
+
+def rooms(root: Path, houses: Mapping[str, Steps]) -> list[str]:
+    """Every folder of modules that lies in a house, but for those that are no rooms."""
+    found = {str(file.parent.relative_to(root)) for house in houses for file in (root / house).glob("*/*.py")}
+    return sorted(found - set(NO_ROOMS))
+
+
+def without_order(root: Path, houses: Mapping[str, Steps]) -> list[str]:
+    """Rooms that their house's order does not name."""
+    named = {f"{house}/{name}" for house, steps in houses.items() for step in steps for name in step}
+    return [each for each in rooms(root, houses) if each not in named]
+
+
+def undescribed(root: Path, houses: Mapping[str, Steps]) -> list[str]:
+    """Rooms whose `__init__.py` is not one docstring and nothing else."""
+    found = []
+    for each in rooms(root, houses):
+        file = root / each / "__init__.py"
+        tree = ast.parse(file.read_text(encoding="utf-8") if file.is_file() else "")
+        if not ast.get_docstring(tree) or len(tree.body) != 1:
+            found.append(each)
+    return found
+
+
+def crowded(root: Path, houses: Mapping[str, Steps]) -> list[str]:
+    """Rooms with more modules than one finds one's way among: they are two rooms."""
+    return [each for each in rooms(root, houses) if each not in MANY_NOUNS
+            and sum(file.name != "__init__.py" for file in (root / each).glob("*.py")) > MOST]
+
+
+def through_the_face(found: Iterable[Import]) -> list[str]:
+    """Imports of the face by what it is made of, and of a collection by the face."""
+    inner = tuple(f"{house}/" for house in INNER)
+    return [str(one) for one in found
+            if (_top(one.target) == FACE and one.source.startswith(inner))
+            or (_top(one.source) == FACE and one.target.startswith("blueprints/") and one.target.count("/") == 1
+                and not one.target.endswith(("/http", "/commands", "/testing")))]
+
+
+def _top(module: str) -> str:
+    return module.partition("/")[0]
