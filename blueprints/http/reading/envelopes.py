@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlencode
 
 from marshmallow import Schema, fields
 from werkzeug.http import parse_options_header
@@ -13,14 +12,11 @@ from models.lists import paging
 
 from ..protocol.versions import sent_path
 from ..request.call import Call
-from ..schemas.cursor_parameter import CURSORS
 from ..schemas.fields import StrictSchema
-from .query import MAX_OFFSET, NUMBERS, SIZES, ListRequest
+from .query import MAX_OFFSET, ListRequest
 
 EXACT_UP_TO = 10_000
 PUBLIC_FOR = 10  # seconds that a shared cache may answer guests with a page
-# What says where a page begins and how long it is; a link says it anew. The rest of a query is kept as it is.
-_PLACE = frozenset((*CURSORS, *NUMBERS, *SIZES))
 
 
 def schema(row: Schema) -> Schema:
@@ -59,39 +55,31 @@ def _preferred_count(call: Call) -> str | None:
     return None
 
 
-def link_by_cursor(call: Call, query: str, after: str | None, before: str | None) -> None:
-    """`Link` (RFC 8288) to the first page and the neighbours, by cursor; `query` is what `repeated` gave."""
-    _link(call, query, {"first": "", "next": after and f"cursor={after}", "prev": before and f"before={before}"})
+def link_by_cursor(call: Call, asked: ListRequest, after: str | None, before: str | None) -> None:
+    """`Link` (RFC 8288) to the first page and the neighbours, by cursor."""
+    _link(call, asked.repeated, {"first": "", "next": after and f"cursor={after}",
+                                 "prev": before and f"before={before}"})
 
 
-def link_by_number(call: Call, query: str, asked: ListRequest, has_next: bool) -> None:
+def link_by_number(call: Call, asked: ListRequest, has_next: bool) -> None:
     """`Link` to the first page and the neighbours, by the parameter that asked for this one."""
     skipped = asked.offset or 0
     later: int | None = skipped + asked.size if has_next and skipped + asked.size <= MAX_OFFSET else None
     earlier = max(0, skipped - asked.size) if skipped else None
 
-    def place(offset: int | None) -> str | None:
+    def written(offset: int | None) -> str | None:
         if offset is None:
             return None
-        return f"page={offset // asked.size + 1}" if asked.number == "page" else f"offset={offset}"
+        return f"page={offset // asked.size + 1}" if asked.offset_parameter == "page" else f"offset={offset}"
 
-    _link(call, query, {"first": place(0), "next": place(later), "prev": place(earlier)})
+    _link(call, asked.repeated, {"first": written(0), "next": written(later), "prev": written(earlier)})
 
 
-def _link(call: Call, query: str, places: Mapping[str, str | None]) -> None:
+def _link(call: Call, query: str, parameters: Mapping[str, str | None]) -> None:
     path, links = sent_path(call.request), []
-    for relation, place in places.items():
-        if place is not None:
-            both = f"{query}&{place}" if query and place else query or place
+    for relation, parameter in parameters.items():
+        if parameter is not None:
+            both = f"{query}&{parameter}" if query and parameter else query or parameter
             links.append(f'<{path}{"?" if both else ""}{both}>; rel="{relation}"')
     # Beside the successor of what is deprecated.
     call.headers["Link"] = ", ".join(filter(None, (call.headers.get("Link"), *links)))
-
-
-def repeated(call: Call, asked: ListRequest) -> str:
-    """The query string of this page as its neighbours have it too: without what says where a page begins."""
-    arguments = call.request.args
-    kept = [(name, value) for name, value in arguments.items(multi=True) if name not in _PLACE]
-    # `first` and `last` go with one direction only, `limit` with both.
-    size = [("limit", asked.size)] if any(name in arguments for name in SIZES) else []
-    return urlencode([*kept, *size])

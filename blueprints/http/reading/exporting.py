@@ -35,7 +35,7 @@ def endpoint(listing: Listing) -> Endpoint:
 
     return Endpoint(name="export", method="GET", path=f"/api/{collection.name}/export",
                     permission=collection.permission("export"), handler=export, narrows=True, cost=10,
-                    produces=formats.MEDIA_TYPES, query=listing.query.selection,
+                    produces=formats.MEDIA_TYPES, query=listing.query.export_schema,
                     summary=f"Export {collection.name}: every row, as NDJSON or CSV.")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from marshmallow import Schema, fields
 
@@ -18,7 +19,9 @@ from ..protocol.messages import Message
 from ..protocol.problems import Fault, Problem
 from ..schemas.cursor_parameter import CURSORS, Place
 from ..schemas.fields import StrictSchema, Text, one_of
+from ..schemas.loaded_query import LoadedQuery
 from ..schemas.parameters import Count, Switch, names
+from ..security.cursors import fingerprint
 from .filters import Filter, operand, parameter
 from .readable import Readable
 
@@ -29,10 +32,13 @@ NUMBERS = ("page", "offset")
 
 @dataclass(frozen=True, slots=True)
 class ListRequest:
-    """What a client asked a list for, but for the cursor itself: pages of one walk ask for the same.
+    """What a client asked a list for, but for the position that its cursor holds: neighbouring pages share one.
 
-    offset    rows to skip, in the page envelope only; `number` is the parameter that said so
-    cursor    the parameter that holds the cursor to start from; `backward` walks towards the front
+    offset            rows to skip, in the page envelope only
+    offset_parameter  the parameter that said so: `page` or `offset`
+    cursor_parameter  the parameter that holds the cursor; `backward`: the page ends at its position
+    fingerprint       of the question that cursors are bound to
+    repeated          the query string of this page as its links have it too: without cursor, offset and size
     """
 
     size: int
@@ -42,10 +48,12 @@ class ListRequest:
     filters: tuple[Filter, ...] = ()
     q: str | None = None
     offset: int | None = None
-    number: str | None = None
-    cursor: str | None = None
+    offset_parameter: str | None = None
+    cursor_parameter: str | None = None
     backward: bool = False
     snapshot: bool = False
+    fingerprint: str = ""
+    repeated: str = ""
 
 
 class ItemQuery:
@@ -67,11 +75,8 @@ class ItemQuery:
             return {}
         return {"expand": names(self._collection.expand, "References to answer as objects beside their ids.")}
 
-    def read(self, loaded: Mapping[str, Any]) -> ListRequest:
-        """The fields and expansions that were asked for."""
-        return ListRequest(1, *self._shape(loaded))
-
-    def _shape(self, loaded: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def read(self, loaded: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The fields that are to be answered, and the references to expand."""
         asked, expand = loaded.get("fields"), tuple(dict.fromkeys(loaded.get("expand", ())))
         if asked is None:
             return self._collection.representation.names, expand
@@ -81,7 +86,7 @@ class ItemQuery:
 
 
 class ListQuery(ItemQuery):
-    """The parameters of `GET /api/{collection}`; `selection` are those of an export."""
+    """The parameters of `GET /api/{collection}`; `export_schema` has those of an export."""
 
     def __init__(self, collection: Readable) -> None:
         self._filters = {parameter(name, operator): (name, operator)
@@ -91,7 +96,7 @@ class ListQuery(ItemQuery):
                        for text in (declared, _reversed(declared))}
         super().__init__(collection)
         rows = self._fields() | self._rows()
-        self.selection = self._schema("Selection", rows)
+        self.export_schema = self._schema("Selection", rows)
         self.schema = self._schema("List", rows | self._expansions() | _paging())
 
     def _rows(self) -> dict[str, Any]:
@@ -105,22 +110,25 @@ class ListQuery(ItemQuery):
         return made | {written: operand(self._collection, name, operator)
                        for written, (name, operator) in self._filters.items()}
 
-    def interpret(self, loaded: Mapping[str, Any], *, default_size: int, max_size: int) -> ListRequest:
-        """What the loaded parameters ask for.
+    def interpret(self, loaded: LoadedQuery, *, tenant_id: str, default_size: int, max_size: int) -> ListRequest:
+        """What the loaded parameters ask for, in a tenant.
 
         Raises `Problem`: `pagination_conflict`, `invalid_parameter` for what is out of range, `offset_too_large`.
         """
         _refuse_conflicts(loaded)
         size = _size(loaded, default_size, max_size)
-        number, offset = _offset(loaded, size)
-        cursor = next((name for name in CURSORS if name in loaded), None)
-        shown, expand = self._shape(loaded)
+        offset_parameter, offset = _offset(loaded, size)
+        cursor_parameter = next((name for name in CURSORS if name in loaded), None)
+        shown, expand = self.read(loaded)
+        sort, q = loaded.get("sort", self._collection.default_sort), loaded.get("q")
+        filters = tuple(Filter(*self._filters[name], value) for name, value in loaded.items() if name in self._filters)
         return ListRequest(
-            size=size, names=shown, expand=expand, sort=loaded.get("sort", self._collection.default_sort),
-            filters=tuple(Filter(*self._filters[name], value) for name, value in loaded.items()
-                          if name in self._filters),
-            q=loaded.get("q"), offset=offset, number=number, cursor=cursor,
-            backward=cursor == "before", snapshot=loaded.get("snapshot", False))
+            size=size, names=shown, expand=expand, sort=sort, filters=filters, q=q, offset=offset,
+            offset_parameter=offset_parameter, cursor_parameter=cursor_parameter,
+            backward=cursor_parameter == "before", snapshot=loaded.get("snapshot", False),
+            fingerprint=fingerprint(filters={f"{found.column}__{found.operator}": found.value for found in filters},
+                                    sort=sort, q=q, tenant=tenant_id),
+            repeated=_repeated(loaded.sent, size))
 
 
 def _paging() -> dict[str, Any]:
@@ -135,8 +143,15 @@ def _paging() -> dict[str, Any]:
     return made
 
 
+def _repeated(sent: Iterable[tuple[str, str]], size: int) -> str:
+    kept = [(name, text) for name, text in sent if name not in _PAGING]
+    # `first` and `last` go with one direction only, `limit` with both.
+    limit = [("limit", size)] if any(name in SIZES for name, _ in sent) else []
+    return urlencode([*kept, *limit])
+
+
 def _refuse_conflicts(loaded: Mapping[str, Any]) -> None:
-    if loaded.keys().isdisjoint(_CLASHING):
+    if loaded.keys().isdisjoint(_PAGING):
         return
     cursors = [name for name in CURSORS if name in loaded]
     clashes = (
@@ -154,7 +169,7 @@ def _refuse_conflicts(loaded: Mapping[str, Any]) -> None:
             raise Problem("pagination_conflict", detail)
 
 
-_CLASHING = (*SIZES, *CURSORS, *NUMBERS)
+_PAGING = frozenset((*SIZES, *CURSORS, *NUMBERS))
 
 
 def _differ(loaded: Mapping[str, Any], synonyms: Iterable[str]) -> bool:

@@ -16,6 +16,7 @@ from marshmallow import Schema
 from ..operations.deprecation import Deprecation
 from ..operations.slots import Slots, half, threads_of
 from ..protocol.json_body import JSON
+from ..schemas.loaded_query import LoadedQuery
 
 if TYPE_CHECKING:
     from flask_smorest import Blueprint
@@ -163,7 +164,7 @@ class Call:
     principal: Principal = field(init=False)
     access: Access = field(init=False)
     session_id: str | None = None
-    query: Mapping[str, Any] = field(default_factory=dict)
+    query: LoadedQuery = field(default_factory=LoadedQuery)
     body: Mapping[str, Any] = field(default_factory=dict)
     read_only: Mapping[str, Any] = field(default_factory=dict)
     prepared: Any = None

@@ -77,10 +77,10 @@ class Collection(Writable):
 
     def show(self, call: Call, names: tuple[str, ...] | None = None) -> dict[str, Any]:
         """The row, with the fields that were asked for, else with `names`, else with all."""
-        query = self._item_query.read(call.query)
-        names = query.names if names is None or "fields" in call.query else names
-        answer = self.represent(call, [call.row], names, query.expand)[0]
-        self._tag(call, answer, whole=names == self.representation.names and not query.expand)
+        asked, expand = self._item_query.read(call.query)
+        names = asked if names is None or "fields" in call.query else names
+        answer = self.represent(call, [call.row], names, expand)[0]
+        self._tag(call, answer, whole=names == self.representation.names and not expand)
         return answer
 
     def _create(self, call: Call) -> dict[str, Any]:

@@ -6,7 +6,6 @@ It is taken out before anything is looked up by the query string, so that what w
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 from marshmallow import fields
 
@@ -22,7 +21,6 @@ class Place(fields.String):
     """
 
 
-@lru_cache(maxsize=16)  # asked twice in a request
 def split(query: bytes) -> tuple[bytes, str | None, str]:
     """The query string without its cursor, the parameter that held the cursor, and the cursor.
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from types import MappingProxyType
 from typing import Any
 
 from flask import Request
-from marshmallow import Schema, ValidationError, missing
+from marshmallow import Schema, ValidationError
+from marshmallow import missing as not_sent
 from marshmallow.fields import Field
 from werkzeug.datastructures import MultiDict
 
@@ -18,11 +18,12 @@ from ..protocol.messages import Message
 from ..protocol.problems import MOST_FAULTS, Fault, Problem
 from .bounded_cache import BoundedCache
 from .cursor_parameter import Place, split
+from .loaded_query import LoadedQuery
 from .parameters import Tag
 
 _MISSING = "Missing data for required field."
 _UNKNOWN = "Unknown field."
-_EVERYWHERE: dict[str, Field[Any]] = {PARAMETER: Tag()}  # parameters of every endpoint
+_LANGUAGE = Tag()  # a parameter of every endpoint
 
 
 def load_body(schema: Schema, body: Mapping[str, Any], *, partial: bool = False,
@@ -43,51 +44,56 @@ def load_body(schema: Schema, body: Mapping[str, Any], *, partial: bool = False,
         raise Problem.of(faults, "invalid_body") from None
 
 
-def load_query(schema: Schema | None, request: Request) -> Mapping[str, Any]:
+def load_query(schema: Schema | None, request: Request) -> LoadedQuery:
     """The query string as the schema understands it; `lang` is known everywhere, other parameters to schemas alone.
 
-    Read once per query string, whatever cursor is in it: the same is asked for again and again, page by page.
+    Read once per query string, whatever cursor is in it: the same is asked for again and again, page by page. So a
+    hook of the schema (`@validates`, `@validates_schema`, `@post_load`) must look at nothing but the parameters.
+    Raises `Problem` with its faults together: `unknown_parameter`, `invalid_parameter`.
     """
     rest, name, cursor = split(request.query_string)
     if name is not None and (schema is None or not isinstance(schema.fields.get(name), Place)):
         rest, name = request.query_string, None  # no cursor is known here by that name
-    loaded = _queries.get((schema, rest), lambda: _without(name, _query(schema, request.args)), text=rest)
-    return loaded if name is None else loaded | {name: cursor}
+    loaded = _queries.get((schema, rest), lambda: _query(schema, request.args, name), text=rest)
+    return loaded if name is None else loaded.with_cursor(name, cursor)
 
 
-_queries: BoundedCache[MappingProxyType[str, Any]] = BoundedCache()
+_queries: BoundedCache[LoadedQuery] = BoundedCache()
 
 
-def _without(name: str | None, loaded: dict[str, Any]) -> MappingProxyType[str, Any]:
-    return MappingProxyType({known: value for known, value in loaded.items() if known != name})
-
-
-def _query(schema: Schema | None, arguments: MultiDict[str, str]) -> dict[str, Any]:
-    faults = []
-    fields = _EVERYWHERE if schema is None else _EVERYWHERE | schema.fields
-    known = {field.data_key or name for name, field in fields.items()}
+def _query(schema: Schema | None, arguments: MultiDict[str, str], cursor: str | None) -> LoadedQuery:
+    """What the arguments mean, but for the parameter `cursor`."""
+    fields = {} if schema is None else {field.data_key or name: field for name, field in schema.fields.items()}
+    faults, sent = [], dict[str, str]()
     for name, values in arguments.lists():
-        if name not in known:
+        if name not in fields and name != PARAMETER:
             shown = name.encode("utf-8", "replace").decode()[:80]
             faults.append(Fault("unknown_parameter", Message("There is no parameter {name!r} here.", name=shown),
                                 parameter=shown))
         elif len(values) > 1:
             faults.append(Fault("invalid_parameter", "The parameter was sent more than once.", parameter=name))
+        elif name != cursor:
+            sent[name] = values[0]
     if faults:
         raise Problem.of(faults, "invalid_parameter")
-    # Field by field, not `schema.load`, which takes its time for each field that was not sent.
+    pairs = tuple(sent.items())
     loaded: dict[str, Any] = {}
-    for name, field in fields.items():
-        sent = arguments.get(field.data_key or name, missing)
-        if sent is missing and not field.required and field.load_default is missing:
-            continue
+    if PARAMETER in sent and PARAMETER not in fields:
         try:
-            loaded[name] = field.deserialize(sent, name, arguments)
+            loaded[PARAMETER] = _LANGUAGE.deserialize(sent.pop(PARAMETER))
         except ValidationError as error:
-            faults += _query_faults(field.data_key or name, field, error.messages)
+            faults += _query_faults(PARAMETER, _LANGUAGE, error.messages)
+    if schema is not None:
+        # Marshmallow takes its time for a field that was not sent, unless it is told to pass over it.
+        idle = [name for name, field in schema.fields.items() if not field.required and field.load_default is not_sent]
+        try:
+            loaded |= schema.load(sent, partial=frozenset(idle))
+        except ValidationError as error:
+            for name, problem in error.messages_dict.items():
+                faults += _query_faults(name, fields.get(name), problem)
     if faults:
         raise Problem.of(faults, "invalid_parameter")
-    return loaded
+    return LoadedQuery(loaded, pairs)
 
 
 def _body_faults(messages: Mapping[Any, Any], pointer: str) -> Iterator[Fault]:
@@ -101,7 +107,10 @@ def _body_faults(messages: Mapping[Any, Any], pointer: str) -> Iterator[Fault]:
             yield Fault(code, message, pointer=here)
 
 
-def _query_faults(name: str, field: Field[Any], problem: Any) -> list[Fault]:
+def _query_faults(name: str, field: Field[Any] | None, problem: Any) -> list[Fault]:
+    """`field` is None where the schema refuses all parameters together."""
+    if field is None:
+        return [Fault("invalid_parameter", text) for text in _flatten(problem)]
     bounds = {key: value for check in field.validators
               for key, value in (("min", getattr(check, "min", None)), ("max", getattr(check, "max", None)))
               if value is not None}
