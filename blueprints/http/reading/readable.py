@@ -177,7 +177,7 @@ class Readable:
         return self.representation.encode(row, names)
 
     def _may_see_guarded(self, call: Call, row: Values) -> bool:
-        return row["owner_id"] == call.principal.id is not None or call.access.allows(self.manage, row)
+        return row.get("owner_id") == call.principal.id is not None or call.access.allows(self.manage, row)
 
     def _expand(self, call: Call, rows: list[dict[str, Any]], answers: list[dict[str, Any]],
                 expansion: Expansion) -> None:

@@ -40,6 +40,12 @@ class Collection(Writable):
         super().__init__()
         self.listing = Listing(self)
         self._item_query = ItemQuery(self)
+        # Where a column has neither a default nor room for null, its first value came from the collection: it stays.
+        self._replaceable = {
+            name: column for name in self.body_schema.load_fields
+            if (column := self.model._meta.fields.get(name)) is not None
+            and name not in self.managed and name not in self.create_only
+            and (column.null or column.default is not None)}
 
     def endpoints(self) -> Iterator[Endpoint]:
         """Every route of the collection."""
@@ -90,9 +96,7 @@ class Collection(Writable):
         return self._written(call)
 
     def _replace(self, call: Call) -> dict[str, Any]:
-        absent = {name: _default(self.model._meta.fields[name]) for name in self.body_schema.load_fields
-                  if name in self.model._meta.fields and name not in call.body
-                  and name not in self.managed and name not in self.create_only}
+        absent = {name: _default(column) for name, column in self._replaceable.items() if name not in call.body}
         return self._change(call, {**absent, **call.body})
 
     def _modify(self, call: Call) -> dict[str, Any]:

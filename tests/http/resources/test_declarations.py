@@ -1,0 +1,76 @@
+"""What a declaration may leave out: an owner, a default, a place in the schema; and what is answered then."""
+
+from __future__ import annotations
+
+import pytest
+
+from app import create_app
+from blueprints.testing import log_in, served
+from tests.http.resources.letters.letters import Letters
+
+app = served(create_app, Letters)
+
+
+@pytest.fixture(scope="module")
+def admin(app):
+    return log_in(app, "admin")
+
+
+@pytest.fixture(scope="module")
+def user(app):
+    return log_in(app, "user")
+
+
+def made(caller, **body):
+    answer = caller.post("/api/letters", {"text": "Dear reader", **body})
+    assert answer.status_code == 201, answer.text
+    return answer.get_json()
+
+
+def put(caller, row, **body):
+    return caller.put(f"/api/letters/{row['id']}", {"text": "Dear writer", **body})
+
+
+def test_a_put_gives_a_column_that_is_left_out_its_default(admin):
+    assert put(admin, made(admin, stars=5)).get_json()["stars"] == 3
+
+
+def test_a_put_makes_a_nullable_column_that_is_left_out_null(admin):
+    assert put(admin, made(admin, remark="Kept for now")).get_json()["remark"] is None
+
+
+def test_a_put_keeps_a_column_that_can_be_neither_null_nor_a_default(admin):
+    answer = put(admin, made(admin, code="A1"))
+    assert (answer.status_code, answer.get_json()["code"]) == (200, "A1")
+    assert put(admin, made(admin, code="A1"), code="B2").get_json()["code"] == "B2"
+
+
+def test_a_put_leaves_a_column_that_the_schema_does_not_have(admin, app):
+    row = made(admin)
+    assert put(admin, row).status_code == 200
+    database = app.extensions["gatepost"].database
+    with database.connected():
+        assert Letters.model.get_by_id(row["id"]).place == "shelf"
+
+
+def test_a_guarded_field_of_rows_without_an_owner_is_seen_by_managers_alone(admin, user):
+    row = made(admin, code="A1")
+    path = f"/api/letters/{row['id']}"
+    assert admin.get(path).get_json()["code"] == "A1"
+    assert "code" not in user.get(path).get_json()
+    assert "code" not in user.get(f"{path}?fields=text,code").get_json()
+    assert all("code" not in one for one in user.get("/api/letters").get_json()["items"])
+
+
+def test_a_filter_by_a_guarded_field_of_rows_without_an_owner_finds_nothing_for_others(admin, user):
+    made(admin, code="C3", text="Found")
+    found = admin.get("/api/letters?code=C3&text=Found").get_json()["items"]
+    assert [row["code"] for row in found] == ["C3"]
+    answer = user.get("/api/letters?code=C3")
+    assert (answer.status_code, answer.get_json()["items"]) == (200, [])
+    assert user.get("/api/letters?text=Found").get_json()["items"] != []
+
+
+def test_a_sort_by_a_guarded_field_of_rows_without_an_owner_is_refused_to_others(admin, user):
+    assert admin.get("/api/letters?sort=code").status_code == 200
+    assert user.get("/api/letters?sort=code").status_code == 400
