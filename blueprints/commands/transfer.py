@@ -21,7 +21,7 @@ from blueprints.http.request.environment import Environment
 from blueprints.http.request.identity import principal_of
 from blueprints.http.resources.collection import Collection
 from blueprints.http.schemas import formats
-from blueprints.http.writing.intake import Intake
+from blueprints.http.writing.intake import Import
 from models.records.bulk import ample_cache, settle
 from models.tables.user import User
 from policies import Principal
@@ -59,7 +59,7 @@ def import_(
         if key is not None and key not in found.import_keys:
             allowed = f" Choose from: {', '.join(found.import_keys)}." if found.import_keys else ""
             raise click.ClickException(f"{collection} have no key {key}.{allowed}")
-        intake = Intake(found, call, key=key, skip=on_error == "skip")
+        intake = Import(found, call, key=key, skip=on_error == "skip")
         lines = _check(intake, _media_type(file, format), file)
         audit.note_rule(call)
         database = call.services.database
@@ -95,7 +95,7 @@ def export(
                 file.write(chunk)
 
 
-def _check(intake: Intake, media_type: str, file: BinaryIO) -> int:
+def _check(intake: Import, media_type: str, file: BinaryIO) -> int:
     """How many lines there are, after checking them all."""
     lines, size = 0, _size(file)
     with click.progressbar(length=size, label="checking", file=sys.stderr, hidden=not size) as bar:
@@ -106,7 +106,7 @@ def _check(intake: Intake, media_type: str, file: BinaryIO) -> int:
     return lines
 
 
-def _store(intake: Intake, call: Call, lines: int) -> None:
+def _store(intake: Import, call: Call, lines: int) -> None:
     progress = click.progressbar(length=lines, label="storing", file=sys.stderr)
     with ample_cache(call.services.database), progress as bar:
         for number in intake.store():

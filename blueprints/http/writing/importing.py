@@ -19,7 +19,7 @@ from ..protocol.problems import Problem
 from ..request.call import Call, Endpoint
 from ..schemas import formats
 from ..schemas.fields import StrictSchema, one_of
-from .intake import Intake
+from .intake import Import
 from .writable import Writable
 
 
@@ -70,7 +70,7 @@ def _check(collection: Writable, call: Call) -> None:
     with _room(call):
         call.request.max_content_length = call.services.settings.import_limit
         body = _Body(call)
-        call.prepared = Intake(collection, call, key=call.query.get("key"), skip="on_error" in call.query)
+        call.prepared = Import(collection, call, key=call.query.get("key"), skip="on_error" in call.query)
         _finish(call.prepared.check(call.request.mimetype, io.BufferedReader(body, 2**16)))
         call.digest = body.digest.hexdigest()
 

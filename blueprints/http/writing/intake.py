@@ -24,7 +24,7 @@ from ..protocol.messages import Message, plural
 from ..protocol.problems import Fault, Problem
 from ..request.call import Call
 from ..schemas import formats
-from .lines import Lines
+from .lines import LineWriter
 from .writable import Writable
 
 _AT_ONCE = 500  # lines looked up and stored together
@@ -48,7 +48,7 @@ class _Entry(NamedTuple):
     read_only: Mapping[str, Any]
 
 
-class Intake:
+class Import:
     """One file on its way into a collection, for the caller of `call`.
 
     key   a unique field by which a line may name the row that it means
@@ -59,7 +59,7 @@ class Intake:
     def __init__(self, collection: Writable, call: Call, *, key: str | None = None, skip: bool = False) -> None:
         self._collection, self._call, self._key, self._skip = collection, call, key, skip
         self._database = call.services.database
-        self._lines = Lines(collection, call)
+        self._lines = LineWriter(collection, call)
         self._file = SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - closed when nobody can read it any more
         finalize(self, self._file.close)
         self._unreadable = Faults()

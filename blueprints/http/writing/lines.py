@@ -24,7 +24,7 @@ Values = Mapping[str, Any]
 _LASTING = frozenset(("id", "tenant_id", "version"))
 
 
-class Lines:
+class LineWriter:
     """Makes and changes rows of one collection for one caller. Every method raises `Problem`."""
 
     def __init__(self, collection: Writable, call: Call) -> None:
