@@ -15,7 +15,7 @@ from models.migrate import pending
 from .http.operations.deprecation import Deprecation
 from .http.pipeline import negotiation
 from .http.resources import front
-from .http.resources import openapi as docs
+from .http.resources.openapi import document, documentation_file, error_catalogue
 
 routes = Routes("public", "The service itself: health and documentation.")
 
@@ -108,7 +108,7 @@ def page(call: Call) -> Response:
 def errors(call: Call) -> Response:
     """Every error code and what it means."""
     _refuse_when_off(call)
-    return docs.catalogue()
+    return error_catalogue()
 
 
 @routes.get("/docs/<name>", public=_DOCS, produces=("text/*",))
@@ -133,12 +133,12 @@ def metrics(call: Call) -> Response:
 
 def _document(call: Call, version: str) -> Response:
     _refuse_when_off(call)
-    return Response(docs.document(call.services.registry, version), mimetype="application/json")
+    return Response(document(call.services.registry, version), mimetype="application/json")
 
 
 def _asset(call: Call, name: str) -> Response:
     _refuse_when_off(call)
-    return docs.asset(name)
+    return documentation_file(name)
 
 
 def _refuse_when_off(call: Call) -> None:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from base64 import b64encode
 from functools import cache
 from hashlib import sha256
-from html import escape
-from importlib.resources import files
 from typing import NamedTuple
 
 from flask import Response
 
-_PAGE = files("blueprints.http.resources").joinpath("static", "root.html")
+from .pages import render
 
 
 class Link(NamedTuple):
@@ -35,17 +33,14 @@ def links(*, docs: bool) -> tuple[Link, ...]:
 
 def page(shown: tuple[Link, ...]) -> Response:
     """The links as a page that needs no script and nothing from elsewhere, its own style sheet included."""
-    text, policy = _template()
-    rows = "\n".join(f'      <li><a href="{escape(link.path)}"><strong>{escape(link.title)}</strong>'
-                     f"<small>{escape(link.about)}</small></a></li>" for link in shown)
-    return Response(text.replace("<!-- links -->", rows), content_type="text/html; charset=utf-8",
-                    headers={"Content-Security-Policy": policy})
+    text, policy = _page(shown)
+    return Response(text, content_type="text/html; charset=utf-8", headers={"Content-Security-Policy": policy})
 
 
 @cache
-def _template() -> tuple[str, str]:
-    """The page without its links, and the policy under which its style sheet, and no other, is applied."""
-    text = _PAGE.read_text("utf-8")
+def _page(shown: tuple[Link, ...]) -> tuple[str, str]:
+    """The page, and the policy under which its style sheet, and no other, is applied."""
+    text = render("root.html", links=shown)
     style = text.partition("<style>")[2].partition("</style>")[0]
     digest = b64encode(sha256(style.encode()).digest()).decode()
     return text, f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; frame-ancestors 'none'"

@@ -7,7 +7,6 @@ other host.
 from __future__ import annotations
 
 from functools import lru_cache
-from html import escape
 from importlib.resources import files
 from itertools import chain
 from typing import Any
@@ -23,6 +22,7 @@ from ..protocol.problems import CATALOGUE, Problem
 from ..request.call import Endpoint, Registry
 from ..schemas.fields import Id, StrictSchema, Time
 from ..schemas.records import answered, is_row
+from .pages import render
 
 PROBLEM_JSON = "application/problem+json"
 _ASSETS = files("blueprints.http.resources").joinpath("static", "docs")
@@ -181,7 +181,7 @@ def _leave_empty(described: dict[str, Any]) -> None:
             parameter["x-fill-example"] = "no"  # RapiDoc's own word
 
 
-def asset(name: str) -> Response:
+def documentation_file(name: str) -> Response:
     """A file of the documentation page. Raises `Problem` (`not_found`)."""
     found = next((file for file in _ASSETS.iterdir() if file.name == name), None)
     suffix = name[name.rfind("."):]
@@ -192,9 +192,7 @@ def asset(name: str) -> Response:
     return response
 
 
-def catalogue() -> Response:
+def error_catalogue() -> Response:
     """Every error code with its status, as one page: what `type` in a problem document leads to."""
-    rows = "".join(f'<tr id="{code}"><td><code>{code}</code></td><td>{status}</td><td>{escape(title)}</td></tr>\n'
-                   for code, (status, title) in CATALOGUE.items())
-    return Response(_ASSETS.joinpath("errors.html").read_text("utf-8").replace("<!-- rows -->", rows),
-                    content_type=_TYPES[".html"], headers={"Content-Security-Policy": _POLICY})
+    return Response(render("errors.html", catalogue=CATALOGUE), content_type=_TYPES[".html"],
+                    headers={"Content-Security-Policy": _POLICY})

@@ -1,0 +1,13 @@
+"""The HTML pages that are made here, from `templates/`: every value in them is escaped."""
+
+from __future__ import annotations
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+_TEMPLATES = Environment(loader=PackageLoader(__package__), autoescape=True, undefined=StrictUndefined,
+                         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
+
+
+def render(template: str, **values: object) -> str:
+    """The page of a template. Raises `jinja2.UndefinedError` for a value that is named there and not given."""
+    return _TEMPLATES.get_template(template).render(values)

@@ -1,0 +1,20 @@
+"""Pages are made from templates: what is put into one is text, never markup, and nothing may be missing."""
+
+from __future__ import annotations
+
+import pytest
+from jinja2 import UndefinedError
+
+from blueprints.http.resources.front import Link, page
+from blueprints.http.resources.pages import render
+
+
+def test_what_a_page_shows_is_escaped():
+    shown = page((Link("x", '/"><script>', "<b>", "this & that"),)).get_data(as_text=True)
+    assert '<a href="/&#34;&gt;&lt;script&gt;"><strong>&lt;b&gt;</strong><small>this &amp; that</small>' in shown
+    assert "<script" not in shown
+
+
+def test_a_value_that_is_missing_is_an_error():
+    with pytest.raises(UndefinedError):
+        render("errors.html")
