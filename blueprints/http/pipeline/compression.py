@@ -10,6 +10,7 @@ import gzip
 import zlib
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from typing import cast
 
 from flask import Flask, Response, g, request
 from werkzeug.datastructures import Accept
@@ -39,7 +40,7 @@ def install(app: Flask) -> None:
         # Reads say so anyhow (`respond.VARIES`); errors and writes only when they are compressed.
         response.vary.add("Accept-Encoding")
         if length is None:
-            response.response = _compressed(response.response)
+            response.response = _compressed(cast("Iterable[bytes]", response.response))
         else:
             response.set_data(gzip.compress(response.get_data(), LEVEL, mtime=0))
         return response

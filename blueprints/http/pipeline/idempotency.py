@@ -108,7 +108,7 @@ def _answer_again(call: Call, wanted: IdempotencyKey) -> None:
         return
     if kept.fingerprint != wanted.fingerprint:
         raise Problem("idempotency_mismatch", "This key was used for another body or query.")
-    if kept.status is None:
+    if kept.status is None or kept.headers is None:
         raise _in_progress()
     headers = {**orjson.loads(kept.headers), "Cache-Control": "no-store", "Idempotency-Replayed": "true"}
     if kept.body is None:

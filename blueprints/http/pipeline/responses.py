@@ -75,7 +75,7 @@ def _finished(call: Call, response: Response, reads: bool) -> Response:
     return response
 
 
-def _headers(call: Call, reads: bool, given: Mapping[str, str] = NONE) -> dict[str, str]:
+def _headers(call: Call, reads: bool, given: Mapping[str, str] | Headers = NONE) -> dict[str, str]:
     """What the answer carries besides the headers that a handler's own Response has been `given`."""
     headers = dict(call.headers)
     if "Cache-Control" not in given:

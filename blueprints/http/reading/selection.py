@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import peewee as pw
 
@@ -58,14 +58,14 @@ class Selection:
         values: dict[str, Any] = {"tenant": call.tenant_id, "snapshot": snapshot}
         for one in (narrowing, *further):
             values |= one.values
-        conditions = []
+        conditions: list[pw.Expression] = []
         for name, found in zip(_FILTER, filters, strict=False):
             expression, bound = condition(self._model._meta.fields[found.column], found, name)
             conditions.append(expression)
             values |= bound
         database, rare = call.services.database, None
         if asked.q is not None:
-            conditions.append(search.matching(self._model, database.dialect, Bind("q")))
+            conditions.append(cast("pw.Expression", search.matching(self._model, database.dialect, Bind("q"))))
             values["q"] = search.words(asked.q)
             rare = search.is_rare(database, self._model, values["q"])
         if snapshot is not None:

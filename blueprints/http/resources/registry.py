@@ -159,7 +159,7 @@ def _policy_of(source: str, plugin: ModuleType | type[Collection]) -> dict[str, 
     """The CSV that stands beside a plugin's module and is called like its collection."""
     shipped = {}
     for found in _contents(plugin):
-        if isinstance(found, type):
+        if isinstance(found, type) and issubclass(found, Collection):
             module = importlib.import_module(found.__module__)
             file = Path(module.__file__ or "").with_name(f"{found.name}.csv")
             if not file.is_file():

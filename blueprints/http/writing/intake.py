@@ -10,6 +10,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from tempfile import SpooledTemporaryFile
 from typing import Any, BinaryIO, NamedTuple
@@ -201,7 +202,7 @@ class Import:
         store = self._collection.rows(self._call).insert
         for number, row in waiting:
             try:
-                self._database.attempt(lambda row=row: store(row))
+                self._database.attempt(partial(store, row))
                 self._imported += 1
             except _REFUSED as error:
                 self._faults.add(number, errors.translate(error))
