@@ -10,7 +10,7 @@ from marshmallow import fields
 from gatepost import Call, Routes, StrictSchema, Time, later
 from models.tables import deprecated_use, reports
 
-routes = Routes("admin", "What happens in a tenant, in numbers.")
+routes = Routes("admin", "Statistics of a tenant.")
 
 _DAYS = 30
 _LARGEST = 2**63 - 1
@@ -52,7 +52,7 @@ class StatsSchema(StrictSchema):
 
 @routes.get("/api/admin/stats", permission="stats.view", answer=StatsSchema(), cost=10)
 def stats(call: Call) -> dict[str, Any]:
-    """How many rows there are, and what happened in the last 30 days."""
+    """The number of rows of each collection, and the activity of the last 30 days."""
     tenant, since = call.tenant_id, later(-_DAYS * 24 * 60 * 60)[:10] + "T00:00:00.000000Z"
     call.services.deprecated_uses.store()
     return {

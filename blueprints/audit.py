@@ -10,7 +10,7 @@ from models.tables.audit import Audit
 
 
 class AuditSchema(StrictSchema):
-    """One thing that somebody did, tried, or was refused."""
+    """One thing that a caller did, tried, or was refused."""
 
     id = Id(dump_only=True)
     time = Time(dump_only=True)
@@ -27,7 +27,7 @@ class AuditSchema(StrictSchema):
 
 
 class Audits(Collection):
-    """What was done, tried and refused. Rows are only read here; nobody writes them by hand."""
+    """The audit trail: what was done, tried and refused. It is read-only."""
 
     name, resource = "audit", "audit"
     model, schema = Audit, AuditSchema
@@ -44,5 +44,5 @@ class Audits(Collection):
     }
 
     def endpoints(self) -> Iterator[Endpoint]:
-        return (replace(endpoint, summary="List what was done, tried and refused.")
+        return (replace(endpoint, summary="List the audit trail: what was done, tried and refused.")
                 for endpoint in super().endpoints() if endpoint.name == "list")

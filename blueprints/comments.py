@@ -31,6 +31,6 @@ class Comments(Collection):
     expand = ("article", "owner")
     create_only = ("article_id",)
 
-    approve = transition("approve", "Show it to everybody.", {"pending": "approved", "rejected": "approved"})
-    reject = transition("reject", "Hide it from everybody but its author and the moderators.",
+    approve = transition("approve", "Guests may read it from then on.", {"pending": "approved", "rejected": "approved"})
+    reject = transition("reject", "Only its author and staff may read it from then on.",
                         {"pending": "rejected", "approved": "rejected"})

@@ -80,7 +80,7 @@ class Pages(Collection):
 
     @action("publish", transitions={"draft": "published"})
     def publish(self, page: Page) -> None:
-        """Show it to everybody."""
+        """Guests may read it from then on."""
         page.published_at = now()
 
-    archive = transition("archive", "Take it down, and keep it.", {"published": "archived"})
+    archive = transition("archive", "It is no longer public, and is kept.", {"published": "archived"})

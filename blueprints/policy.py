@@ -15,7 +15,7 @@ from .http.request.access import Access
 from .http.request.environment import Environment
 from .http.request.identity import guest, principal_of
 
-routes = Routes("policy", "The access rules in force, and what they answer.")
+routes = Routes("policy", "The access rules in force, and why they allow or refuse.")
 
 
 class RuleSchema(StrictSchema):
@@ -73,7 +73,7 @@ class ExplanationSchema(StrictSchema):
     verdict = fields.String(required=True)
     summary = fields.String(required=True)
     hidden = fields.Boolean(required=True, metadata={
-        "description": "Who asks may not even view the object, and is answered 404."})
+        "description": "The user or role may not view the object either, and would be answered 404."})
     decided_by = fields.Nested(LineSchema, required=True, allow_none=True)
     nearest_misses = fields.List(fields.Nested(LineSchema), required=True)
     granted_to = fields.Dict(keys=fields.String(), values=fields.List(fields.String()), required=True)
@@ -102,7 +102,7 @@ def effective(call: Call) -> dict[str, Any]:
 @routes.get("/api/admin/policy/explain", permission="policy.view", query=QuestionSchema(), answers_404=True,
             answer=ExplanationSchema())
 def explained(call: Call) -> dict[str, Any]:
-    """Why a person or a role may do something to an object, or why not; now, and from the caller's own address."""
+    """Explain why a user or a role may do something to an object, or why not: now, from the caller's address."""
     policy, permission = call.access.policy, call.query["permission"]
     if permission not in policy.vocabulary.by_permission:
         fault = Fault("invalid_parameter", "There is no such permission.", parameter="permission")

@@ -41,5 +41,5 @@ class Products(Collection):
     expand = ("category", "owner")
     import_keys = ("sku",)
 
-    publish = transition("publish", "Put it up for sale.", {"draft": "active"})
-    archive = transition("archive", "Take it out of sale, and keep it.", {"active": "archived"})
+    publish = transition("publish", "It can be ordered from then on.", {"draft": "active"})
+    archive = transition("archive", "It can no longer be ordered, and is kept.", {"active": "archived"})

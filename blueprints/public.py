@@ -19,11 +19,11 @@ from .http.resources.openapi import document, documentation_file, error_catalogu
 
 routes = Routes("public", "The service itself: health and documentation.")
 
-_DOCS = "it is the documentation, the same for everybody; the setting `docs` turns it off"
+_DOCS = "it is the same documentation for every caller; the setting `docs` turns it off"
 _PING = Deprecation(since=date(2026, 11, 1), sunset=date(2027, 11, 1), successor="/api/health")
-_METRICS = "its own token is asked for; without one in the settings it is not there"
-_ROOT = "it leads to what is public: a new reader or client begins with it"
-_LIVE = "a supervisor asks it whether the process still answers"
+_METRICS = "it takes a token of its own, the setting `metrics_token`; without the setting it is 404"
+_ROOT = "it has only links, to the documentation and to health"
+_LIVE = "it is the liveness probe of a supervisor, and tells nothing else"
 
 
 class HealthSchema(StrictSchema):
@@ -32,7 +32,7 @@ class HealthSchema(StrictSchema):
     status = fields.String(required=True)
     checks = fields.Dict(keys=fields.String(), values=fields.String(), required=True)
     policy_version = fields.String(required=True)
-    policy_error = fields.String(metadata={"description": "Only for who may see the policy."})
+    policy_error = fields.String(metadata={"description": "Only for callers with `policy.view`."})
     version = fields.String(required=True)
 
 
@@ -42,7 +42,7 @@ class AliveSchema(StrictSchema):
 
 @routes.get("/", public=_ROOT, produces=(negotiation.JSON, negotiation.HTML), offline=True)
 def root(call: Call) -> Response | dict[str, Any]:
-    """Where to go from here: a page for browsers, `{links}` for programs."""
+    """Links to the documentation and to health: a page for browsers, JSON for programs."""
     links = front.links(docs=call.services.settings.docs)
     call.headers["Vary"] = "Accept"
     if negotiation.best(call, negotiation.JSON, negotiation.HTML) == negotiation.HTML:
@@ -52,7 +52,7 @@ def root(call: Call) -> Response | dict[str, Any]:
 
 @routes.get("/api/health", permission="health.view", answer=HealthSchema(), offline=True)
 def health(call: Call) -> Response | dict[str, Any]:
-    """Whether the service can do its work; 503 when it cannot."""
+    """Whether the service works, with the state of each of its parts; 503 when it does not."""
     services = call.services
     checks = {"database": "ok", "migrations": "ok", "policy": "ok", "limits": services.limits.state}
     try:
@@ -82,7 +82,7 @@ def live(call: Call) -> dict[str, str]:
 
 @routes.get("/api/ping", permission="health.view", deprecated=_PING, answer=AliveSchema())
 def ping(call: Call) -> dict[str, str]:
-    """Whether somebody is there. Ask `/api/health`, which knows more."""
+    """Answer `ok`. Use `/api/health` instead."""
     return {"status": "ok"}
 
 
@@ -94,7 +94,7 @@ def openapi(call: Call) -> Response:
 
 @routes.get("/api/openapi-3.0.json", public=_DOCS, produces=("application/json",), answers_404=True)
 def openapi_30(call: Call) -> Response:
-    """This API as OpenAPI 3.0, for tools that lag behind."""
+    """This API as OpenAPI 3.0, for tools that do not read 3.1."""
     return _document(call, "3.0.3")
 
 
@@ -120,7 +120,7 @@ def asset(call: Call) -> Response:
 @routes.get("/metrics", public=_METRICS, produces=("text/plain",), answers_401=True, answers_404=True,
             anonymous=True)
 def metrics(call: Call) -> Response:
-    """Numbers for Prometheus, for whoever has the token that the setting `metrics_token` names."""
+    """Metrics for Prometheus, with the token of the setting `metrics_token`."""
     found, wanted = call.services.metrics, call.services.settings.metrics_token
     if found is None:
         raise Problem("not_found")

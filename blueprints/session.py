@@ -21,11 +21,11 @@ from .http.request.identity import principal_of
 from .http.security import passwords
 from .users import UserSchema
 
-routes = Routes("session", "Log in and out, open an account, and look after one's own.")
+routes = Routes("session", "Log in and out, open an account, and change one's own.")
 
 REMEMBERED = 30 * 86400.0  # seconds for which the network of a right login is known as the account's
 _REFRESH = "the refresh token in the body is the credential"
-_JWKS = "others verify our tokens by these public keys"
+_JWKS = "other services verify access tokens by these public keys"
 
 
 class LoginSchema(StrictSchema):
@@ -107,7 +107,7 @@ def log_in(call: Call) -> dict[str, Any]:
 @routes.post("/api/token/refresh", public=_REFRESH, body=RefreshSchema(), answer=TokenSchema(), secret=True,
              writes=False, recorded="session.refresh")
 def refresh(call: Call) -> dict[str, Any]:
-    """Exchange a refresh token for new tokens; within ten seconds of its use, for the same once more."""
+    """Exchange a refresh token for new tokens; a repetition within ten seconds is given the same refresh token."""
     return sessions.exchange(call, call.body["refresh_token"])
 
 
@@ -188,7 +188,7 @@ def change_password(call: Call) -> None:
 
 @routes.get("/.well-known/jwks.json", public=_JWKS, answer=KeySetSchema(), answers_404=True)
 def public_keys(call: Call) -> Response | dict[str, Any]:
-    """The public keys of our access tokens (RFC 7517), where the setting `token_algorithm` has any."""
+    """The public keys that verify access tokens (RFC 7517), where the setting `token_algorithm` is not HS256."""
     keys = call.services.tokens.public_keys()
     if not keys:
         raise Problem("not_found", "Tokens are signed with a shared secret.")

@@ -66,7 +66,7 @@ class Users(Collection):
 
     @action("disable", transitions={True: False}, state="active")
     def disable(self, user: User) -> None:
-        """End the user's sessions, and let them start no other."""
+        """End the user's sessions and refuse new ones."""
         revoke(user.tenant_id, Session.user_id == user.id)
         user.token_version += 1
 

@@ -32,15 +32,15 @@ _EMAIL = re.compile(r"[^@\s\x00-\x1f]+@[^@\s\x00-\x1f]+")
 
 @click.group()
 def user() -> None:
-    """Add accounts, give them passwords, switch them off and on."""
+    """Add users, set passwords, disable and enable accounts."""
 
 
 @user.command()
 @click.argument("email")
 @click.option("--role", type=click.Choice(sorted(ROLES - {"guest"})), default="user", show_default=True,
-              help="What the policy's lines are about.")  # fmt: skip
+              help="The user's role, which the policy's lines name.")  # fmt: skip
 @TENANT
-@click.option("--name", help="The part of the address before @ unless given.")
+@click.option("--name", help="The user's name; the part of the address before @ unless given.")
 @click.option("--department", help="Their department, which conditions may ask for.")
 @click.option("--group", "groups", multiple=True, help="A group that objects may be shared with. May be repeated.")
 @PASSWORD_FILE

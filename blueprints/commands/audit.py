@@ -25,7 +25,7 @@ _TENANT = click.option("--tenant", metavar="NAME", help="Only this tenant; all o
 
 @click.group()
 def audit() -> None:
-    """Look at the audit trail, export it, prove it whole."""
+    """Show the audit trail, export it, verify it."""
 
 
 @audit.command()
@@ -59,7 +59,7 @@ def tail(tenant: str | None, lines: int, follow: bool) -> None:
 def export(tenant: str | None, since: str | None, heads: bool) -> None:
     """Write the rows as NDJSON, the oldest first.
 
-    With --heads, what proves later that nothing was changed, taken out or cut off: keep it elsewhere.
+    With --heads, the heads of its seals, which prove later that no row was changed or removed: keep them elsewhere.
 
     \b
     Example: gatepost audit export --heads > heads.txt

@@ -40,12 +40,12 @@ class Ground:
 
 
 @click.command("explain")
-@click.option("--as", "who", required=True, metavar="EMAIL|ROLE", help="Who asks: one person, or a role.")
+@click.option("--as", "who", required=True, metavar="EMAIL|ROLE", help="The user or the role that asks.")
 @click.option("--scope", "scopes", multiple=True, metavar="SCOPE",
-              help="By a token with this scope. May be repeated.")  # fmt: skip
+              help="Ask by a token with this scope. May be repeated.")  # fmt: skip
 @click.option("--at", "clock", type=click.DateTime(["%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"]), metavar="TIME",
-              help="At this time, such as 2026-11-18T22:00, instead of now.")  # fmt: skip
-@click.option("--ip", metavar="ADDRESS", help="From this address.")
+              help="Ask at this time, such as 2026-11-18T22:00, instead of now.")  # fmt: skip
+@click.option("--ip", metavar="ADDRESS", help="Ask from this address.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
 @click.argument("permission")
 @click.argument("id", required=False)
@@ -54,10 +54,10 @@ def explain_command(
     create_app: AppFactory, who: str, scopes: tuple[str, ...], clock: datetime | None, ip: str | None,
     as_json: bool, permission: str, id: str | None,
 ) -> None:  # fmt: skip
-    """Why may a person or a role do PERMISSION, or why not?
+    """Explain why a user or role may do PERMISSION, or why not.
 
-    To the object ID, where one is given. The answer names the line that decided, the facts it looked at, and for a
-    refusal what came nearest.
+    With ID, it is about that object. The answer names the line that decided and the facts it looked at, and for a
+    refusal the lines that came nearest to granting it.
 
     \b
     Example: gatepost policy explain --as ada@example.org article.update 0199f3a0-0000-7000-8000-000000000001

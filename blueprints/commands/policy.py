@@ -92,7 +92,7 @@ def check(directory: Path | None, as_json: bool) -> None:
 def matrix_command(directory: Path | None, roles: tuple[str, ...], html: Path | None, as_json: bool) -> None:
     """Who may do what, as a table.
 
-    Permissions stand down, roles across, conditions in the cells.
+    A row for each permission, a column for each role, conditions in the cells.
 
     \b
     Example: gatepost policy matrix --html matrix.html
@@ -169,7 +169,7 @@ def diff_command(old: str, new: str | None, as_json: bool) -> None:
 def export_command(directory: Path | None, target: Path | None, as_json: bool) -> None:
     """Print the policy for the Casbin editor.
 
-    That is one stock model and one CSV.
+    As one model and one CSV file of plain Casbin.
 
     \b
     Example: gatepost policy export --to /tmp/casbin

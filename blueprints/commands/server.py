@@ -47,8 +47,8 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 def init(demo: bool, admin_email: str, admin_password_file: TextIO | None) -> None:
     """Make an instance, unless there is one.
 
-    It has secrets, policies, a database and an administrator, whose password is shown once. What a run that was
-    stopped left out is completed.
+    It has secrets, policies, a database and an administrator, whose password is shown once. A second run completes
+    what an interrupted one left out.
 
     \b
     Example: gatepost init --no-demo --admin-email me@example.org --admin-password-file -
@@ -105,7 +105,7 @@ Once it is served, paste in another terminal:
 def serve(create_app: AppFactory, /, **options: str | None) -> None:
     """Serve until SIGTERM or Ctrl-C.
 
-    Then the requests under way are finished. Policy files are followed as they change; SIGHUP reads them at once.
+    It finishes the requests under way then. Policy files are followed as they change; SIGHUP reads them at once.
 
     \b
     Example: gatepost serve --host 0.0.0.0 --port 8080 --workers 4
@@ -226,7 +226,7 @@ def migrate(check: bool) -> None:
 
 @click.command()
 @click.option("--openapi-version", type=click.Choice(["3.1", "3.0"]), default="3.1", show_default=True,
-              help="3.0 is for tools that lag behind.")  # fmt: skip
+              help="Version of OpenAPI; 3.0 is for tools that do not read 3.1.")  # fmt: skip
 @click.pass_obj
 def openapi(create_app: AppFactory, openapi_version: str) -> None:
     """Print the OpenAPI description of the API.

@@ -30,7 +30,7 @@ FORMATS = {"ndjson": formats.NDJSON, "csv": formats.CSV}
 _SHOWN = 20  # faults that are printed
 
 format_option = click.option("--format", type=click.Choice(list(FORMATS)),
-                             help="What the file is; by its name unless given.")  # fmt: skip
+                             help="Format of the file; by its name unless given.")  # fmt: skip
 
 
 @click.command("import")
@@ -41,7 +41,7 @@ format_option = click.option("--format", type=click.Choice(list(FORMATS)),
 @click.option("--key", metavar="FIELD", help="A line updates the row that has the same FIELD, such as slug.")
 @TENANT
 @click.option("--as", "email", metavar="EMAIL",
-              help="As this user, who then owns new rows; as an administrator unless given.")
+              help="Act as this user, who owns new rows; as an administrator unless given.")
 @click.pass_obj
 def import_(
     create_app: AppFactory, collection: str, file: BinaryIO, format: str | None, on_error: str | None,
@@ -50,7 +50,7 @@ def import_(
     """Make or change rows of COLLECTION from FILE.
 
     FILE is NDJSON or CSV, - is standard input; all of its rows are stored, or none. Every line is judged by the
-    policy. While its rows are stored, nobody else writes to an SQLite database.
+    policy. While its rows are stored, other writers of an SQLite database wait.
 
     \b
     Example: gatepost import articles articles.ndjson --key slug
@@ -75,7 +75,7 @@ def import_(
 @click.argument("file", type=click.File("wb", atomic=True), default="-")
 @format_option
 @TENANT
-@click.option("--as", "email", metavar="EMAIL", help="What this user may see; an administrator unless given.")
+@click.option("--as", "email", metavar="EMAIL", help="Act as this user; as an administrator unless given.")
 @click.pass_obj
 def export(
     create_app: AppFactory, collection: str, file: BinaryIO, format: str | None, tenant: str | None,

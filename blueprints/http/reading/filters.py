@@ -23,6 +23,9 @@ from .readable import Readable
 
 _IN_LIMIT = 100
 _LONGEST = 1000  # characters: longer than any text that has an index
+_MEANING = {"eq": "is this", "ne": "is another", "lt": "is less", "lte": "is this or less", "gt": "is more",
+            "gte": "is this or more", "in": "is one of these", "contains": "has this text in it",
+            "startswith": "begins with this text", "isnull": "is missing (`true`), or is not (`false`)"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,7 @@ def operand(collection: Readable, name: str, operator: str) -> fields.Field[Any]
     """The parameter of a filter, typed like the field that it is about."""
     if name in collection.expansions:
         return Text(maximum=_LONGEST, metadata={"description": f"Only rows with this {name}: its id or its slug."})
-    about = {"description": f"Only rows whose {name} is {operator} this."}
+    about = {"description": f"Only rows whose {name} {_MEANING[operator]}."}
     if operator == "isnull":
         return Switch(metadata=about)
     least = 1 if operator in ("contains", "startswith") else 0

@@ -69,13 +69,13 @@ def endpoints(collection: Writable) -> Iterator[Endpoint]:
 
     yield Endpoint(name="shares", method="GET", path=path, permission=permission, handler=listed,
                    load=collection.load_values, answer=SharesSchema(),
-                   summary=f"List with whom one {collection.resource} is shared.")
+                   summary=f"List the shares of one {collection.resource}.")
     yield Endpoint(name="share", method="PUT", path=path, permission=permission, handler=put, writes=True,
                    load=collection.load_record, body=ShareSchema(), answer=SharesSchema(),
-                   summary=f"Share one {collection.resource}, or change somebody's right.")
+                   summary=f"Share one {collection.resource} with a grantee, or change the grantee's right.")
     yield Endpoint(name="unshare", method="DELETE", path=path, permission=permission, handler=withdraw, writes=True,
                    load=collection.load_record, query=_Withdrawal(), status=204,
-                   summary=f"Stop sharing one {collection.resource} with somebody.")
+                   summary=f"Stop sharing one {collection.resource} with a grantee.")
 
 
 def _check(call: Call, collection: Writable, grantee: str) -> None:
