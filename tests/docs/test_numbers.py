@@ -1,0 +1,59 @@
+"""The numbers in docs/api.md and docs/api/lists.md are those of the code: each phrase is made from a constant."""
+
+from __future__ import annotations
+
+import pytest
+
+from blueprints.http.operations import limits
+from blueprints.http.pipeline import idempotency, uri
+from blueprints.http.protocol import json_body, problems
+from blueprints.http.reading import envelopes, query
+from blueprints.http.request import sessions
+from blueprints.http.security import cursors, passwords
+from blueprints.tokens import Tokens
+from settings import Settings
+from tests.running import ROOT
+
+PAGES = [(ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("api.md", "api/lists.md")]
+TEXT = " ".join(" ".join(PAGES).split())  # a phrase may go on in the next line
+WORDS = {10: "ten"}
+KIB, MIB, DAY = 2**10, 2**20, 24 * 60 * 60
+DEFAULTS = Settings()
+
+
+def thousands(number: int) -> str:
+    return f"{number:,}".replace(",", " ")
+
+
+@pytest.mark.parametrize("phrase", [
+    f"{DEFAULTS.access_token_minutes} minutes unless set",
+    f"again within {WORDS[int(sessions.GRACE)]} seconds",
+    f"unused session ends after {DEFAULTS.refresh_idle_days} days",
+    f"every session after {DEFAULTS.refresh_absolute_days} (settings)",
+    f"{passwords.SHORTEST} to {passwords.LONGEST} characters",
+    f"shared caches for {WORDS[envelopes.PUBLIC_FOR]} seconds",
+    f"more than {idempotency.LARGE // KIB} KiB, or one after {limits.MOST_KEPT // MIB} MiB",
+    f"one for each {limits.JSON_PIECE // KIB} KiB of its body",
+    f"one for each {limits.IMPORT_PIECE // KIB} KiB; a login or a refresh {limits.SESSION} more",
+    f"{DEFAULTS.principal_units} units a minute, an address {thousands(DEFAULTS.address_units)} (settings)",
+    f"Wrong passwords ({DEFAULTS.login_attempts} a minute",
+    f"({DEFAULTS.login_attempts} a minute, {limits.DAILY} a day)",
+    f"{DEFAULTS.body_limit // MIB} MiB; {DEFAULTS.import_limit // MIB} MiB (settings)",
+    f"{thousands(uri.LONGEST)} bytes",
+    f"{json_body.MAX_DEPTH} levels",
+    f"{thousands(DEFAULTS.owner_rows)} (setting)",
+    f"{Tokens.most_owned} service tokens",
+    f"At most {problems.MOST_FAULTS} are listed",
+    f"{DEFAULTS.page_size} unless given, at most {DEFAULTS.max_page_size}",
+    f"{DEFAULTS.page_sizes['service']} for staff and service tokens (settings)",
+    f"It reaches {thousands(query.MAX_OFFSET)} rows deep",
+    f"exact up to {thousands(envelopes.EXACT_UP_TO)} rows",
+])
+def test_a_number_is_the_code_s(phrase: str):
+    assert phrase in TEXT
+
+
+def test_what_is_kept_for_a_day_is():
+    assert idempotency.KEPT == cursors.MAX_AGE == DAY
+    assert "kept for a day" in TEXT
+    assert "good for a day" in TEXT
