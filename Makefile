@@ -10,7 +10,7 @@ IN_PARALLEL := --numprocesses 3 --dist loadfile --no-loadscope-reorder
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .PHONY: help serve test test-newest coverage lint types messages bench bench-pages bench-policy bench-login \
-  bench-export bench-kill attacks faults growth campaigns profile wheel constraints sbom clean
+  bench-export bench-kill attacks faults growth campaigns profile picture wheel constraints sbom clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):.*## /\1\t/' | \
@@ -69,6 +69,17 @@ campaigns: attacks faults growth bench-kill ## attacks, faults, growth and bench
 
 profile: $(VENV)/gatepost.stamp ## where the time of one request goes, stage by stage
 	$(BIN)/python -m benchmarks.profile
+
+CHROMIUM ?= chromium
+PICTURED := guest user editor moderator manager owner
+SHOT = $(CHROMIUM) --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=960,524 \
+  --force-device-scale-factor=1.5 file://$(CURDIR)/build/matrix.html
+
+picture: $(VENV)/gatepost.stamp ## photograph the matrix of the shipped rules for README.md (needs chromium)
+	@mkdir -p build
+	@$(BIN)/gatepost policy matrix policies $(PICTURED:%=--role %) --html build/matrix.html
+	@$(SHOT) --blink-settings=preferredColorScheme=1 --screenshot=docs/matrix-light.png
+	@$(SHOT) --blink-settings=preferredColorScheme=0 --screenshot=docs/matrix-dark.png
 
 wheel: $(VENV)/gatepost.stamp ## build dist/gatepost-….whl
 	$(PIP) wheel $(QUIETLY) --no-deps --no-build-isolation --wheel-dir dist .
