@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.documents import blocks
 from tests.running import PASSWORD, ROOT
 
 PACKAGES = ("blueprints", "gatepost", "gatepost_start", "models", "policies")
@@ -86,6 +87,25 @@ def test_the_sample_plugin_is_strictly_typed_by_what_the_wheel_says(installed, t
     done = subprocess.run(command, cwd=ROOT / "tests" / "sample_plugin", capture_output=True, text=True, check=False,
                           timeout=300)
     assert done.stdout.splitlines()[-1].startswith("Success: no issues found in 4 source files"), done.stdout
+
+
+def test_the_readme_installs_it_with_pip_and_makes_an_instance(wheel, tmp_path):
+    # Its libraries are those of this environment, which a plain path appends; pip is told to fetch none.
+    venv.create(tmp_path / "venv", symlinks=True, with_pip=True)
+    paths = {"base": str(tmp_path / "venv"), "platbase": str(tmp_path / "venv")}
+    packages = Path(sysconfig.get_path("purelib", "posix_prefix", paths))
+    (packages / "libraries.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
+    (tmp_path / wheel.name).symlink_to(wheel)
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    commands, = [text for text, _ in blocks(readme) if text.startswith("pip install ")]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("GATEPOST_", "PYTHON"))}
+    environment |= {"PATH": f"{tmp_path / 'venv' / 'bin'}:{os.environ['PATH']}",
+                    "PIP_NO_DEPS": "1", "PIP_NO_INDEX": "1"}
+    done = subprocess.run(["sh", "-ec", commands], cwd=tmp_path, env=environment, text=True, capture_output=True,
+                          timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (packages / "app.py").exists()
+    assert (tmp_path / "instance" / "secret.key").exists()
 
 
 def test_it_starts_in_a_folder_that_has_a_decoy_of_every_package(installed, tmp_path):

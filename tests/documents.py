@@ -1,0 +1,85 @@
+"""Markdown as a reader uses it: its commands are typed, its links are followed."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.running import PASSWORD, ROOT, Instance
+
+DOCUMENTS = sorted(
+    [*ROOT.glob("*.md"), ROOT / "policies" / "README.md", *(ROOT / "docs").rglob("*.md")])
+_FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_END = "--- end of block {} ---"
+
+
+def named(path: Path) -> str:
+    """The path of a document in the repository, for the ids of tests."""
+    return str(path.relative_to(ROOT))
+
+
+def prose(text: str) -> str:
+    """The document without its fenced blocks."""
+    return _FENCED.sub("", text)
+
+
+def blocks(text: str) -> list[tuple[str, str | None]]:
+    """(commands, what they print or None) of every `sh` block, in order; a `text` block after it is what it prints."""
+    found = _FENCED.findall(text)
+    following = [*found[1:], ("", "")]
+    return [(commands, after if kind_after == "text" else None)
+            for (kind, commands), (kind_after, after) in zip(found, following, strict=True) if kind == "sh"]
+
+
+def matches(said: str, printed: str) -> bool:
+    """Whether every line of `said` is a line of `printed`; … stands for anything."""
+    lines = printed.splitlines()
+    patterns = [".*".join(map(re.escape, line.split("…"))) for line in said.splitlines() if line]
+    return all(any(re.fullmatch(pattern, line) for line in lines) for pattern in patterns)
+
+
+def typed(commands: list[str], folder: Path) -> list[str]:
+    """What each block prints, all of them typed into one shell in `folder`, where `./instance` is being served.
+
+    `gatepost` and `python3` are those of this environment. Raises AssertionError when a command fails.
+    """
+    instance = Instance(folder / "instance")
+    done = instance.run("init", "--admin-password-file", "-", input=PASSWORD)
+    assert done.returncode == 0, done.stderr
+    installed = folder / ".venv" / "bin"
+    installed.mkdir(parents=True)
+    for name, arguments in (("gatepost", "-c 'from app import cli; cli()'"), ("python3", "")):
+        (installed / name).write_text(f"#!/bin/sh\nexec '{sys.executable}' {arguments} \"$@\"\n", encoding="utf-8")
+        (installed / name).chmod(0o755)
+    with instance.served() as service:
+        script = "set -eu\n" + "".join(f"{text}\necho; echo '{_END.format(i)}'\n" for i, text in enumerate(commands))
+        script = script.replace("http://127.0.0.1:8000", service.url).replace("the one that was printed", PASSWORD)
+        environment = {**os.environ, **instance.environ(), "PATH": f"{installed}:{os.environ['PATH']}"}
+        shell = subprocess.run(["bash", "-c", script], cwd=folder, env=environment, text=True, capture_output=True,
+                               timeout=120, check=False)
+    assert shell.returncode == 0, shell.stdout + shell.stderr
+    return re.split("|".join(re.escape(_END.format(i)) for i in range(len(commands))), shell.stdout)
+
+
+def anchors(text: str) -> set[str]:
+    """The anchors of a document's headings, as GitHub makes them."""
+    found: dict[str, int] = {}
+    for heading in re.findall(r"^#{1,6} (.+)$", prose(text), re.MULTILINE):
+        plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading)
+        anchor = re.sub(r"[^\w\- ]", "", plain.lower()).strip().replace(" ", "-")
+        found[anchor] = found.get(anchor, -1) + 1
+        if found[anchor]:
+            found[f"{anchor}-{found[anchor]}"] = 0
+    return set(found)
+
+
+def links(text: str) -> Iterator[str]:
+    """Where the document's relative links and pictures lead, anchors included."""
+    for target in re.findall(r"\]\(([^)\s]+)\)|(?:src|srcset)=\"([^\"]+)\"", prose(text)):
+        link = target[0] or target[1]
+        if not re.match(r"[a-z]+:", link):
+            yield link

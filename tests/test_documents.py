@@ -1,0 +1,130 @@
+"""The documents, held to the code: commands run, links lead somewhere, and what is named is there."""
+
+from __future__ import annotations
+
+import re
+from configparser import ConfigParser
+from pathlib import Path
+
+import click
+import pytest
+
+from app import cli
+from blueprints.http.pipeline.stages import ARRIVAL, EFFECT, VALIDATION
+from settings import DECLARED
+from tests.documents import DOCUMENTS, anchors, blocks, links, matches, named, prose, typed
+from tests.running import ROOT
+
+TEXTS = {path: path.read_text(encoding="utf-8") for path in DOCUMENTS}
+RUN = [ROOT / "docs" / name for name in ("running.md", "policy.md")]
+DECISIONS = sorted((ROOT / "docs" / "decisions").glob("0*.md"))
+WIDEST = 120
+
+every_document = pytest.mark.parametrize("path", DOCUMENTS, ids=named)
+
+
+def test_the_commands_print_what_the_documents_say(tmp_path):
+    found = [block for path in RUN for block in blocks(TEXTS[path])]
+    printed = typed([text for text, _ in found], tmp_path)
+    wrong = [(said, printed[number]) for number, (_, said) in enumerate(found) if said
+             and not matches(said, printed[number])]
+    assert len([said for _, said in found if said]) >= 6
+    assert not wrong
+
+
+@every_document
+def test_every_link_leads_to_a_file_and_a_heading(path):
+    lost = []
+    for link in links(TEXTS[path]):
+        file, _, anchor = link.partition("#")
+        target = (path.parent / file).resolve() if file else path
+        if not target.exists() or (anchor and anchor not in anchors(TEXTS[target])):
+            lost.append(link)
+    assert not lost
+
+
+@every_document
+def test_it_reads_well_as_plain_text(path):
+    lines = TEXTS[path].splitlines()
+    # A row of a table cannot be broken.
+    assert not [number for number, line in enumerate(lines, 1) if len(line) > WIDEST and not line.startswith("|")]
+
+
+@every_document
+def test_every_make_target_that_is_named_exists(path):
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    named = set(re.findall(r"[`\n]make ([a-z-]+)", TEXTS[path]))
+    assert not [target for target in named if not re.search(rf"^{target}:", makefile, re.MULTILINE)]
+
+
+@every_document
+def test_every_setting_that_is_named_exists(path):
+    named = {name.lower().partition("__")[0] for name in re.findall(r"GATEPOST_([A-Z_]+[A-Z])", TEXTS[path])}
+    assert named <= set(DECLARED)
+
+
+# The questions of where-is.md stand as they were first asked, in a shorter form of one command.
+@pytest.mark.parametrize("path", [path for path in DOCUMENTS if path.name != "where-is.md"], ids=named)
+def test_every_command_that_is_named_exists(path):
+    lost = []
+    for typed_words in re.findall(r"(?:`|^)gatepost ([a-z][a-z ]*[a-z])", TEXTS[path], re.MULTILINE):
+        command: click.Command | None = cli
+        for word in typed_words.split():
+            if not isinstance(command, click.Group):
+                break
+            command = command.commands.get(word)
+        if command is None:
+            lost.append(typed_words)
+    assert not lost
+
+
+@pytest.mark.parametrize("path", DECISIONS, ids=named)
+def test_a_decision_says_its_context_what_was_measured_and_what_else_was_possible(path):
+    headings = re.findall(r"^## (.+)$", TEXTS[path], re.MULTILINE)
+    assert headings == ["Context", "Decision", "Measured", "Alternatives"]
+    assert TEXTS[path].startswith(f"# {int(path.name[:4])}. ")
+
+
+def test_every_decision_has_a_number_of_its_own_and_stands_in_the_index():
+    assert [int(path.name[:4]) for path in DECISIONS] == list(range(1, len(DECISIONS) + 1))
+    index = ROOT / "docs" / "decisions" / "README.md"
+    assert [path.name for path in DECISIONS] == [link for link in links(TEXTS[index]) if link.startswith("0")]
+
+
+def test_every_document_is_in_the_index():
+    index = ROOT / "docs" / "README.md"
+    listed = {(index.parent / link).resolve() for link in links(TEXTS[index])}
+    expected = {path for path in DOCUMENTS if path.parent == index.parent} - {index}
+    assert expected <= listed
+
+
+def test_the_design_names_every_stage_of_a_request_in_its_order():
+    design = TEXTS[ROOT / "docs" / "design.md"]
+    rows = re.findall(r"^\| `(\w+)` \|", design.partition("### Stages")[2].partition("\n## ")[0], re.MULTILINE)
+    assert rows == [stage.__name__ for stage in (*ARRIVAL, *VALIDATION, *EFFECT)]
+
+
+def test_the_design_names_every_room():
+    design = TEXTS[ROOT / "docs" / "design.md"]
+    rooms = [folder for top in ("blueprints/http", "models", "policies") for folder in (ROOT / top).iterdir()
+             if (folder / "__init__.py").is_file()]
+    assert not [room.name for room in rooms if f"`{room.name}`" not in design]
+
+
+def dependencies() -> list[str]:
+    declared = ConfigParser()
+    declared.read(ROOT / "setup.cfg")
+    lists = [declared["options"]["install_requires"], *declared["options.extras_require"].values()]
+    return sorted({re.match(r"[\w-]+", line)[0] for text in lists for line in text.split("\n") if line})
+
+
+@pytest.mark.parametrize("name", dependencies())
+def test_every_dependency_has_its_reason(name):
+    table = TEXTS[ROOT / "CONTRIBUTING.md"].partition("## Dependencies")[2].partition("\n## ")[0]
+    reasons = [row.split("|")[1] for row in table.splitlines() if row.startswith("| ")]
+    assert any(re.search(rf"\b{re.escape(name)}\b", row, re.IGNORECASE) for row in reasons)
+
+
+@every_document
+def test_it_names_no_place_outside_the_repository(path: Path):
+    assert not re.findall(r"/work/|shared/[A-Z]|\bissue \d+|/root/", prose(TEXTS[path]))
