@@ -191,17 +191,10 @@ def test_rules_of_a_plugin_that_are_broken_stop_the_start_by_file_and_line(plugi
         serving()
 
 
-GERMAN = """msgid "A pinned note stays open."
-msgstr "Eine angeheftete Notiz bleibt offen."
-"""
-
-
 def test_a_plugin_says_its_errors_in_the_languages_that_it_brings(plugin, serving):
     from gatepost.testing import log_in
 
-    stubborn = source().replace('"""Tick it off."""', 'raise Conflict("A pinned note stays open.")')
-    plugin({"notes.py": stubborn.replace("Collection, Line", "Collection, Conflict, Line"),
-            "translations/de.po": GERMAN})
+    plugin()
     caller = log_in(serving(), "user")
     note = caller.post("/api/notes", {"text": "Buy milk", "pinned": True}).get_json()["id"]
     refused = [caller.post(f"/api/notes/{note}/finish?lang={lang}") for lang in ("en", "de", "fr")]

@@ -3,7 +3,7 @@
 import peewee as pw
 from marshmallow import fields
 
-from gatepost import Bool, Collection, Line, Owned, OwnedSchema, action
+from gatepost import Bool, Collection, Conflict, Line, Owned, OwnedSchema, action
 
 
 class Note(Owned):
@@ -37,3 +37,5 @@ class Notes(Collection):
     @action("finish", transitions={"open": "done"})
     def finish(self, note: Note) -> None:
         """Tick it off."""
+        if note.pinned:
+            raise Conflict("A pinned note stays open.")

@@ -1,0 +1,103 @@
+"""The guide to plugins: its files are the sample plugin's, its commands are run, and print what it says."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import gatepost
+from gatepost import testing
+from tests.running import PASSWORD, ROOT, Instance
+
+GUIDE = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
+PLUGIN = ROOT / "tests" / "sample_plugin"
+FILE = re.compile(r"^`([\w./]+)`:\n\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+COMMANDS = re.compile(r"^```sh\n(.*?)^```$\n\n^```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILES = dict(FILE.findall(GUIDE))
+TYPED = COMMANDS.findall(GUIDE)
+SERVING = "URL="  # the block with which a second terminal begins, beside the service
+EXAMPLES = re.findall(r"^```python\n(.*?)^```$", FILE.sub("", GUIDE), re.MULTILINE | re.DOTALL)
+
+
+def test_its_files_are_those_of_the_sample_plugin():
+    kept = {str(file.relative_to(PLUGIN)): file.read_text(encoding="utf-8") for file in PLUGIN.rglob("*")
+            if file.is_file() and not {"__pycache__", "build"} & set(file.relative_to(PLUGIN).parts)}
+    assert kept == FILES
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory) -> list[str]:
+    """What each block of commands printed: typed in a folder of the guide's files, the last ones beside a server."""
+    folder, target = tmp_path_factory.mktemp("plugin"), tmp_path_factory.mktemp("installed")
+    for name, text in FILES.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    here = "--no-build-isolation" if find_spec("setuptools") and find_spec("wheel") else ""
+    programs = {"python": '"$@"', "pip": f'-m pip "$@" --quiet --no-deps {here} --target {target}',
+                "gatepost": '-c "from app import cli; cli()" "$@"'}
+    bin = tmp_path_factory.mktemp("bin")
+    for name, arguments in programs.items():
+        (bin / name).write_text(f"#!/bin/sh\nexec '{sys.executable}' {arguments}\n")
+        (bin / name).chmod(0o755)
+    path = {"PYTHONPATH": f"{target}:{ROOT}", "PATH": f"{bin}:{os.environ['PATH']}", "PYTHONDONTWRITEBYTECODE": "1"}
+    instance = Instance(tmp_path_factory.mktemp("guide") / "instance", path).made()
+
+    def typed(text: str) -> str:
+        done = subprocess.run(["bash", "-euc", text], cwd=folder, env=instance.environ(), text=True,
+                              capture_output=True, timeout=180, check=False)  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    before = [text for text, _ in TYPED if not text.startswith(SERVING)]
+    found = [typed(text) for text in before]
+    with instance.served() as service:
+        for text, _ in TYPED[len(before):]:
+            here_and_now = text.replace("http://127.0.0.1:8000", service.url)
+            found.append(typed(here_and_now.replace("the one that was printed", PASSWORD)))
+    return found
+
+
+@pytest.mark.parametrize("number", range(len(TYPED)))
+def test_a_command_prints_what_the_guide_says(printed, number):
+    said = [".*".join(map(re.escape, line.split("…"))) for line in TYPED[number][1].splitlines()]
+    missing = [pattern for pattern in said if not re.search(pattern, printed[number])]
+    assert missing == [], printed[number]
+
+
+def test_every_block_of_commands_is_run():
+    assert len(TYPED) == GUIDE.count("```sh\n") == 4
+    assert [text.startswith(SERVING) for text, _ in TYPED] == [False, False, False, True]
+
+
+@pytest.mark.parametrize("text", EXAMPLES, ids=lambda text: re.search(r"^(?:class|routes) .*", text, re.M)[0][:30])
+def test_an_example_is_python_that_gatepost_understands(text):
+    exec(compile(text, "plugins.md", "exec"), {"__name__": "example"})
+
+
+def test_the_face_holds_what_it_promises_and_says_where_each_name_belongs():
+    assert gatepost.__all__ == sorted(gatepost.__all__)
+    assert {name for name in gatepost.__all__ if not re.search(rf"\b{name}\b", gatepost.__doc__)} == set()
+    for face in (gatepost, testing):
+        assert all(hasattr(face, name) for name in face.__all__)
+
+
+def test_the_sample_plugin_imports_nothing_of_gatepost_but_its_face():
+    sources = [file.read_text(encoding="utf-8") for file in PLUGIN.rglob("*.py")]
+    imported = {name for text in sources for name in re.findall(r"^(?:from|import) (\w+)", text, re.MULTILINE)}
+    assert imported == {"gatepost", "marshmallow", "peewee", "sample_notes", "typing"}
+
+
+@pytest.mark.parametrize("face", ["gatepost", "app"])
+def test_importing_it_imports_no_collection_and_no_pytest(face):
+    collections = sorted(Path(file).stem for file in (ROOT / "blueprints").glob("[!_]*.py"))
+    modules = ["pytest", *(f"blueprints.{name}" for name in collections)]
+    script = f"import sys, {face}; print([name for name in sys.argv[1:] if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", script, *modules], cwd=ROOT, text=True,
+                          capture_output=True, timeout=60, check=True)  # fmt: skip
+    assert done.stdout == "[]\n"
