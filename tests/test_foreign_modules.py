@@ -54,6 +54,11 @@ def test_a_start_names_the_foreign_module_in_front(arguments, name, tmp_path):
                            "Rename it, or start in another folder and without it in PYTHONPATH.\n")
 
 
+def test_the_command_is_also_a_module_to_run(tmp_path):
+    done = start(tmp_path, "-m", "gatepost", "--version")
+    assert (done.returncode, done.stdout.partition(" ")[0]) == (0, "gatepost,")
+
+
 def test_a_foreign_package_is_named_by_its_folder(tmp_path):
     made = decoy(tmp_path, "models", "package")
     done = start(tmp_path, *COMMAND)

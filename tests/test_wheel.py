@@ -140,3 +140,12 @@ def test_it_starts_in_a_folder_that_has_a_decoy_of_every_package(installed, tmp_
     finally:
         server.send_signal(signal.SIGTERM)
         server.communicate(timeout=60)
+
+
+@pytest.mark.parametrize("name", ["app", "gatepost", "models"])
+def test_its_command_names_a_foreign_module_in_front(installed, tmp_path, name):
+    (tmp_path / f"{name}.py").write_text("raise SystemExit('the wrong module')\n", encoding="utf-8")
+    done = subprocess.run([installed, "--version"], env={**os.environ, "PYTHONPATH": str(tmp_path)}, text=True,
+                          capture_output=True, timeout=60, check=False)  # fmt: skip
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(f"Error: {tmp_path / name}.py stands in front of Gatepost's own {name} ")
