@@ -40,13 +40,13 @@ class Articles(Collection):
     expand = ("category", "owner")
     import_keys = ("slug",)
 
-    submit = transition("submit", "A draft goes to review.", {"draft": "in_review"})
-    approve = transition("approve", "It has passed review.", {"in_review": "approved"})
-    reject = transition("reject", "It goes from review back to draft.", {"in_review": "draft"})
+    submit = transition("submit", "Hand a draft to the editors.", {"draft": "in_review"})
+    approve = transition("approve", "Accept the draft.", {"in_review": "approved"})
+    reject = transition("reject", "Give the draft back to its author.", {"in_review": "draft"})
 
     @action("publish", transitions={"draft": "published", "approved": "published"})
     def publish(self, article: Article) -> None:
-        """Guests may read it from then on."""
+        """Show the article to every reader."""
         article.published_at = now()
 
-    archive = transition("archive", "It is no longer public, and is kept.", {"published": "archived"})
+    archive = transition("archive", "Take the article off the public pages, and keep it.", {"published": "archived"})

@@ -1,4 +1,4 @@
-"""The audit trail, for those who may read it: pages of what was done, tried and refused."""
+"""The audit trail: pages of what callers and operators did, tried and were refused."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,7 +10,7 @@ from models.tables.audit import Audit
 
 
 class AuditSchema(StrictSchema):
-    """One thing that a caller did, tried, or was refused."""
+    """One thing that a caller or operator did, tried, or was refused."""
 
     id = Id(dump_only=True)
     time = Time(dump_only=True)
@@ -27,7 +27,7 @@ class AuditSchema(StrictSchema):
 
 
 class Audits(Collection):
-    """The audit trail: what was done, tried and refused. It is read-only."""
+    """What was done, tried and refused. Rows are only read here; the service writes them."""
 
     name, resource = "audit", "audit"
     model, schema = Audit, AuditSchema

@@ -1,4 +1,4 @@
-"""Comments: what readers say about an article, shown to everybody once a moderator approves it."""
+"""Comments: what readers say about an article, public once a moderator approves it."""
 
 from marshmallow import fields
 
@@ -7,7 +7,7 @@ from models.tables.comment import Comment
 
 
 class CommentSchema(OwnedSchema):
-    """What somebody says about an article."""
+    """What a reader says about an article."""
 
     article_id = Reference("articles", expand="article", required=True)
     body = Text(required=True, minimum=1, maximum=10_000)
@@ -31,6 +31,7 @@ class Comments(Collection):
     expand = ("article", "owner")
     create_only = ("article_id",)
 
-    approve = transition("approve", "Guests may read it from then on.", {"pending": "approved", "rejected": "approved"})
-    reject = transition("reject", "Only its author and staff may read it from then on.",
+    approve = transition("approve", "Show the comment to every reader.",
+                         {"pending": "approved", "rejected": "approved"})
+    reject = transition("reject", "Hide the comment from all but its author and the moderators.",
                         {"pending": "rejected", "approved": "rejected"})

@@ -11,7 +11,7 @@ from .http.pipeline.limiting import count_for_the_day
 
 
 class ContactSchema(RecordSchema):
-    """A message from somebody who need not have an account."""
+    """A message from a visitor, with or without an account."""
 
     name = Line(required=True)
     email = Email(required=True)
@@ -25,7 +25,7 @@ class ReceiptSchema(StrictSchema):
     id = Id(required=True)
 
 
-# What of a collection there is besides leaving a message.
+# The endpoints of a collection that there are besides leaving a message.
 _SUMMARIES = {"list": "List messages.", "get": "Get one message.", "delete": "Delete one message."}
 
 
@@ -52,10 +52,10 @@ class Contact(Collection):
                 yield replace(endpoint, summary=_SUMMARIES[endpoint.name])
 
     def stamp(self, call: Call, row: ContactMessage) -> None:
-        """A message belongs to nobody, also when its sender is logged in."""
+        """A message has no owner, also when its sender is logged in."""
 
     def count(self, call: Call) -> None:
-        """Refuse more messages of one address than anybody has reason to leave in a day."""
+        """Refuse messages beyond what one address may leave in a day."""
         count_for_the_day(call, "contact")
 
     def receive(self, call: Call) -> dict[str, Any]:

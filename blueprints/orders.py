@@ -1,4 +1,4 @@
-"""Orders: what somebody buys, at the server's prices, out of the server's stock."""
+"""Orders: what a customer buys, at the server's prices, out of the server's stock."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -80,7 +80,7 @@ class Pages(Collection):
 
     @action("publish", transitions={"draft": "published"})
     def publish(self, page: Page) -> None:
-        """Guests may read it from then on."""
+        """Show the page to every reader."""
         page.published_at = now()
 
-    archive = transition("archive", "It is no longer public, and is kept.", {"published": "archived"})
+    archive = transition("archive", "Take the page down, and keep it.", {"published": "archived"})

@@ -89,7 +89,7 @@ def verify(heads: Path | None) -> None:
             keys = Keys.load(instance.settings.secret_file)
         except KeyFileError as error:
             raise click.ClickException(str(error)) from error
-        with suppress(Damaged):  # what is damaged is what `verify` finds
+        with suppress(Damaged):  # `verify` below finds the damaged rows
             Trail(instance.database, keys).seal()
         verdict = seals.verify(instance.database, prover(keys), _heads(heads))
     for finding in verdict.findings:
@@ -104,7 +104,7 @@ def _of(instance: Instance, tenant: str | None) -> Any:
 
 
 def _all(instance: Instance, tenant: str | None, since: str | None) -> Iterator[dict[str, Any]]:
-    """Rows in batches, so that nobody who writes waits for a long read."""
+    """Rows in batches, so that no writer waits for a long read."""
     last, query = 0, _of(instance, tenant)
     if since is not None:
         try:

@@ -113,7 +113,7 @@ def sentences(database: Database) -> Iterator[None]:
         said = str(error) if isinstance(error, Damaged) else f"{type(error).__name__}: {error}"
         raise click.ClickException(said) from error
     except (TypeError, ValueError, AttributeError, LookupError) as error:
-        # What a value that no write puts there leads to.
+        # Damaged bytes may read as a value that no write has stored.
         if (damage := database.examine()) is None:
             raise
         raise click.ClickException(str(damage)) from error

@@ -37,7 +37,7 @@ def rotate_keys(forget: bool) -> None:
 
     What older keys signed stays valid. Running servers follow.
 
-    With --forget, for a key that leaked, clients must refresh, cursors end, and audit seals made so far cannot
+    With --forget, for a key that leaked, every client must refresh, cursors end, and audit seals made so far cannot
     be proved any more: run `gatepost audit verify` first.
 
     \b

@@ -50,7 +50,7 @@ def import_(
     """Make or change rows of COLLECTION from FILE.
 
     FILE is NDJSON or CSV, - is standard input; all of its rows are stored, or none. Every line is judged by the
-    policy. While its rows are stored, other writers of an SQLite database wait.
+    policy. While its rows are stored, other writers to an SQLite database wait.
 
     \b
     Example: gatepost import articles articles.ndjson --key slug

@@ -168,9 +168,9 @@ def a_guest_may_only_what_the_policy_says(world: World) -> None:
         access = Access(world.services.policy.current, guest(world.services.guest_tenant), environment)
         forbidden = [endpoint for endpoint in world.collection.endpoints()
                      if endpoint.permission and not access.may_ever(endpoint.permission)]
-    somebody = Caller(world.app.test_client())
+    visitor = Caller(world.app.test_client())
     for endpoint in forbidden:
-        refused(somebody.call(endpoint.method, endpoint.path.replace("<id>", NOBODY)), 401, "unauthenticated")
+        refused(visitor.call(endpoint.method, endpoint.path.replace("<id>", NOBODY)), 401, "unauthenticated")
 
 
 def every_order_walks_through_all_rows_once(world: World) -> None:

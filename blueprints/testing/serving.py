@@ -30,7 +30,7 @@ _numbers = count(1)
 
 @dataclass
 class Caller:
-    """Somebody who calls the app, with their credentials; `user` is None for a guest."""
+    """A caller of the app, with their credentials; `user` is None for a guest."""
 
     client: FlaskClient
     user: User | None = None
@@ -75,7 +75,7 @@ def log_in(app: Flask, who: User | str, *, tenant: str = "default", scope: str =
     services: Services = app.extensions["gatepost"]
 
     def work() -> tuple[User, Session]:
-        user = _somebody(who, tenant) if isinstance(who, str) else who
+        user = _invented(who, tenant) if isinstance(who, str) else who
         id = new_id()
         return user, Rows(Session, user.tenant_id).insert(Session(
             id=id, user_id=user.id, family=id, token_hash=new_id(), expires_at=later(86_400),
@@ -87,7 +87,7 @@ def log_in(app: Flask, who: User | str, *, tenant: str = "default", scope: str =
     return Caller(app.test_client(), user, token)
 
 
-def _somebody(role: str, tenant: str) -> User:
+def _invented(role: str, tenant: str) -> User:
     found = Tenant.by_name(tenant) or Tenant.add(tenant)
     return Rows(User, found.id).insert(User(
         name=role, email=f"{role}{next(_numbers)}@plugin.example.org", role=role, password_hash=passwords.UNUSABLE))
