@@ -101,8 +101,8 @@ class Gatepost:
             "page + default total": Request("/api/articles?page=1&page_size=20", bearer),
             "page + exact total": Request("/api/articles?page=1&page_size=20", {**bearer, "Prefer": "count=exact"}),
             "deep page": Request(f"{FIRST_PAGE}&cursor={self._cursor(bearer)}", bearer),
-            # Whoever may see an article at all sees all that are published, here and under the peer's rule. So few
-            # rows to see means: of the drafts, a tenth of the table, this caller's five.
+            # Every caller who may see an article at all sees all that are published, here and under the peer's rule.
+            # A caller who sees five rows asks for drafts, a tenth of the table, of which five are the caller's.
             "five rows": Request(f"{FIRST_PAGE}&status=draft", bearer),
             "filtered page": Request(f"{FIRST_PAGE}&language=en", bearer),
             "page + expand": Request(f"{FIRST_PAGE}&expand=owner", bearer),

@@ -115,7 +115,7 @@ def instance(folder: Path, postgres: Server | None) -> Iterator[Checkout]:
         if postgres is not None:
             name = f"fault_{Path(place).name[-8:].lower()}"
             postgres.execute(f"CREATE DATABASE {name} TEMPLATE template0")
-            # Those who wait for a standby are those who wait for their own commit.
+            # A session waits for the standby only if it waits for its own commit.
             postgres.execute(f"ALTER DATABASE {name} SET synchronous_commit = on")
             settings["GATEPOST_DATABASE_URL"] = postgres.url(name)
         checkout = Checkout(folder, Path(place) / "instance", settings)

@@ -1,4 +1,4 @@
-"""What a login costs, and whom it disturbs: `make bench-login`.
+"""What a login costs, and how far it delays other requests: `make bench-login`.
 
 Medians for an unknown, a wrong and a disabled account; logins a second; memory and other requests while a hundred
 log in at once; and a writer beside a flood of refusals from another address, with the limits as they are shipped and
@@ -29,7 +29,7 @@ from typing import Any
 
 from benchmarks.contenders import EMAIL, PASSWORD, gatepost, make_instance, serve
 
-FLOODER = "127.0.0.2"  # an address of its own, as somebody else has
+FLOODER = "127.0.0.2"  # another address than the writer's
 WRITES = 1000  # from one address: fewer than its limit
 DISABLED = "disabled@example.org"
 
@@ -95,7 +95,7 @@ def main() -> None:
         throughput(port, options.seconds)
         crowd(port, process)
         flood(port, options.seconds, "no limits")
-    # The one writer stands for many: what somebody may do alone is no limit to them.
+    # The one writer stands for many accounts, so the limit of one account is lifted.
     with serving(options.workers, GATEPOST_PRINCIPAL_UNITS=str(10**9)) as (port, _):
         flood(port, options.seconds, "each address limited as shipped")
 
@@ -167,7 +167,7 @@ def memory(process: int) -> float:
 
 
 def flood(port: int, seconds: float, limits: str, refusals: int = 10_000) -> None:
-    """How many writes a second a client makes alone, and while somebody else is refused ten thousand times."""
+    """How many writes a second a client makes alone, and while another address is refused ten thousand times."""
     client, context = Client(port).become(), get_context("spawn")
     alone = writes(client, lambda elapsed: elapsed > seconds)
     flooder = context.Process(target=refuse, args=(port, refusals))

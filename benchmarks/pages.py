@@ -1,8 +1,8 @@
-"""What one page of articles costs at row 1 and at row 1 000 000, for whom, beside OFFSET: `make bench-pages`.
+"""What one page of articles costs at row 1 and at row 1 000 000, by caller, beside OFFSET: `make bench-pages`.
 
 Each number is the median time in which the service answers a page of 20 whole rows: token, policy, statement, JSON and
-headers, all but the network. Three callers ask: one who sees all, one who sees what is published (nine tenths) or
-their own, and one who sees five rows of the million. OFFSET is the bare statement and nothing else. Depth is counted
+headers, all but the network. Three callers ask: the first sees all rows, the second what is published (nine tenths) or
+their own, the third five rows of the million. OFFSET is the bare statement and nothing else. Depth is counted
 from where the walk begins; the deepest page is the last full one. Prints Markdown; --plot draws.
 """
 
@@ -95,7 +95,7 @@ def make_app(instance: Path, url: str) -> Flask:
              for role, conditions in CALLERS.values() for condition in conditions.split()]
     (instance / "policies" / "articles.csv").write_text("".join((*rules, "# end\n")), encoding="utf-8")
     roles = instance / "policies" / "roles.csv"
-    # Nobody inherits what another caller of this benchmark sees.
+    # No caller of this benchmark inherits what another one sees.
     roles.write_text(re.sub(r"g, (support|developer), *user", r"g, \1, guest", roles.read_text("utf-8")), "utf-8")
     return create_app({"instance": instance, "database_url": url, "rate_limits": "off", "synchronous": "normal",
                        "statement_timeout": 600})

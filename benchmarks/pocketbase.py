@@ -119,7 +119,7 @@ class PocketBase:
             self._process.wait(timeout=60)
 
     def _articles(self, user: str) -> Iterator[tuple[Any, ...]]:
-        """The rows of Gatepost; five drafts are the caller's, all else is somebody else's."""
+        """The rows of Gatepost; five drafts are the caller's, all other rows are another user's."""
         left = DRAFTS
         with closing(sqlite3.connect(self.rows)) as source:
             query = f"SELECT {', '.join(_TEXT)}, created_at, updated_at FROM articles"

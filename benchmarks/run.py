@@ -1,7 +1,7 @@
 """Requests a second of the whole service, beside its peers when asked: `make bench`, `make bench PEERS=1 POSTGRES=1`.
 
-Authentication, policy, tracing, metrics and audit are on; rate limits are off, and nobody waits for the disk at every
-commit. Every contender has the same articles and the same caller, who may see what is published or their own. `wrk`
+Authentication, policy, tracing, metrics and audit are on; rate limits are off, and no commit waits for the
+disk. Every contender has the same articles and the same caller, who may see what is published or their own. `wrk`
 asks them turn by turn, so that a noisy machine is noisy for all. Prints medians, and their ratios to a reference: the
 last contender of a table, or what is named. More options go through make as BENCH_ARGS="--seconds 5 --plot".
 """
@@ -133,7 +133,7 @@ def table(title: str, asked: Mapping[str, Workloads], seconds: int, references: 
           ) -> dict[str, Medians]:
     """One line per workload of the first contender, as soon as it is measured; the medians by workload and contender.
 
-    `references`: contender → to whom its ratios refer.
+    `references`: contender → the contender to which its ratios refer.
     """
     _print(f"\n{title}", asked)
     found: dict[str, Medians] = {}
@@ -154,7 +154,7 @@ def about(contenders: Sequence[Contender], startup: Mapping[str, float], *, expo
         _print("export, rows/s", (f"{statistics.median(rows / taken for rows, taken in several):,.0f}" if several
                                   else "–" for several in exported))
     memory = [one.memory() for one in contenders]
-    # Whoever has workers does not serve by itself.
+    # A parent of workers does not serve by itself.
     _print("MiB of a worker", (f"{max(workers or [first]):.0f}" for first, *workers in memory))
     _print("MiB of their parent", (f"{first:.0f}" if workers else "–" for first, *workers in memory))
     _print("start, s", (f"{startup[one.name]:.2f}" for one in contenders))

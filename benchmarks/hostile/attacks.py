@@ -112,7 +112,7 @@ def _hold(port: int, seconds: float, requests: Sequence[bytes]) -> None:
 
 
 def _gone(client: socket.socket) -> bool:
-    """Whether the server has closed a connection that nobody reads from: then nothing can be sent either."""
+    """Whether the server has closed a connection that the attacker does not read from: sending fails, too."""
     try:
         client.send(b"")
         return bool(client.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))

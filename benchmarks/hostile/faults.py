@@ -56,7 +56,7 @@ def held_writer_lock(checkout: Checkout, server: Server | None) -> Iterator[None
 
 @contextmanager
 def policy_fifo(checkout: Checkout, server: Server | None) -> Iterator[None]:
-    """A FIFO that nobody writes to has the name of a policy file."""
+    """A FIFO without a writer has the name of a policy file."""
     place = checkout.instance / "policies" / "pipes.csv"
     os.mkfifo(place)
     try:

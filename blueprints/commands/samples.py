@@ -135,7 +135,7 @@ def address(name: str) -> str:
 
 
 def _authors(tenant_id: str) -> list[tuple[str, str]]:
-    """(id, department) of the invented authors. Nobody can log in as one until it is given a password."""
+    """(id, department) of the invented authors. None can log in without a password: `gatepost user password`."""
     users, found = Rows(User, tenant_id), []
     for name, department in AUTHORS:
         email = address(name)

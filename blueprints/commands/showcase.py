@@ -1,7 +1,7 @@
 """What a new instance shows: two small publishing houses with people of every role, a shop, and its orders.
 
 The rows are written here; `samples` adds articles by the dozen. A collection that is not installed is left out.
-Nobody can log in as one of the people until they are given a password: `gatepost user password EMAIL`.
+The people have no password, and so cannot log in, until `gatepost user password EMAIL` gives one.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ ARTICLES = (
 # slug, language, title, status, body
 PAGES = (
     ("imprint", "en", "Imprint", "published", "Published by the demo tenant of this Gatepost. Write to us through the "
-     "contact form; somebody reads it every morning."),
+     "contact form; we read it every morning."),
     ("imprint", "de", "Impressum", "published", "Herausgegeben vom Beispielmandanten dieses Gatepost. Schreiben Sie "
      "uns über das Kontaktformular; es wird jeden Morgen gelesen."),
     ("terms", "en", "Terms of sale", "published", "Prices include tax. What you send back within thirty days is "

@@ -67,7 +67,7 @@ class Load:
                 self.articles.append(answer["id"])
 
     def attempt(self, number: int) -> None:
-        # When the server is gone, nobody can tell whether this request had its effect.
+        # Without an answer it is unknown whether this request had its effect.
         with suppress(OSError, HTTPException):
             self.one(number)
 
