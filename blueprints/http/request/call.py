@@ -1,5 +1,4 @@
-"""What a request is made of: the `Endpoint` that was declared, the `Call` that is being answered, and the `Services`
-that every call works with."""
+"""What a request is made of: the declared `Endpoint`, the `Call` that is being answered, and the app's `Services`."""
 
 from __future__ import annotations
 
@@ -8,7 +7,7 @@ import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
 from flask import Request, Response, current_app
 from marshmallow import Schema
@@ -205,8 +204,7 @@ class Call:
     @property
     def facts(self) -> Mapping[str, Any]:
         """The row's columns by name, as the policy sees them."""
-        row = self.write.row
-        return row if isinstance(row, dict) else row.__data__
+        return self.write.row if isinstance(self.write.row, dict) else self.write.row.__data__
 
 
 class Peer(Protocol):
@@ -230,7 +228,7 @@ class Peer(Protocol):
 
 
 class Registry(Protocol):
-    """Which collections are served, and what else was found with them; `resources/registry` finds it."""
+    """What is served; `resources/registry` finds it."""
 
     @property
     def collections(self) -> Mapping[str, Peer]: ...
@@ -247,6 +245,7 @@ class NotReady(Exception):
 class Services:
     """The long-lived objects of one app, made once by `create_app`: handlers reach them as `call.services`.
 
+    threads       requests that one process handles at a time
     guest_tenant  id of the tenant in which callers without credentials act
     long_answers  those that are being sent; half of the threads are for others
     large_bodies  those that are being read, by address
@@ -270,13 +269,9 @@ class Services:
     _process: int = 0
 
     def __post_init__(self) -> None:
+        self.threads = threads_of(self.settings)
         few = half(self.threads)
         self.long_answers, self.large_bodies = Slots(few), Slots(few)
-
-    @property
-    def threads(self) -> int:
-        """Requests that one process handles at a time."""
-        return threads_of(self.settings)
 
     @property
     def collections(self) -> Mapping[str, Peer]:
@@ -303,5 +298,4 @@ class Services:
 
 def services() -> Services:
     """The services of the current app."""
-    found: Services = current_app.extensions["gatepost"]
-    return found
+    return cast(Services, current_app.extensions["gatepost"])
