@@ -126,7 +126,8 @@ class Access:
 
     def own(self, model: type[Owned], others: Narrowing | None) -> Narrowing:
         """The caller's own rows, and those of another narrowing if there are any; none are own without an owner."""
-        mine = model.owner_id == Bind("owner") if "owner_id" in model._meta.fields else pw.SQL("1 = 0")
+        owned = "owner_id" in model._meta.fields
+        mine = model.owner_id == Bind("owner") if owned else cast(pw.Expression, pw.SQL("1 = 0"))
         branches = (mine,) if others is None else (mine, others.expression())
         return Narrowing(("own", others and others.key), branches, tuple(False for _ in branches), (),
                          {**(others.values if others else {}), "owner": self.principal.id})
