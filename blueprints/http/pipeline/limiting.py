@@ -20,7 +20,7 @@ def spend_by_address(call: Call) -> None:
 
 
 def spend_by_principal(call: Call) -> None:
-    """Take the call's cost from who asks; a guest is counted by address alone."""
+    """Take the call's cost from the principal's limit; a guest is counted by address alone."""
     if call.principal.kind != "guest":
         call.services.limits.spend_of_principal(call.principal, _cost(call))
 

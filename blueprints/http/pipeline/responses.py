@@ -81,7 +81,7 @@ def _headers(call: Call, reads: bool, given: Mapping[str, str] | Headers = NONE)
     if "Cache-Control" not in given:
         headers.setdefault("Cache-Control", "private, no-cache" if reads else "no-store")
     if reads:
-        # What a caller sees depends on who asks: shared caches keep nothing, and a client asks whether it has changed.
+        # The answer depends on the caller: shared caches keep nothing, and a client revalidates with its ETag.
         vary = headers.get("Vary") or given.get("Vary")
         headers["Vary"] = f"{vary}, {VARIES}" if vary else VARIES
     return headers

@@ -187,7 +187,7 @@ def run(services: Services, endpoint: Endpoint, path: dict[str, str]) -> Respons
 
 
 def _answer(call: Call) -> None:
-    # Who asks is looked up where there are credentials; besides that, some endpoints need no database.
+    # Credentials are looked up in the database; without them, some endpoints need no database.
     offline = call.endpoint.anonymous or (call.endpoint.offline and "Authorization" not in call.request.headers)
     with nullcontext() if offline else call.services.database.connected():
         head = call.request.environ.get(expectation.HEAD)

@@ -1,7 +1,7 @@
-"""What a URL may look like at all, before anybody asks what it means: its length and its encoding.
+"""What a URL may look like at all, before it is routed: its length and its encoding.
 
 Werkzeug replaces what is not UTF-8 by U+FFFD, and keeps a stray `%` as it is; then a filter would silently mean
-something that nobody wrote (RFC 3986, section 2.1).
+another value than the client's (RFC 3986, section 2.1).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """References that are answered as objects beside their ids: `expand=category,items.product`.
 
-An object is seen with the caller's eyes, like any other; one that they may not view is null. Each expansion of
+An object is authorised like any other; one that the caller may not view is null. Each expansion of
 a page is one query, however many rows there are.
 """
 

@@ -79,7 +79,7 @@ def operand(collection: Readable, name: str, operator: str) -> fields.Field[Any]
 def resolve(call: Call, collection: Readable, found: Filter) -> Filter:
     """A filter by the name of a reference as one by its column.
 
-    The object is looked for with the caller's eyes: one that they may not view is as good as none, and no row has it.
+    An object that the caller may not view is treated as absent: no row refers to it.
     """
     reference = collection.expansions.get(found.column)
     if reference is None:

@@ -132,7 +132,7 @@ class ListQuery(ItemQuery):
 
 
 def _paging() -> dict[str, Any]:
-    """Which page of them. Ranges are not declared here: the largest size depends on who asks."""
+    """Which page of them. Ranges are not declared here: the largest size depends on the caller's role."""
     made: dict[str, Any] = {
         name: Count(metadata={"description": "Rows on a page.", "minimum": 1}) for name in SIZES}
     made |= {name: Place(metadata={"description": "An opaque cursor from an earlier page."}) for name in CURSORS}

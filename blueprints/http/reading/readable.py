@@ -108,7 +108,7 @@ class Readable:
         return True
 
     def visible(self, call: Call, key: str, column: str = "id") -> dict[str, Any] | None:
-        """A row as its columns, seen with the caller's eyes: None for absent and for hidden alike.
+        """A row as its columns, if the caller may view it: None for absent and for hidden alike.
 
         `column` is one whose values tell rows apart, such as `slug`.
         """
@@ -125,7 +125,7 @@ class Readable:
         return values if values is not None and call.access.allows(self.view, values) else None
 
     def referred(self, call: Call, ids: Sequence[str], pointer: str) -> list[Any]:
-        """The rows that a list in the body names, in its order; nobody else changes them in this transaction.
+        """The rows that a list in the body names, in its order, locked until this transaction ends.
 
         Raises `Problem` (`invalid_reference`, at `pointer` with the index in it) for those that the caller may not
         view, or that are absent.

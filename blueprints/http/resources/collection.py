@@ -1,8 +1,8 @@
 """`Collection`: a table, a schema and a policy become a REST resource.
 
 A subclass declares what it is; the endpoints below are generated from the declaration and run through the
-pipeline like every other. What a handler gets has been found through `<resource>.view` and judged, so that
-nobody can forget the check. To change what happens, override `create`, `update`, `delete`, `restrict` or `attach`.
+pipeline like every other. The row that a handler gets has been found through `<resource>.view` and
+judged already. To change what happens, override `create`, `update`, `delete`, `restrict` or `attach`.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ def _view(endpoint: Endpoint) -> Callable[..., Response]:
 
 
 def refuse_strays(app: Flask) -> None:
-    """Raises RuntimeError for a route that no `Endpoint` stands behind: nobody would have judged it."""
+    """Raises RuntimeError for a route that no `Endpoint` stands behind: its permission would never be checked."""
     for rule in app.url_map.iter_rules():
         if not isinstance(getattr(app.view_functions[rule.endpoint], "endpoint", None), Endpoint):
             raise RuntimeError(f"{rule.rule} is no Endpoint: declare its permission, or public='reason'")

@@ -14,8 +14,8 @@ _MOST_DERIVED = 64  # by tenant, page size and parameter: few of each ask the sa
 
 
 class LoadedQuery(Mapping[str, Any]):
-    """The loaded parameters by name. All requests whose query strings differ in the cursor alone share one, and so
-    nobody may change it.
+    """The loaded parameters by name. Requests whose query strings differ in the cursor alone share one: it is
+    never changed.
 
     sent  (name, text) of each parameter as the client wrote it, without the cursor
     """

@@ -108,7 +108,7 @@ def _store(call: Call) -> dict[str, Any]:
 
 
 def _finish(progress: Iterator[int]) -> None:
-    # Nobody watches the progress of a request.
+    # An HTTP request does not report its progress.
     deque(progress, maxlen=0)
 
 

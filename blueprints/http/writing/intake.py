@@ -61,7 +61,7 @@ class Import:
         self._collection, self._call, self._key, self._skip = collection, call, key, skip
         self._database = call.services.database
         self._lines = LineWriter(collection, call)
-        self._file = SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - closed when nobody can read it any more
+        self._file = SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - closed with the import
         finalize(self, self._file.close)
         self._unreadable = Faults()
         self._begin()

@@ -1,7 +1,6 @@
 """One line of an import: loaded, judged and made into a row as a request of its own would be.
 
-Whoever manages the resource may also bring its read-only columns along; for anybody else they must equal the stored
-ones.
+A caller with `<resource>.manage` may also set read-only columns; for other callers they must equal the stored ones.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ class LineWriter:
         if not new:
             return load_body(schema, line, partial=True, fixed=self._collection.create_only)
         body, given = load_body(schema, {name: value for name, value in line.items() if value is not None})
-        # Except where it would be filled in: a row that nobody owned comes back as nobody's.
+        # Except where it would be filled in: a row without an owner is restored without one.
         return body, given | {name: None for name in self._filled_in if name in line and line[name] is None}
 
     def draft(self, body: Values, given: Values) -> Any:

@@ -1,7 +1,7 @@
 """Sharing one object with one person, group or role: `/api/{collection}/{id}/shares`.
 
-A share is a row, never a policy line; the condition `shared` says which rows it opens. Whoever may share an object
-names single users; groups and roles, which are many people, need `<resource>.manage`.
+A share is a row, never a policy line; the condition `shared` says which rows it opens. A caller who may share an
+object names single users; groups and roles, which are many people, need `<resource>.manage`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class ShareSchema(StrictSchema):
 
 
 class SharesSchema(StrictSchema):
-    """Everybody with whom an object is shared, oldest first."""
+    """The grantees of an object, oldest first."""
 
     items = fields.List(fields.Nested(ShareSchema), required=True)
 
@@ -86,7 +86,7 @@ def _check(call: Call, collection: Writable, grantee: str) -> None:
             fault = Fault("invalid_reference", "There is no such user, or you may not see them.", pointer="/grantee")
             raise Problem.of([fault], "invalid_body")
         return
-    # Many people at once: whoever shares with all users publishes.
+    # Many people at once: to share with all users is to publish.
     call.access.require(collection.manage, call.facts)
     if kind == "role" and name not in call.access.policy.vocabulary.roles:
         raise Problem.of([Fault("invalid_reference", "There is no such role.", pointer="/grantee")], "invalid_body")
