@@ -17,7 +17,7 @@ from models.lists.keyset import Key, SortOrder, sort_order
 
 from ..protocol.messages import Message
 from ..protocol.problems import Fault, Problem
-from ..schemas.cursor_parameter import CURSORS, Place
+from ..schemas.cursor_parameter import CURSORS, CursorParameter
 from ..schemas.fields import StrictSchema, Text, one_of
 from ..schemas.loaded_query import LoadedQuery
 from ..schemas.parameters import Count, Switch, names
@@ -135,7 +135,8 @@ def _paging() -> dict[str, Any]:
     """Which page of them. Ranges are not declared here: the largest size depends on the caller's role."""
     made: dict[str, Any] = {
         name: Count(metadata={"description": "Rows on a page.", "minimum": 1}) for name in SIZES}
-    made |= {name: Place(metadata={"description": "An opaque cursor from an earlier page."}) for name in CURSORS}
+    about = {"description": "An opaque cursor from an earlier page."}
+    made |= {name: CursorParameter(metadata=about) for name in CURSORS}
     made["page"] = Count(metadata={"description": "Page number, from 1: answers the page envelope.", "minimum": 1})
     made["offset"] = Count(metadata={"description": "Rows to skip: answers the page envelope.", "minimum": 0,
                                      "maximum": MAX_OFFSET})

@@ -1,4 +1,4 @@
-"""Where in a list a request begins: the one part of a query string that every page of a walk sends anew.
+"""The parameter that holds a cursor: the one part of a query string that differs from page to page of a list.
 
 It is taken out before anything is looked up by the query string, so that what was read from the rest is found again.
 """
@@ -14,7 +14,7 @@ _PLAIN = re.compile(rb"(?:\A|&)(cursor|after|before)=([\w.-]+)(?![^&])")
 _ANOTHER = re.compile(rb"(?:\A|&)(?:(?:cursor|after|before)(?![^=&])|[^=&]*%)")  # or a name that may be one, escaped
 
 
-class Place(fields.String):
+class CursorParameter(fields.String):
     """The parameter that holds a cursor: any text is taken as it is; `security/cursors` judges it.
 
     So what the rest of a query string means does not depend on it.

@@ -17,7 +17,7 @@ from ..protocol.language import PARAMETER
 from ..protocol.messages import Message
 from ..protocol.problems import MOST_FAULTS, Fault, Problem
 from .bounded_cache import BoundedCache
-from .cursor_parameter import Place, split
+from .cursor_parameter import CursorParameter, split
 from .loaded_query import LoadedQuery
 from .parameters import Tag
 
@@ -52,7 +52,7 @@ def load_query(schema: Schema | None, request: Request) -> LoadedQuery:
     Raises `Problem` with its faults together: `unknown_parameter`, `invalid_parameter`.
     """
     rest, name, cursor = split(request.query_string)
-    if name is not None and (schema is None or not isinstance(schema.fields.get(name), Place)):
+    if name is not None and (schema is None or not isinstance(schema.fields.get(name), CursorParameter)):
         rest, name = request.query_string, None  # no cursor is known here by that name
     loaded = _queries.get((schema, rest), lambda: _query(schema, request.args, name), text=rest)
     return loaded if name is None else loaded.with_cursor(name, cursor)

@@ -7,7 +7,7 @@ from marshmallow import ValidationError, post_load, validates, validates_schema
 from werkzeug.wrappers import Request
 
 from blueprints.http.protocol.problems import Problem
-from blueprints.http.schemas.cursor_parameter import Place
+from blueprints.http.schemas.cursor_parameter import CursorParameter
 from blueprints.http.schemas.fields import Line, StrictSchema
 from blueprints.http.schemas.parameters import Number
 from blueprints.http.schemas.validation import load_query
@@ -17,7 +17,7 @@ class Range(StrictSchema):
     low = Number()
     high = Number(load_default=10)
     unit = Line(data_key="in", attribute="unit")
-    after = Place()
+    after = CursorParameter()
 
     @validates("low")
     def is_even(self, value, **_):
