@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 from flask import Request, Response, current_app
 from marshmallow import Schema
 
-from ..operations.deprecation import Deprecation
+from ..operations.deprecation import DeprecatedUses, Deprecation
 from ..operations.slots import Slots, half, threads_of
 from ..protocol.json_body import JSON
 from ..schemas.loaded_query import LoadedQuery
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from settings import Settings
 
     from ..operations.background import Background
-    from ..operations.deprecation import DeprecatedUses
     from ..operations.limits import Limits
     from ..operations.metrics import Metrics
     from ..operations.ownership import Ownership

@@ -37,7 +37,7 @@ def app(instance_folder: Path, database_url: str) -> Iterator[Flask]:
                 schema: Schema | None = endpoint.query if method == "GET" else endpoint.body
                 if endpoint.path == "/api/articles" and endpoint.method == method and schema is not None:
                     schema.fields[name].metadata = {**schema.fields[name].metadata, **announced.metadata()}
-    deprecation._announced.cache_clear()
+    deprecation.announced.cache_clear()
     yield made
     close(made)
 
