@@ -54,7 +54,8 @@ def test_the_sample_at_load_finds_a_policy_that_answers_otherwise() -> None:
     assert sampled(shipped, seconds=1) == []
     other = policies.load(policies.SHIPPED, VOCABULARY)
     other.files["articles.csv"] = other.files["articles.csv"].replace(b"published,    allow", b"published,    deny")
-    found = sampled(other, seconds=5)
+    # Bounded by the number of questions: on a busy machine few are asked in a few seconds.
+    found = sampled(other, seconds=600)
     assert found
     assert {finding.severity for finding in found} == {"error"}
 
