@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Ground:
-    """What an explanation stands on: the policy, and the service's rows when a person or object is named."""
+    """The policy to explain, and the services for rows, when a person or an object is named."""
 
     policy: Policy
     services: Services | None

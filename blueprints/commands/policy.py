@@ -1,7 +1,7 @@
 """The administrator's tools: `gatepost policy check | explain | matrix | test | diff | export | adopt`.
 
-Everything but `explain` about a person or an object works on files alone: a broken policy, a stopped service
-or a missing database is no obstacle. Exit codes: 0 fine, 1 findings, 2 cannot run.
+All but `explain` about a person or an object work on files alone: with a broken policy, a stopped service, without
+a database. Exit codes: 0 fine, 1 findings, 2 cannot run.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, for 
 
 
 class Tools(click.Group):
-    """Errors leave with 2: 1 means that a tool did run, and found something."""
+    """Errors exit with 2, because 1 means findings."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -213,7 +213,7 @@ def adopt(name: str) -> None:
         content = read_bytes(source)
     except Unreadable as error:
         raise click.ClickException(f"{source}: {error}") from None
-    # The service must never see half a file.
+    # A running service reads the folder, and must never find half a file.
     write(target, content, 0o666)
     click.echo(f"{show_path(target)} is adopted. See what it grants with: gatepost policy matrix")
 
@@ -231,7 +231,7 @@ def _finish(
     findings: Iterable[Finding], facts: Mapping[str, Any], as_json: bool, summary: str,
     failing: tuple[str, ...] = ("error",),
 ) -> None:  # fmt: skip
-    """Print the findings, and leave with 1 when one of them is of a severity that fails."""
+    """Print the findings, and exit with 1 when the severity of one of them is in `failing`."""
     found = list(findings)
     failed = any(finding.severity in failing for finding in found)
     if as_json:

@@ -1,4 +1,4 @@
-"""Which policy files a command means, and the words to read them by; without the app, without a database."""
+"""The policy files that a command works on, and the vocabulary to load them with; without the app and its database."""
 
 from __future__ import annotations
 
