@@ -113,10 +113,10 @@ def test_version_one_by_path_is_the_same(as_user, endpoint):
 
 
 @routes(lambda endpoint: endpoint.path.startswith("/api/"))
-@pytest.mark.parametrize("prefix", ["/api/v9/", "/api/v0/", "/api/v01/"])
-def test_no_other_version_is_served(as_role, endpoint, prefix):
-    answer = ask(as_role("guest"), endpoint, url(endpoint).replace("/api/", prefix, 1))
-    check_problem(answer, 400, "unsupported_version")
+def test_no_other_version_is_served(as_role, endpoint):
+    for prefix in ("/api/v9/", "/api/v0/", "/api/v01/"):
+        answer = ask(as_role("guest"), endpoint, url(endpoint).replace("/api/", prefix, 1))
+        check_problem(answer, 400, "unsupported_version")
 
 
 @routes(lambda endpoint: endpoint.method == "GET")
@@ -201,16 +201,17 @@ def test_a_body_that_cannot_be_read_is_a_problem_document(admin, endpoint):
         check_problem(answer)
 
 
+CONTENT_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain", "text/html",
+                 "application/jsonx", "application/xml", "x", "/", "application/json, text/html", "")
+
+
 @routes(lambda endpoint: endpoint.body is not None)
-@pytest.mark.parametrize("content_type", [
-    "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain", "text/html",
-    "application/jsonx", "application/xml", "x", "/", "application/json, text/html", "",
-])  # fmt: skip
-def test_a_body_of_another_type_is_415_with_the_types_there_are(admin, endpoint, content_type):
-    answer = ask(admin, endpoint, data=b"title=x", content_type=content_type)
-    check_problem(answer, 415, "unsupported_media_type")
-    header = "Accept-Patch" if endpoint.method == "PATCH" else "Accept"
-    assert answer.headers[header] == ", ".join(endpoint.accepts)
+def test_a_body_of_another_type_is_415_with_the_types_there_are(admin, endpoint):
+    for content_type in CONTENT_TYPES:
+        answer = ask(admin, endpoint, data=b"title=x", content_type=content_type)
+        check_problem(answer, 415, "unsupported_media_type")
+        header = "Accept-Patch" if endpoint.method == "PATCH" else "Accept"
+        assert answer.headers[header] == ", ".join(endpoint.accepts), content_type
 
 
 @routes(lambda endpoint: endpoint.body is not None and endpoint.body_required)
