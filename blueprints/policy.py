@@ -4,7 +4,7 @@ from typing import Any
 
 from marshmallow import fields
 
-from gatepost import Call, Collection, Fault, Id, Line, Message, Problem, Routes, Rows, StrictSchema, is_id
+from gatepost import Call, Fault, Id, Line, Message, Problem, Routes, Rows, StrictSchema, is_id
 from models.tables.user import User
 from policies import Principal
 from policies.questions.explain import READS, explain
@@ -12,6 +12,7 @@ from policies.tools.lint import warnings
 
 from .http.protocol.problems import not_found
 from .http.request.access import Access
+from .http.request.call import Peer
 from .http.request.environment import Environment
 from .http.request.identity import guest, principal_of
 
@@ -134,7 +135,7 @@ def _principal(call: Call, who: str) -> tuple[dict[str, Any] | None, Principal]:
     return row, principal_of(found)
 
 
-def _object(call: Call, permission: str, id: str) -> tuple[Collection, dict[str, Any]]:
+def _object(call: Call, permission: str, id: str) -> tuple[Peer, dict[str, Any]]:
     resource = permission.partition(".")[0]
     collection = next((one for one in call.services.collections.values() if one.resource == resource), None)
     row = None if collection is None else collection.visible(call, id)
@@ -144,7 +145,7 @@ def _object(call: Call, permission: str, id: str) -> tuple[Collection, dict[str,
 
 
 def _refuse_to_tell(call: Call, principal: Principal, permission: str, person: dict[str, Any] | None,
-                    collection: Collection | None, row: dict[str, Any] | None) -> None:
+                    collection: Peer | None, row: dict[str, Any] | None) -> None:
     """403 when the rules look at a field that the caller may not see: the reasons would tell what is in it."""
     reads = call.access.policy.reads(principal, permission)
     secret = set[str]()
@@ -157,7 +158,7 @@ def _refuse_to_tell(call: Call, principal: Principal, permission: str, person: d
                                            fields=", ".join(sorted(secret))))
 
 
-def _hidden(call: Call, collection: Collection, row: dict[str, Any]) -> set[str]:
+def _hidden(call: Call, collection: Peer, row: dict[str, Any]) -> set[str]:
     """The fields of a row that the caller may not see, and cannot know."""
     shown = collection.represent(call, [dict(row)], collection.representation.names)[0]
     hidden = set(collection.guarded) - shown.keys()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
-from typing import Any
+from typing import Any, cast
 
 import orjson
 import pytest
@@ -65,7 +65,7 @@ class World:
 
     @property
     def collection(self) -> Collection:
-        return self.services.collections[self.example.collection.name]
+        return cast(Collection, self.services.collections[self.example.collection.name])
 
     @property
     def path(self) -> str:

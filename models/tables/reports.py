@@ -13,7 +13,7 @@ import peewee as pw
 from models.engine.database import current
 from models.records.columns import TimeField
 from models.records.rows import Rows
-from models.records.table import Owned, Record
+from models.records.table import Record
 from models.tables.audit import Audit, of_tenant
 from models.tables.order import Order
 
@@ -32,9 +32,10 @@ def total(model: type[Record], tenant_id: str) -> pw.ModelSelect[Any]:
     return Rows(model, tenant_id).select(pw.fn.COUNT(pw.SQL("*")))
 
 
-def owned(model: type[Owned], tenant_id: str, owner_id: str, most: int) -> int:
+def owned(model: type[Record], tenant_id: str, owner_id: str, most: int) -> int:
     """How many rows one owner has, counted up to `most` along the index of owners."""
-    return int(Rows(model, tenant_id).select(model.id).where(model.owner_id == owner_id).limit(most).count())
+    theirs = model._meta.fields["owner_id"] == owner_id
+    return int(Rows(model, tenant_id).select(model.id).where(theirs).limit(most).count())
 
 
 def orders_per_day(tenant_id: str, since: str) -> pw.ModelSelect[Any]:

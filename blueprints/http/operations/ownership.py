@@ -20,7 +20,7 @@ from ..protocol.problems import Fault, Problem
 from .counters import MINUTE
 
 if TYPE_CHECKING:
-    from models.base import Owned
+    from models.base import Record
 
 KNOWN = 10_000  # counts that are remembered
 FULL = 1.0  # seconds for which is remembered that an owner has too many rows
@@ -37,7 +37,7 @@ class Counted(Protocol):
     """What is needed of a collection: `most_owned` rows of its table may be a user's who may not `manage` them."""
 
     name: ClassVar[str]
-    model: ClassVar[type[Owned]]
+    model: ClassVar[type[Record]]
     most_owned: ClassVar[int | None]
 
     @property

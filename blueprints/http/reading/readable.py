@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import peewee as pw
 
-from models.base import Owned, Rows
+from models.base import Record, Rows
 from models.engine.prepared import Bind, Prepared, placeholders, prepare
 
 from ..protocol.problems import Problem, dangling
@@ -46,7 +46,7 @@ class Readable:
 
     name: ClassVar[str]
     resource: ClassVar[str]
-    model: ClassVar[type[Owned]]
+    model: ClassVar[type[Record]]
     schema: ClassVar[type[StrictSchema]]
     sort: ClassVar[tuple[str, ...]] = ("created_at",)
     default_sort: ClassVar[str] = "-created_at"

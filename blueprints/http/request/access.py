@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import peewee as pw
 
-from models.base import Owned, Record
+from models.base import Record
 from models.engine.prepared import Bind
 from models.tables.share import any_shared, has_right, shared_ids
 from policies import NEVER, Plan, Policy, Principal
@@ -124,10 +124,10 @@ class Access:
         plan = self.policy.plan(self.principal, permission, self.environment)
         return not plan.uses_environment and not plan.uses_shares
 
-    def own(self, model: type[Owned], others: Narrowing | None) -> Narrowing:
+    def own(self, model: type[Record], others: Narrowing | None) -> Narrowing:
         """The caller's own rows, and those of another narrowing if there are any; none are own without an owner."""
-        owned = "owner_id" in model._meta.fields
-        mine = model.owner_id == Bind("owner") if owned else cast(pw.Expression, pw.SQL("1 = 0"))
+        owner = model._meta.fields.get("owner_id")
+        mine = cast(pw.Expression, pw.SQL("1 = 0")) if owner is None else owner == Bind("owner")
         branches = (mine,) if others is None else (mine, others.expression())
         return Narrowing(("own", others and others.key), branches, tuple(False for _ in branches), (),
                          {**(others.values if others else {}), "owner": self.principal.id})
@@ -165,7 +165,7 @@ _GRANTEE = tuple(f"grantee {index}" for index in range(MOST_GROUPS + 14))
 
 
 @lru_cache(maxsize=4096)
-def _template(plan: Plan, model: type[Owned], resource: str, verb: str, named: int) -> _Template:
+def _template(plan: Plan, model: type[Record], resource: str, verb: str, named: int) -> _Template:
     parameters: dict[str, tuple[str, str, str]] = {}
 
     def parameter(root: str, attribute: str) -> pw.Node:

@@ -20,7 +20,7 @@ from ..schemas.loaded_query import LoadedQuery
 if TYPE_CHECKING:
     from flask_smorest import Blueprint
 
-    from models.base import Owned
+    from models.base import Record
     from models.engine.database import Database
     from models.tables.idempotency import IdempotencyKey
     from policies import Principal
@@ -211,10 +211,9 @@ class Peer(Protocol):
 
     name: ClassVar[str]
     resource: ClassVar[str]
-    model: ClassVar[type[Owned]]
+    model: ClassVar[type[Record]]
     guarded: ClassVar[tuple[str, ...]]
     representation: Representation
-
     @property
     def view(self) -> str: ...
     @property
@@ -234,6 +233,7 @@ class Registry(Protocol):
     @property
     def migrations(self) -> Mapping[str, Path]: ...
     def blueprints(self) -> list[Blueprint]: ...
+    def __hash__(self) -> int: ...
 
 
 class NotReady(Exception):
