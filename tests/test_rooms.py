@@ -23,7 +23,8 @@ from tests.rooms import (
 )
 
 ROOT = Path(__file__).parent.parent
-PROJECT = imports(modules(ROOT, ("app", "settings", "blueprints", "gatepost", "models", "policies")))
+PROJECT = imports(modules(ROOT, ("app", "settings", "blueprints", "gatepost", "gatepost_start", "models",
+                                "policies")))
 
 
 def test_a_room_imports_only_rooms_below_it():

@@ -6,7 +6,7 @@ from typing import Any
 
 import peewee as pw
 
-from blueprints import Call, Collection, Int, Line, RecordSchema
+from gatepost import Call, Collection, Int, Line, RecordSchema
 from models.base import Record
 
 
