@@ -26,7 +26,7 @@ from benchmarks.contenders import PASSWORD, gatepost, make_instance
 
 ALLOWED = 50  # MiB by which the server may grow
 COLUMNS = ("id", "tenant_id", "version", "created_at", "updated_at", "owner_id", "department", "title", "slug", "body",
-           "language", "category_id", "status", "published_at")  # fmt: skip
+           "language", "category_id", "status", "published_at")
 
 
 def main() -> None:

@@ -55,4 +55,4 @@ __all__ = [
     "IdField", "Int", "Language", "Line", "ListField", "Many", "Message", "MoneyField", "NewPassword", "Owned",
     "OwnedSchema", "Problem", "Record", "RecordSchema", "Reference", "Routes", "Rows", "Slug", "StrictSchema", "Text",
     "Time", "TimeField", "action", "create_app", "ddl", "is_id", "later", "new_id", "now", "plural", "transition",
-]  # fmt: skip
+]

@@ -64,7 +64,7 @@ class Instance:
     def made(self, *arguments: str) -> Instance:
         """The same, after `gatepost init` with these arguments and the administrator's `PASSWORD`."""
         done = self.run("init", "--no-demo", "--admin-email", "admin@example.org", "--admin-password-file", "-",
-                        *arguments, input=PASSWORD)  # fmt: skip
+                        *arguments, input=PASSWORD)
         assert done.returncode == 0, done.stderr
         return self
 
@@ -72,7 +72,7 @@ class Instance:
     def served(self, *arguments: str) -> Iterator[Served]:
         """A server on a free port of the loopback address, stopped at the end."""
         process = subprocess.Popen([*GATEPOST, "serve", "--port", "0", *arguments], env=self.environ(), text=True,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         try:
             line = process.stdout.readline()
             found = re.search(r"http://\S+", line)

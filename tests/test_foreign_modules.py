@@ -27,7 +27,7 @@ def start(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run Python with a folder in front of Gatepost on its path."""
     environ = {**os.environ, "PYTHONPATH": f"{folder}:{ROOT}"}
     return subprocess.run([sys.executable, *arguments], cwd=folder, env=environ, text=True, capture_output=True,
-                          timeout=60, check=False)  # fmt: skip
+                          timeout=60, check=False)
 
 
 def decoy(folder: Path, name: str, kind: str) -> Path:

@@ -130,7 +130,7 @@ def source(**replaced: str) -> str:
     ({"notes.py": "class Notes:\n    name = 'notes'\n"}, None, "^plugin notes .* is no Collection"),
     ({"notes.py": source().replace('name, resource = "notes", "note"', "")}, None,
      "^plugin notes .*(name|usable collection)"),
-])  # fmt: skip
+])
 def test_a_plugin_that_cannot_be_used_is_named_with_the_reason(plugin, edit, entry, sentence):
     plugin(edit, entry)
     with pytest.raises(PluginError, match=sentence):

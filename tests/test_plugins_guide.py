@@ -50,7 +50,7 @@ def printed(tmp_path_factory) -> list[str]:
 
     def typed(text: str) -> str:
         done = subprocess.run(["bash", "-euc", text], cwd=folder, env=instance.environ(), text=True,
-                              capture_output=True, timeout=180, check=False)  # fmt: skip
+                              capture_output=True, timeout=180, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
@@ -99,5 +99,5 @@ def test_importing_it_imports_no_collection_and_no_pytest(face):
     modules = ["pytest", *(f"blueprints.{name}" for name in collections)]
     script = f"import sys, {face}; print([name for name in sys.argv[1:] if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", script, *modules], cwd=ROOT, text=True,
-                          capture_output=True, timeout=60, check=True)  # fmt: skip
+                          capture_output=True, timeout=60, check=True)
     assert done.stdout == "[]\n"

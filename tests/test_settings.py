@@ -43,7 +43,7 @@ def test_a_table_is_completed_entry_by_entry(tmp_path):
     settings = load(tmp_path, "[page_sizes]\neditor = 150", GATEPOST_PAGE_SIZES__SUPPORT="90")
     assert settings.page_sizes == {
         "admin": 200, "owner": 200, "support": 90, "developer": 200, "service": 200, "editor": 150,
-    }  # fmt: skip
+    }
     assert load(tmp_path).page_sizes["support"] == 200, "one load must not change the defaults of the next"
 
 

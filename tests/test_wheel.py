@@ -83,7 +83,7 @@ def test_the_wheel_carries_every_file_of_the_packages_and_nothing_else(wheel):
 
 def test_the_sample_plugin_is_strictly_typed_by_what_the_wheel_says(installed, tmp_path):
     command = [sys.executable, "-m", "mypy", "--strict", "--python-executable", installed.with_name("python"),
-               "--cache-dir", tmp_path / "cache", "sample_notes", "tests"]  # fmt: skip
+               "--cache-dir", tmp_path / "cache", "sample_notes", "tests"]
     done = subprocess.run(command, cwd=ROOT / "tests" / "sample_plugin", capture_output=True, text=True, check=False,
                           timeout=300)
     assert done.stdout.splitlines()[-1].startswith("Success: no issues found in 4 source files"), done.stdout
@@ -120,7 +120,7 @@ def test_it_starts_in_a_folder_that_has_a_decoy_of_every_package(installed, tmp_
 
     def gatepost(*arguments: str, **options) -> subprocess.CompletedProcess[str]:
         return subprocess.run([installed, *arguments], cwd=tmp_path, env=environment, text=True,
-                              capture_output=True, timeout=120, check=False, **options)  # fmt: skip
+                              capture_output=True, timeout=120, check=False, **options)
 
     made = gatepost("init", "--admin-password-file", "-", input=PASSWORD)
     assert made.returncode == 0, made.stderr
@@ -128,7 +128,7 @@ def test_it_starts_in_a_folder_that_has_a_decoy_of_every_package(installed, tmp_
     doctor = gatepost("doctor")
     assert doctor.returncode == 0, doctor.stdout + doctor.stderr
     server = subprocess.Popen([installed, "serve", "--port", "0"], cwd=tmp_path, env=environment, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         line = server.stdout.readline()
         url = re.search(r"http://\S+", line)
@@ -146,6 +146,6 @@ def test_it_starts_in_a_folder_that_has_a_decoy_of_every_package(installed, tmp_
 def test_its_command_names_a_foreign_module_in_front(installed, tmp_path, name):
     (tmp_path / f"{name}.py").write_text("raise SystemExit('the wrong module')\n", encoding="utf-8")
     done = subprocess.run([installed, "--version"], env={**os.environ, "PYTHONPATH": str(tmp_path)}, text=True,
-                          capture_output=True, timeout=60, check=False)  # fmt: skip
+                          capture_output=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith(f"Error: {tmp_path / name}.py stands in front of Gatepost's own {name} ")

@@ -21,4 +21,4 @@ from blueprints.commands.transfer import export, import_
 
 commands: list[click.Command] = [
     init, serve, demo, import_, export, user, tenant, token, policy, keys, audit, migrate, doctor, openapi, settings,
-]  # fmt: skip
+]

@@ -38,7 +38,7 @@ def user() -> None:
 @user.command()
 @click.argument("email")
 @click.option("--role", type=click.Choice(sorted(ROLES - {"guest"})), default="user", show_default=True,
-              help="The user's role, which the policy's lines name.")  # fmt: skip
+              help="The user's role, which the policy's lines name.")
 @TENANT
 @click.option("--name", help="The user's name; the part of the address before @ unless given.")
 @click.option("--department", help="Their department, which conditions may ask for.")

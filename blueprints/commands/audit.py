@@ -31,7 +31,7 @@ def audit() -> None:
 @audit.command()
 @_TENANT
 @click.option("-n", "--lines", type=click.IntRange(1, 10_000), default=20, show_default=True,
-              help="How many rows to begin with.")  # fmt: skip
+              help="How many rows to begin with.")
 @click.option("-f", "--follow", is_flag=True, help="Go on until Ctrl-C.")
 def tail(tenant: str | None, lines: int, follow: bool) -> None:
     """Show the newest rows, the last one last.
@@ -75,7 +75,7 @@ def export(tenant: str | None, since: str | None, heads: bool) -> None:
 
 @audit.command()
 @click.option("--heads", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
-              help="Heads that were exported earlier: they must still be there.")  # fmt: skip
+              help="Heads that were exported earlier: they must still be there.")
 def verify(heads: Path | None) -> None:
     """Prove that no row was changed or taken out.
 
@@ -95,7 +95,7 @@ def verify(heads: Path | None) -> None:
     for finding in verdict.findings:
         click.echo(click.style("FAIL  ", fg="red") + finding)
     click.echo(f"{verdict.sealed} rows are proved, {verdict.unsealed} are too new to have a seal, "
-               f"{verdict.retired} seals are beyond their retention.")  # fmt: skip
+               f"{verdict.retired} seals are beyond their retention.")
     sys.exit(bool(verdict.findings))
 
 
@@ -130,4 +130,4 @@ def _heads(file: Path | None) -> dict[int, str]:
 def _line(row: Audit) -> str:
     what = f"{row.resource}.{row.action} {row.resource_id or ''}".rstrip()
     return (f"{row.time}  {row.result:7}  {row.principal} ({row.role}) from {row.address or '-'}: {what}"
-            f"{f'  [{row.reason}]' if row.reason else ''}")  # fmt: skip
+            f"{f'  [{row.reason}]' if row.reason else ''}")

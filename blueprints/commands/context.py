@@ -27,7 +27,7 @@ TENANT = click.option("--tenant", metavar="NAME", help="The default tenant unles
 def password_file(option: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """An option that names a file with a password."""
     return click.option(option, type=click.File(encoding="utf-8"), metavar="F",
-                        help="Read the password from F (- is standard input) instead of making one up.")  # fmt: skip
+                        help="Read the password from F (- is standard input) instead of making one up.")
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def find_tenant(settings: Settings, name: str | None = None) -> Tenant:
 def record(tenant_id: str, resource: str, action: str, id: str) -> None:
     """Add what an operator does by a command to the audit trail, inside its transaction."""
     add(tenant_id=tenant_id, principal="operator", role="operator", resource=resource, action=action,
-        resource_id=id, result="allowed", reason="command line")  # fmt: skip
+        resource_id=id, result="allowed", reason="command line")
 
 
 def load_settings(**overrides: Any) -> Settings:

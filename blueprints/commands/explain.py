@@ -42,9 +42,9 @@ class Ground:
 @click.command("explain")
 @click.option("--as", "who", required=True, metavar="EMAIL|ROLE", help="The user or the role that asks.")
 @click.option("--scope", "scopes", multiple=True, metavar="SCOPE",
-              help="Ask by a token with this scope. May be repeated.")  # fmt: skip
+              help="Ask by a token with this scope. May be repeated.")
 @click.option("--at", "clock", type=click.DateTime(["%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"]), metavar="TIME",
-              help="Ask at this time, such as 2026-11-18T22:00, instead of now.")  # fmt: skip
+              help="Ask at this time, such as 2026-11-18T22:00, instead of now.")
 @click.option("--ip", metavar="ADDRESS", help="Ask from this address.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
 @click.argument("permission")
@@ -53,7 +53,7 @@ class Ground:
 def explain_command(
     create_app: AppFactory, who: str, scopes: tuple[str, ...], clock: datetime | None, ip: str | None,
     as_json: bool, permission: str, id: str | None,
-) -> None:  # fmt: skip
+) -> None:
     """Explain why a user or role may do PERMISSION, or why not.
 
     With ID, it is about that object. The answer names the line that decided and the facts it looked at, and for a

@@ -87,7 +87,7 @@ def check(directory: Path | None, as_json: bool) -> None:
 @DIRECTORY
 @click.option("--role", "roles", multiple=True, metavar="ROLE", help="Only this role. May be repeated.")
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Write one self-contained page.")  # fmt: skip
+              help="Write one self-contained page.")
 @AS_JSON
 def matrix_command(directory: Path | None, roles: tuple[str, ...], html: Path | None, as_json: bool) -> None:
     """Who may do what, as a table.
@@ -164,7 +164,7 @@ def diff_command(old: str, new: str | None, as_json: bool) -> None:
 @policy.command("export")
 @DIRECTORY
 @click.option("--to", "target", type=click.Path(path_type=Path, file_okay=False), metavar="FOLDER",
-              help="Write model.conf and policy.csv there.")  # fmt: skip
+              help="Write model.conf and policy.csv there.")
 @AS_JSON
 def export_command(directory: Path | None, target: Path | None, as_json: bool) -> None:
     """Print the policy for the Casbin editor.
@@ -230,13 +230,13 @@ def _suite(path: Path, found: Policy) -> Suite:
 def _finish(
     findings: Iterable[Finding], facts: Mapping[str, Any], as_json: bool, summary: str,
     failing: tuple[str, ...] = ("error",),
-) -> None:  # fmt: skip
+) -> None:
     """Print the findings, and exit with 1 when the severity of one of them is in `failing`."""
     found = list(findings)
     failed = any(finding.severity in failing for finding in found)
     if as_json:
         listed = [{"file": one.file, "line": one.line, "severity": one.severity, "message": one.message}
-                  for one in found]  # fmt: skip
+                  for one in found]
         _print_json({**facts, "fine": not failed, "findings": listed})
     else:
         for finding in found:

@@ -22,7 +22,6 @@ WRITERS = {"sqlite": 1, "postgres": 2}  # batches stored at once, while the next
 SPAN = 2 * 365 * 24 * 3600.0  # seconds over which created_at is spread
 SMALL = 60
 
-# fmt: off
 COLUMNS = (
     "id", "tenant_id", "version", "created_at", "updated_at", "owner_id", "department",
     "title", "slug", "body", "language", "category_id", "status", "published_at",
@@ -50,7 +49,6 @@ SUBJECTS = (
     "gardens", "databases", "kitchens", "libraries", "bicycles", "newsrooms", "workshops", "railways",
     "schedules", "archives", "batteries", "markets", "backups", "harbours", "maps",
 )
-# fmt: on
 SENTENCES = (
     "It began with a list on the back of an envelope.",
     "Nobody had asked for it, which is usually a good sign.",

@@ -42,7 +42,7 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 @click.command()
 @click.option("--demo/--no-demo", default=True, help="Whether to add people, articles and a shop to look at.")
 @click.option("--admin-email", default="admin@example.org", show_default=True, metavar="E",
-              help="The administrator's address.")  # fmt: skip
+              help="The administrator's address.")
 @password_file("--admin-password-file")
 def init(demo: bool, admin_email: str, admin_password_file: TextIO | None) -> None:
     """Make an instance, unless there is one.
@@ -226,7 +226,7 @@ def migrate(check: bool) -> None:
 
 @click.command()
 @click.option("--openapi-version", type=click.Choice(["3.1", "3.0"]), default="3.1", show_default=True,
-              help="Version of OpenAPI; 3.0 is for tools that do not read 3.1.")  # fmt: skip
+              help="Version of OpenAPI; 3.0 is for tools that do not read 3.1.")
 @click.pass_obj
 def openapi(create_app: AppFactory, openapi_version: str) -> None:
     """Print the OpenAPI description of the API.

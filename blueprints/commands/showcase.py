@@ -24,11 +24,11 @@ DAY = 24 * 60 * 60
 ROLES = {
     "Maya Okafor": "editor", "Jonas Lindqvist": "moderator", "Priya Raman": "manager", "Ruth Herrera": "support",
     "Leila Haddad": "developer", "Ingrid Bauer": "owner",
-}  # fmt: skip
+}
 HARBOUR = (
     ("Freya Dahl", "owner", "office"), ("Mateo Silva", "editor", "office"), ("Hana Kimura", "manager", "quay"),
     ("Tom Abara", "user", "quay"),
-)  # fmt: skip
+)
 # name, parent
 SHELVES = (("Shop", None), ("Books", "shop"), ("Stationery", "shop"), ("Field guides", "books"))
 # name, sku, price in minor units, stock, shelf, status
@@ -76,7 +76,7 @@ PAGES = (
      "refunded without questions."),
     ("terms", "de", "Verkaufsbedingungen", "draft", "Die Preise enthalten die Steuer. Was binnen dreißig Tagen "
      "zurückkommt, wird ohne Rückfragen erstattet."),
-)  # fmt: skip
+)
 # article, author, status, body; the last is the newest
 COMMENTS = (
     ("die-bibliothek-die-nie-schliesst", "Elise Marchand", "approved", "Bei uns wird das seit Jahren diskutiert. "
@@ -85,7 +85,7 @@ COMMENTS = (
      "forty minutes."),
     ("how-to-read-a-tide-table", "Clara Novak", "pending", "Could you add how the clocks going forward change this?"),
     ("the-library-that-never-closes", "Omar Farouk", "rejected", "First!"),
-)  # fmt: skip
+)
 # customer, status, days ago, note, {sku: quantity}
 ORDERS = (
     ("Kwame Mensah", "completed", 24, None, {"BK-1001": 1, "ST-2001": 3}),

@@ -37,7 +37,7 @@ def add(create_app: AppFactory, email: str, name: str, scopes: tuple[str, ...], 
     with open_instance() as instance:
         owner = instance.user(email)
         row = ServiceToken(owner_id=owner.id, department=owner.department, name=name, scopes=list(scopes),
-                           expires_at=None if days is None else later(days * _DAY))  # fmt: skip
+                           expires_at=None if days is None else later(days * _DAY))
         row.id, row.token_hash, text = service_token()
 
         def work() -> None:
@@ -62,7 +62,7 @@ def list_tokens(email: str) -> None:
         for row in mine.order_by(ServiceToken.created_at):
             click.echo(f"{row.id}  {row.name}: {' '.join(row.scopes) or 'no scopes'}, "
                        f"{f'until {row.expires_at}' if row.expires_at else 'for good'}, "
-                       f"{f'last used {row.last_used_at}' if row.last_used_at else 'never used'}")  # fmt: skip
+                       f"{f'last used {row.last_used_at}' if row.last_used_at else 'never used'}")
 
 
 @token.command()

@@ -30,7 +30,7 @@ FORMATS = {"ndjson": formats.NDJSON, "csv": formats.CSV}
 _SHOWN = 20  # faults that are printed
 
 format_option = click.option("--format", type=click.Choice(list(FORMATS)),
-                             help="Format of the file; by its name unless given.")  # fmt: skip
+                             help="Format of the file; by its name unless given.")
 
 
 @click.command("import")
@@ -46,7 +46,7 @@ format_option = click.option("--format", type=click.Choice(list(FORMATS)),
 def import_(
     create_app: AppFactory, collection: str, file: BinaryIO, format: str | None, on_error: str | None,
     key: str | None, tenant: str | None, email: str | None,
-) -> None:  # fmt: skip
+) -> None:
     """Make or change rows of COLLECTION from FILE.
 
     FILE is NDJSON or CSV, - is standard input; all of its rows are stored, or none. Every line is judged by the
@@ -80,7 +80,7 @@ def import_(
 def export(
     create_app: AppFactory, collection: str, file: BinaryIO, format: str | None, tenant: str | None,
     email: str | None,
-) -> None:  # fmt: skip
+) -> None:
     """Write the rows of COLLECTION to FILE, as NDJSON or CSV.
 
     Without FILE, to standard output.
@@ -116,7 +116,7 @@ def _store(intake: Import, call: Call, lines: int) -> None:
 
 @contextmanager
 def _call(create_app: AppFactory, name: str, verb: str, tenant: str | None,
-          email: str | None) -> Iterator[tuple[Collection, Call]]:  # fmt: skip
+          email: str | None) -> Iterator[tuple[Collection, Call]]:
     """The collection, and a call of its endpoint for whom the command acts, as if it came over HTTP."""
     app = app_for(create_app)
     services: Services = app.extensions["gatepost"]

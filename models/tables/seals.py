@@ -22,7 +22,7 @@ BATCH = 500  # rows of a seal at most; also of one deletion
 PATIENCE = 200  # milliseconds for which sealing may hold up writers on Postgres
 _COLUMNS = (Audit.seq, Audit.id, Audit.tenant_id, Audit.time, Audit.principal, Audit.role, Audit.action,
             Audit.resource, Audit.resource_id, Audit.address, Audit.result, Audit.reason, Audit.rule,
-            Audit.policy_version, Audit.request_id, Audit.count)  # fmt: skip
+            Audit.policy_version, Audit.request_id, Audit.count)
 
 _SEAL = {"seq": int, "last_seq": int, "rows": int, "previous": str, "head": str, "created_at": str}
 

@@ -26,7 +26,7 @@ from ..syntax.expression import (
     conjunction,
     disjunction,
     negation,
-)  # fmt: skip
+)
 from ..syntax.patterns import Patterns
 from ..syntax.roles import Roles
 

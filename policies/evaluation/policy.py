@@ -43,7 +43,7 @@ class Policy:
         self._persons = frozenset(
             name for name in (*(rule.sub for rule in self.rules), *self.roles.parents)
             if name not in vocabulary.roles
-        )  # fmt: skip
+        )
         self._residuals: dict[tuple[str, str | None, str], Residual] = {}
         self._covered: dict[tuple[str, str], bool] = {}
 
@@ -146,7 +146,7 @@ class Policy:
                     {"rule.scope": rule.scope, "rule.act": rule.act, "scope": scope, "act": permission}
                 ) is True
                 for rule in self.scopes
-            )  # fmt: skip
+            )
             if permission in self.vocabulary.by_permission:
                 self._covered[scope, permission] = known
         return known

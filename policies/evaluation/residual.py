@@ -17,7 +17,7 @@ from ..syntax.expression import (
     disjunction,
     negation,
     reads_object,
-)  # fmt: skip
+)
 from ..syntax.rules import Rule
 from .compiled import NO_OBJECT, Row, SharedWith, Test, compiled, either, no_shares, value_of
 from .plan import Plan, planned
@@ -38,7 +38,7 @@ class Residual:
         self._parameters = tuple(dict.fromkeys(
             attribute for atom in used if reads_object(atom) for attribute in attributes(atom)
             if attribute.root != "obj"
-        ))  # fmt: skip
+        ))
         self._uses_environment = any(attribute.root == "env" for atom in used for attribute in attributes(atom))
         self._tests = tuple(compiled(atom, permission) for atom in self._settled)
         self._readers = tuple(value_of(attribute) for attribute in self._parameters)
@@ -90,7 +90,7 @@ class Residual:
         return planned(
             self.permission, [put(left) for left in self._allows], [put(left) for left in self._denies],
             self._uses_environment,
-        )  # fmt: skip
+        )
 
 
 def _any_of(expressions: list[Expression], permission: str) -> Test:

@@ -32,11 +32,11 @@ TEXT, OPTIONAL_TEXT, NUMBER = Column(str, False), Column(str, True), Column(int,
 SUBJECT: Mapping[str, Column] = {
     "id": Column(str, True, "uuid"), "key": TEXT, "role": TEXT, "tenant_id": Column(str, False, "uuid"),
     "department": OPTIONAL_TEXT, "kind": TEXT,
-}  # fmt: skip
+}
 ENVIRONMENT: Mapping[str, Column] = {
     "hour": NUMBER, "weekday": NUMBER, "date": Column(str, False, "date"), "ip": OPTIONAL_TEXT,
     "device": TEXT, "method": TEXT, "request": TEXT,
-}  # fmt: skip
+}
 NEGATED_OBJECT = "`!` over the object: a missing value would read as a match; write != instead"
 LOOSE_CONDITION = (
     "part of the matcher holds whatever the condition is; put brackets around the branch: p.when == '…' && (…)"
@@ -93,7 +93,7 @@ def conditions(model: Model, rules: Iterable[Rule], patterns: Patterns, vocabula
     named = {
         attribute.name for atom in atoms(model.matcher) if not isinstance(atom, FunctionCall)
         for attribute in attributes(atom) if attribute.root == "rule"
-    } | {"when", "eft"}  # fmt: skip
+    } | {"when", "eft"}
     reached: dict[str, tuple[Resource, ...]] = {}
     seen: dict[tuple[object, ...], str | None] = {}
     findings = []

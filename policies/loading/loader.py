@@ -26,7 +26,7 @@ LARGEST_POLICY = 16 << 20  # bytes of all policy files together
 def load(
     directory: Path | str, vocabulary: Vocabulary, *, plugins: Mapping[str, Path] | None = None,
     required: Collection[str] = (),
-) -> Policy:  # fmt: skip
+) -> Policy:
     """The policy in `directory`: model.conf and every CSV file.
 
     `plugins` maps file names such as `notes.csv` to the rules that a plugin ships, used unless the directory

@@ -126,7 +126,7 @@ def _covering(policy: Policy, principal: Principal, permission: str) -> Iterator
         return
     for scope in policy.scope_names:
         alone = Principal(principal.id, principal.key, principal.role, principal.tenant_id,
-                          scopes=frozenset((scope,)))  # fmt: skip
+                          scopes=frozenset((scope,)))
         if policy.covers(alone, permission):
             yield scope
 

@@ -26,7 +26,7 @@ _NAMES = {
 _MUST = {
     "==": "must be", "!=": "must not be", "<": "must be less than", "<=": "must be at most",
     ">": "must be more than", ">=": "must be at least",
-}  # fmt: skip
+}
 _IS = {"!=": "not", "<": "less than", "<=": "at most", ">": "more than", ">=": "at least"}
 
 

@@ -20,7 +20,7 @@ ROOTS = {"sub", "obj", "env"}
 FUNCTIONS = {"g": 2, "globMatch": 2, "ipMatch": 2}
 OPERATORS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
-}  # fmt: skip
+}
 MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 LARGEST_NUMBER = 2**63 - 1
 NO_EXPRESSION = "this is not an expression; look at the brackets, the quotes and the `||` between the branches"
@@ -45,7 +45,7 @@ class Refused(Exception):
 
 
 def parse(text: str, *, file: str, line: int, request: str = "r", rule: str = "p",
-          fields: tuple[str, ...]) -> Expression:  # fmt: skip
+          fields: tuple[str, ...]) -> Expression:
     """Read a matcher that begins on `line` of `file`; line breaks in `text` are those of the file.
 
     `request` and `rule` are the names of the request and of the policy line (`r`, `p` or `r2`, `p2`),
@@ -199,7 +199,7 @@ class _Reader:
         match node:
             case ast.Constant(value=str() as value):
                 if self._source(node)[1:-1] != " ".join(value.split()) or not _LITERAL.fullmatch(value) \
-                        or _REWRITTEN.search(value):  # fmt: skip
+                        or _REWRITTEN.search(value):
                     self._refuse(node, f"{value!r}: Casbin would read these characters as an operator")
                     return None
                 return value

@@ -116,7 +116,7 @@ def as_text(table: Matrix) -> str:
         max(len(column), *(len(line) for section in table.sections for row in section.rows
                            for line in _stacked(row.grants[index])))
         for index, column in enumerate(table.columns)
-    ]  # fmt: skip
+    ]
     lines = [_joined("", table.columns, first, widths)]
     for section in table.sections:
         lines.append("")

@@ -12,7 +12,7 @@ from ..evaluation.grants import ALWAYS_WORD
 from .matrix import Matrix
 
 _TEMPLATES = Environment(loader=PackageLoader(__package__), autoescape=True, undefined=StrictUndefined,
-                         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)  # fmt: skip
+                         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
 
 
 def as_html(table: Matrix) -> str:

@@ -204,7 +204,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "articles": {"title": "Changed"}, "products": {"name": "Changed"}, "orders": {"note": "Changed"},
     "comments": {"body": "Changed"}, "categories": {"name": "Changed"}, "pages": {"title": "Changed"},
     "users": {"name": "Changed"},
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ from tests.apps import ROLES
 AT = "2020-01-01T00:00:00.000000Z"
 EVERYWHERE: dict[str, Any] = {
     "id": new_id(), "tenant_id": new_id(), "version": 99, "created_at": AT, "updated_at": AT,
-}  # fmt: skip
+}
 # Collection → fields that nobody may set through the API, each with a value that a row never has.
 READ_ONLY: dict[str, dict[str, Any]] = {
     "articles": EVERYWHERE | {"department": "board", "status": "published", "published_at": AT},
@@ -36,7 +36,7 @@ READ_ONLY: dict[str, dict[str, Any]] = {
     "tokens": EVERYWHERE | {"owner_id": new_id(), "department": "board", "token": "gp_x", "token_hash": "x",
                             "expires_at": AT, "last_used_at": AT},
     "contact": EVERYWHERE | {"owner_id": new_id()},
-}  # fmt: skip
+}
 # Fields that are columns, or Python's, and no part of the API at all.
 UNKNOWN = {"password_hash": "x", "token_version": 1, "__class__": "x", "_dirty": [], "is_admin": True}
 # Collection → fields that take `<resource>.manage`, and who has it (docs/reference.md, Collections).
@@ -50,7 +50,7 @@ PRIVILEGED: dict[str, tuple[dict[str, Any], set[str]]] = {
     "users": ({"role": "admin", "department": "board", "groups": ["staff"]}, {"owner", "admin"}),
 }
 MODELS = {"articles": Article, "products": Product, "orders": Order, "comments": Comment, "categories": Category,
-          "pages": Page, "users": User, "tokens": ServiceToken, "contact": ContactMessage}  # fmt: skip
+          "pages": Page, "users": User, "tokens": ServiceToken, "contact": ContactMessage}
 CHANGING = [name for name in MODELS if name not in ("tokens", "contact")]  # those have no PUT and no PATCH
 
 

@@ -21,7 +21,7 @@ STEPS = {
     ("pending", "approve"): "approved", ("pending", "reject"): "rejected", ("pending", "cancel"): "cancelled",
     ("approved", "ship"): "shipped", ("shipped", "complete"): "completed",
     ("approved", "refund"): "refunded", ("shipped", "refund"): "refunded", ("completed", "refund"): "refunded",
-}  # fmt: skip
+}
 TAKEN = ("pending", "approved", "shipped", "completed")
 
 

@@ -25,11 +25,11 @@ def code(answer):
     ("/api/categories", {"name": "N", "slug": "n"}, "parent_id"),
     ("/api/articles", {"title": "T", "slug": "t", "body": "B"}, "owner_id"),
     ("/api/comments", {"body": "B"}, "article_id"),
-])  # fmt: skip
+])
 def test_what_is_absent_elsewhere_or_no_id_cannot_be_named(as_role, elsewhere, path, body, field):
     admin = as_role("admin")
     there = {"category_id": elsewhere.category, "parent_id": elsewhere.category, "owner_id": elsewhere.user,
-             "article_id": elsewhere.article}[field]().id  # fmt: skip
+             "article_id": elsewhere.article}[field]().id
     assert code(admin.post(path, body | {field: NOBODY})) == (400, "invalid_reference", f"/{field}")
     assert code(admin.post(path, body | {field: there})) == (400, "invalid_reference", f"/{field}")
     assert code(admin.post(path, body | {field: "x"})) == (400, "invalid_field", f"/{field}")
@@ -63,7 +63,7 @@ def test_what_others_refer_to_stays_until_they_are_gone(as_role, given):
         answer = admin.delete(f"/api/{path}")
         assert (answer.status_code, answer.json["code"]) == (409, "still_referenced")
     for path in (f"comments/{comment.id}", f"articles/{article.id}", f"products/{product.id}",
-                 f"categories/{child.id}", f"categories/{top.id}"):  # fmt: skip
+                 f"categories/{child.id}", f"categories/{top.id}"):
         assert admin.delete(f"/api/{path}").status_code == 204
 
 
@@ -81,7 +81,7 @@ def test_shares_go_with_their_object(as_role, given):
     ("/api/articles", {"title": "T", "slug": "twice", "body": "B"}),
     ("/api/products", {"name": "N", "sku": "TWICE", "price": 1, "currency": "EUR"}),
     ("/api/categories", {"name": "N", "slug": "twice"}),
-])  # fmt: skip
+])
 def test_a_name_is_taken_once_in_a_tenant(as_role, path, body):
     for tenant in ("default", "other"):
         admin = as_role("admin", tenant=tenant)

@@ -104,7 +104,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GATEPOST_")}
     environment |= {"PYTHONPATH": str(folder), "GATEPOST_INSTANCE": str(folder / "instance")}
     return subprocess.run([sys.executable, *arguments], cwd=folder, env=environment, text=True, capture_output=True,
-                          timeout=120, check=False)  # fmt: skip
+                          timeout=120, check=False)
 
 
 def test_without_comments_the_rest_goes_on(without_comments):

@@ -36,7 +36,7 @@ def stats(as_role, given, elsewhere):
             event(given, action="create", resource="session", result="failed"),
             event(elsewhere, action="create", resource="session"),
             event(given, action="create", resource="session", time=later(-60 * DAY)),
-        ]))  # fmt: skip
+        ]))
     return as_role("manager").get("/api/admin/stats").json
 
 

@@ -57,7 +57,7 @@ def test_gatepost_says_its_version():
 
 
 @pytest.mark.parametrize("command", [("serve",), ("user", "list"), ("openapi",), ("export", "articles"), ("doctor",)],
-                         ids=" ".join)  # fmt: skip
+                         ids=" ".join)
 def test_without_an_instance_a_command_names_the_one_that_makes_it(tmp_path, command):
     done = Instance(tmp_path / "nothing").run(*command)
     assert done.returncode == 1
@@ -66,7 +66,7 @@ def test_without_an_instance_a_command_names_the_one_that_makes_it(tmp_path, com
 
 
 @pytest.mark.parametrize("command", [("serve",), ("user", "list"), ("openapi",), ("export", "articles"), ("doctor",)],
-                         ids=" ".join)  # fmt: skip
+                         ids=" ".join)
 def test_before_an_upgrade_a_command_names_the_one_that_does_it(tmp_path, command):
     instance = Instance(tmp_path / "instance").made()
     (instance.folder / "gatepost.db").write_bytes(b"")

@@ -293,7 +293,7 @@ def test_diff_compares_two_folders_in_json(run: Run, instance: Path, tmp_path: P
     [change] = json.loads(result.stdout)["changes"]
     assert (change["permission"], change["change"], change["before"], change["after"]) == (
         "user.register", "less", "always", None,
-    )  # fmt: skip
+    )
 
 
 # export and adopt
@@ -404,7 +404,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rowed]:
         made = CliRunner().invoke(init, arguments, input="a long walk along the shore")
         assert made.exit_code == 0, made.output
         database = open_database(f"sqlite:///{folder / 'gatepost.db'}", pool_size=1, synchronous="normal",
-                                 statement_timeout=5)  # fmt: skip
+                                 statement_timeout=5)
         with database.connected():
             tenant = Tenant.by_name("default")
             assert tenant is not None

@@ -64,7 +64,7 @@ def test_a_first_page_of_articles_is_english_and_so_is_the_newest_comment(shown)
 def test_orders_are_in_every_state_and_their_pieces_are_gone_from_the_shelf(shown):
     orders, products = shown(Order), {product.id: product for product in shown(Product)}
     assert {order.status for order in orders} == {
-        "pending", "approved", "rejected", "cancelled", "shipped", "completed", "refunded"}  # fmt: skip
+        "pending", "approved", "rejected", "cancelled", "shipped", "completed", "refunded"}
     items = items_of(orders[0].tenant_id, [order.id for order in orders])
     for order in orders:
         assert order.total == sum(item.quantity * item.unit_price for item in items[order.id]) > 0

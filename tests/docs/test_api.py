@@ -35,7 +35,7 @@ def printed(tmp_path_factory) -> list[str]:
             "the one that was printed", PASSWORD)
         environment = {**os.environ, **instance.environ(), "PATH": f"{_command(folder)}:{os.environ['PATH']}"}
         shell = subprocess.run(["bash", "-c", script], cwd=folder, env=environment, text=True, capture_output=True,
-                               timeout=300, check=False)  # fmt: skip
+                               timeout=300, check=False)
     assert shell.returncode == 0, shell.stdout[-2000:] + shell.stderr
     return typed.printed(shell.stdout, BLOCKS)
 
@@ -50,7 +50,7 @@ def _command(folder):
 
 
 @pytest.mark.parametrize("number", [number for number, one in enumerate(BLOCKS) if one.shown],
-                         ids=lambda number: BLOCKS[number].commands.splitlines()[0][:60])  # fmt: skip
+                         ids=lambda number: BLOCKS[number].commands.splitlines()[0][:60])
 def test_a_request_is_answered_what_the_document_shows(printed, number):
     assert typed.differences(BLOCKS[number], printed[number]) == [], printed[number]
 

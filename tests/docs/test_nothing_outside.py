@@ -53,13 +53,13 @@ def test_the_files_of_every_room_are_read():
 
 
 @pytest.mark.parametrize("text", ["as API, section 4 has it", "(API, sections 3 and 4)", "the contract, section 6",
-                                  "of the\n# design section 2"])  # fmt: skip
+                                  "of the\n# design section 2"])
 def test_a_section_of_another_document_is_found(text):
     assert sections(f"a few words {text}")
 
 
 @pytest.mark.parametrize("text", ["(RFC 9110 section 13.1)", "(RFC 9112, sections 5.2 and 6.3)",
-                                  "NIST SP 800-63B,\nsection 5"])  # fmt: skip
+                                  "NIST SP 800-63B,\nsection 5"])
 def test_a_section_of_a_standard_is_no_document(text):
     assert sections(f"a few words {text}") == []
 

@@ -76,7 +76,7 @@ def test_who_may_do_what_to_the_articles_of_another(as_role, names, scenario):
 @pytest.mark.parametrize(("method", "path"), [
     ("GET", ""), ("PUT", ""), ("PATCH", ""), ("DELETE", ""), ("POST", "/publish"), ("GET", "/shares"),
     ("PUT", "/shares"),
-])  # fmt: skip
+])
 def test_another_tenant_finds_nothing_whoever_asks(as_role, names, role, which, method, path):
     bodies = {"PUT": {"title": "X", "slug": "x", "body": "X"}, "PATCH": {"title": "X"}}
     if path == "/shares":

@@ -83,7 +83,7 @@ def _certify(folder: Path) -> None:
     options = ["-x509", "-nodes", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-days", "2"]
     subprocess.run([program("openssl"), "req", *options, "-subj", f"/CN={HOST}", "-addext",
                     f"subjectAltName=DNS:{HOST}", "-keyout", folder / "privkey.pem", "-out", folder / "fullchain.pem"],
-                   check=True, capture_output=True)  # fmt: skip
+                   check=True, capture_output=True)
 
 
 def _wait_for(port: int, process: subprocess.Popen[bytes], folder: Path) -> None:

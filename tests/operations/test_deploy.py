@@ -132,7 +132,7 @@ def test_two_hundred_dripping_clients_keep_nobody_else_waiting(instance, tmp_pat
     """Half have begun their headers, half their body, and do not go on. They come from several addresses."""
     trusting = ssl._create_unverified_context()
     with (instance.served(*SERVERS[server]) as service, behind(proxy, service.url, tmp_path) as port,
-          ExitStack() as dripping):  # fmt: skip
+          ExitStack() as dripping):
         for number in range(200):
             source = (f"127.0.1.{1 + number // 40}", 0)
             plain = socket.create_connection(("127.0.0.1", port), timeout=10, source_address=source)

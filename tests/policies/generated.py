@@ -18,9 +18,9 @@ BRANCHES = MATCHER[MATCHER.index("p.when == 'always'") : MATCHER.rindex(")")].rs
 # Resources that have the columns of every shipped condition.
 RESOURCES = ("article", "product", "order", "comment", "page")
 PATTERNS = (*(f"{name}.{end}" for name in RESOURCES for end in ("*", "view", "update", "delete")),
-            "art*.v*", "*cle.view", "page.up*", "order.*e")  # fmt: skip
+            "art*.v*", "*cle.view", "page.up*", "order.*e")
 CONDITIONS = ("always", "own", "own_draft", "own_pending", "published", "active", "anonymous", "same_department",
-              "office_hours", "intranet", "shared", "shared_draft")  # fmt: skip
+              "office_hours", "intranet", "shared", "shared_draft")
 
 
 def model(matcher: str) -> str:
@@ -73,7 +73,7 @@ MODELS: dict[str, tuple[str, tuple[str, ...]]] = {
         ("always", "late", "living", "either", "writer", "not_me", "old", "same", "since", "read_only", "lent",
          "at_home", "refused"),
     ),
-}  # fmt: skip
+}
 
 
 def lines(chance: random.Random, conditions: tuple[str, ...], count: int) -> tuple[list[str], list[str]]:
@@ -94,7 +94,7 @@ def lines(chance: random.Random, conditions: tuple[str, ...], count: int) -> tup
             "allow" if chance.random() < 0.75 else "deny",
         ))
         for _ in range(count)
-    ]  # fmt: skip
+    ]
     scopes = [
         f"p2, {chance.choice(('read', 'write'))}:rules, {name}.{chance.choice(('view', '*'))}" for name in RESOURCES
     ]

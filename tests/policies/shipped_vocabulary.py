@@ -68,7 +68,7 @@ RESOURCES = (
     _other("stats", "view"),
     _other("audit", "view"),
     _other("policy", "view"),
-)  # fmt: skip
+)
 
 VOCABULARY = Vocabulary({resource.name: resource for resource in RESOURCES}, ROLES)
 PERMISSIONS = frozenset(

@@ -93,7 +93,7 @@ def test_the_cases_of_a_recipe_reach_every_line_that_it_adds(recipe: Recipe, tmp
     suite = read_suite(recipe.cases, "recipe", VOCABULARY)
     missed = {(finding.file, finding.line) for finding in uncovered(after, suite)}
     assert not [rule for rule in after.rules
-                if (rule.sub, rule.act, rule.when, rule.eft) in added and (rule.file, rule.line) in missed]  # fmt: skip
+                if (rule.sub, rule.act, rule.when, rule.eft) in added and (rule.file, rule.line) in missed]
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)

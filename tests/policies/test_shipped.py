@@ -99,7 +99,7 @@ def test_a_role_is_granted_what_the_table_says_and_nothing_more(shipped: Policy,
     expected = _expected(role)
     unconditional = {permission for permission, condition in expected if condition == "always"}
     expected = {(permission, condition) for permission, condition in expected
-                if condition == "always" or permission not in unconditional}  # fmt: skip
+                if condition == "always" or permission not in unconditional}
     grants = Grants(shipped)
     granted = {
         (permission, part.word)
@@ -118,7 +118,7 @@ def test_scopes_read_write_and_manage_a_collection(shipped: Policy, resource: st
     area = COLLECTIONS[resource]
     read_only = {f"{resource}.view", f"{resource}.export"}
     written = read_only | {f"{resource}.{action}" for action in
-                           ("create", "update", "delete", *STATE_ACTIONS[resource])}  # fmt: skip
+                           ("create", "update", "delete", *STATE_ACTIONS[resource])}
     everything = {one for one in PERMISSIONS if one.startswith(f"{resource}.")}
     assert _covered(shipped, f"read:{area}") == read_only
     assert _covered(shipped, f"write:{area}") == written

@@ -94,7 +94,7 @@ class Keys:
         """(kid, key) of every generation that still verifies for one purpose, the newest first."""
         moment = now()
         return [(each.kid, self._derive(each.master.secret, purpose, length))
-                for each in self.generations() if each.until is None or moment < each.until]  # fmt: skip
+                for each in self.generations() if each.until is None or moment < each.until]
 
     def secrets(self, purpose: str) -> list[bytes]:
         """The keys of `ring` without their names, for what is not named in what it signs."""

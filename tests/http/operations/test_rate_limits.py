@@ -361,7 +361,7 @@ def test_a_clock_that_is_set_back_refuses_nobody_for_longer(limited, client, mon
 @contextmanager
 def redis_server(folder: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
     process = subprocess.Popen(["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir",
-                                str(folder), "--logfile", str(folder / "redis.log")])  # fmt: skip
+                                str(folder), "--logfile", str(folder / "redis.log")])
     try:
         yield process
     finally:

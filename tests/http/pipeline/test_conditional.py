@@ -20,7 +20,7 @@ def editor(as_role):
 @pytest.mark.parametrize(("sent", "status"), [
     ('"1"', 304), ('W/"1"', 304), ('"0", "1"', 304), ('W/"0",W/"1"', 304), ("*", 304), (' "1" ', 304),
     ('"2"', 200), ('"1-abc"', 200), ('""', 200), ('"a,b"', 200),
-])  # fmt: skip
+])
 def test_a_read_is_saved_where_the_client_has_it(article, editor, sent, status):
     answer = editor.get(f"/api/articles/{article.id}", headers={"If-None-Match": sent})
     assert answer.status_code == status
@@ -49,7 +49,7 @@ def test_a_partial_view_has_a_tag_of_its_own_and_still_guards_a_write(article, e
 @pytest.mark.parametrize(("sent", "status"), [
     ('"1"', 200), ('"7", "1"', 200), ("*", 200), ('"1-0123456789abcdef"', 200),
     ('"2"', 412), ('W/"1"', 412), ('"7","8"', 412), ('"01"', 412), ('""', 412),
-])  # fmt: skip
+])
 def test_a_write_is_guarded_by_the_version(article, editor, sent, status):
     answer = editor.patch(f"/api/articles/{article.id}", {"title": "After"}, headers={"If-Match": sent})
     if status == 200:

@@ -45,7 +45,7 @@ CONTRACT = {
     429: "rate_limited",
     500: "internal_error",
     503: "unavailable overloaded timeout",
-}  # fmt: skip
+}
 
 
 def codes_in_the_code():
@@ -95,7 +95,7 @@ def test_every_title_says_something_of_its_own():
     (RuntimeError("the password is hunter2"), 500, "internal_error"),
     (RecursionError(), 500, "internal_error"),
     (Problem("gone"), 410, "gone"),
-], ids=lambda value: type(value).__name__ if isinstance(value, Exception) else None)  # fmt: skip
+], ids=lambda value: type(value).__name__ if isinstance(value, Exception) else None)
 def test_whatever_is_raised_becomes_a_problem_document(app, as_role, monkeypatch, raised, status, code):
     def fail():
         raise raised

@@ -184,7 +184,7 @@ def test_what_must_be_sent_is_asked_for_in_german(app, as_role, there, monkeypat
 @pytest.mark.parametrize(("raised", "status", "title"), [
     (Unavailable("x"), 503, "Der Dienst ist zurzeit nicht verfügbar"),
     (RuntimeError("x"), 500, "Auf unserer Seite ist etwas schiefgegangen"),
-], ids=["unavailable", "internal error"])  # fmt: skip
+], ids=["unavailable", "internal error"])
 def test_what_goes_wrong_on_our_side_is_told_in_german(app, as_role, monkeypatch, raised, status, title):
     def fail():
         raise raised

@@ -43,7 +43,7 @@ def test_a_column_that_is_named_twice_is_found_without_comparing_all_with_all(na
 @pytest.mark.parametrize(("path", "sent"), [
     ("/api/contact", {f"field {number}": 1 for number in range(1000)}),
     ("/api/orders", {"items": [{"product_id": "", "quantity": 0, str(number): 1} for number in range(100)]}),
-], ids=["unknown fields", "wrong entries"])  # fmt: skip
+], ids=["unknown fields", "wrong entries"])
 def test_an_answer_lists_no_more_faults_than_anybody_reads(as_role, path, sent):
     answer = as_role("admin").call("POST", path, sent)
     assert answer.status_code == 400

@@ -77,7 +77,7 @@ def test_head_answers_what_get_answers_without_the_body(client, path, headers):
     ("/api/articles", {"GET", "HEAD", "OPTIONS", "POST"}),
     ("/api/login", {"OPTIONS", "POST"}),
     ("/api/health", {"GET", "HEAD", "OPTIONS"}),
-])  # fmt: skip
+])
 def test_options_says_which_methods_there_are(client, path, methods):
     answer = client.options(path)
     assert (answer.status_code, answer.get_data()) == (204, b"")

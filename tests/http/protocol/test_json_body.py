@@ -42,7 +42,7 @@ def test_any_bytes_are_an_object_or_a_problem(raw):
 @pytest.mark.parametrize("raw", [
     b"{}", b' {"a" : 1 } \n', b'{"a":-0}', b'{"a":1E2}', b'{"a":9223372036854775807}', b'{"a":-9223372036854775808}',
     b'{"a":"\\ud83d\\ude00"}', '{"a":"\u2028"}'.encode(), b'{"a":"\\u001f"}', nested(MAX_DEPTH - 1),
-])  # fmt: skip
+])
 def test_what_is_allowed_is_read(raw):
     assert parse_object(raw) == json.loads(raw)
 
@@ -60,7 +60,7 @@ def test_what_is_allowed_is_read(raw):
     (b'{"\\ud800":1}', "malformed_json"), (nested(MAX_DEPTH), "malformed_json"), (b"[" * 100_000, "malformed_json"),
     (b'{"a":"\\u0000"}', "invalid_field"), (b'{"a":["\\udfff"]}', "invalid_field"),
     (b"[]", "invalid_body"), (b"null", "invalid_body"), (b"1", "invalid_body"), (b'"a"', "invalid_body"),
-])  # fmt: skip
+])
 def test_what_is_not_allowed_is_refused_with_its_code(raw, code):
     with pytest.raises(Problem) as caught:
         parse_object(raw)

@@ -35,7 +35,7 @@ def test_requests_without_an_id_get_one_each(client):
     (f"00-{TRACE}-00f067aa0ba902b7", None),
     ("", None),
     ("nonsense", None),
-])  # fmt: skip
+])
 def test_a_traceparent_is_read_as_the_standard_says(app, header, expected):
     with app.test_request_context(headers={"traceparent": header}):
         assert trace.trace_id() == expected

@@ -26,7 +26,7 @@ def test_a_row_made_by_one_path_is_found_by_the_other(as_role):
     ("/api/articles", "9", 400), ("/api/articles", "0", 400), ("/api/articles", "v1", 400),
     ("/api/v1/articles", "9", 400), ("/api/v9/articles", "1", 400), ("/api/v9/articles", None, 400),
     ("/api/v9", None, 400), ("/api/v2/nope", None, 400),
-])  # fmt: skip
+])
 def test_header_and_path_must_mean_version_one(as_role, path, header, status):
     answer = as_role("guest").get(path, headers={} if header is None else {"API-Version": header})
     assert answer.headers["API-Version"] == "1"

@@ -20,7 +20,7 @@ from policies.loading.loader import from_files
 from policies.loading.oracle import Oracle
 
 NOON = SimpleNamespace(hour=12, weekday=3, date="2026-11-18", ip="10.1.2.3", device="desktop", method="GET",
-                       request="read")  # fmt: skip
+                       request="read")
 # Parts that a hasty or hostile hand might write; {me} is one caller's id, {row} one row's.
 BRANCHES = {
     "by_id": "r.obj.id == '{row}'",
@@ -48,9 +48,9 @@ BRANCHES = {
     "key_is": "r.sub.key == 'user:{me}' && r.obj.status == 'pending'",
     "wide": "(r.obj.status == 'draft' || r.obj.status == 'pending' || r.obj.department == 'sales') && "
             "(r.obj.owner_id == r.sub.id || r.obj.version > 0) && (r.obj.status != 'x' || r.obj.status == 'x')",
-}  # fmt: skip
+}
 SHIPPED_CONDITIONS = ("always", "own", "own_draft", "published", "anonymous", "same_department", "office_hours",
-                      "intranet", "shared", "shared_draft")  # fmt: skip
+                      "intranet", "shared", "shared_draft")
 LISTS = (("/api/articles", "article.view", Article), ("/api/orders", "order.view", Order))
 WHO = ("guest", "user", "support", "editor", "moderator", "manager", "user:{me}", "user:{you}")
 WHAT = ("article.view", "order.view", "*.view", "article.*", "order.*", "*r*.view", "*e.v*")

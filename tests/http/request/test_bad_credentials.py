@@ -71,7 +71,7 @@ REQUIRED = ("iss", "aud", "sub", "exp", "iat", "jti", "sid", "role", "permission
 OF_ANOTHER_KIND: Mapping[str, Any] = {
     "iss": 7, "aud": ["gatepost"], "sub": 7, "exp": "tomorrow", "iat": "now", "jti": 7, "sid": ["x"], "role": None,
     "permissions": "article.view", "tenant": 7, "scope": ["*"], "ver": "1",
-}  # fmt: skip
+}
 WRONG: Mapping[str, Callable[[World], Any]] = {
     "iss": lambda world: "somebody-else",
     "aud": lambda world: "another-service",

@@ -42,7 +42,7 @@ EXAMPLES = (
     Example(Products, a_product, {"price": 1}),
     Example(Users, lambda admin, n: {"name": f"Person {n}", "email": f"person{n}@contract.example.org",
                                      "password": "a long walk along the shore"}, {"name": "Another"}),
-)  # fmt: skip
+)
 
 test_contract = contract(*EXAMPLES)
 

@@ -157,7 +157,7 @@ def test_options_tells_the_methods_of_a_path(as_role, path):
     "/docs/..%2f..%2f..%2fapp.py", "/docs/page.css%00", "/docs/" + "a" * 300 + ".js", "/docs/static/page.css",
     "/API/articles", "/api/articles;x=1", "/static/app.js", "/favicon.ico", "/robots.txt",
     "/api/" + "x" * 10_000, "/%ff", "/api/%00", "/api/%c0%ae%c0%ae/", "/\u2603", "/api/%2e%2e/%2e%2e/etc/passwd",
-])  # fmt: skip
+])
 def test_a_path_that_does_not_exist_is_a_problem_document(as_role, path):
     check_problem(as_role("guest").get(path), 404, "not_found")
 
@@ -245,7 +245,7 @@ def test_what_is_not_an_id_is_a_problem_document(admin, endpoint):
     f"created_at__gte={'9' * 5_000}", "created_at__gte=2026-02-30T00:00:00Z", "category_id=1", f"owner_id={2**70}",
     "category_id__isnull=1", "status__in=", "status__regex=x", "title__contains=", "id=1", "__class__=1",
     "status__in=" + ",".join("x" for _ in range(101)),
-])  # fmt: skip
+])
 def test_a_query_that_cannot_be_meant_is_a_problem_document(admin, query):
     check_problem(admin.get(f"/api/articles?{query}"), 400)
 
@@ -253,7 +253,7 @@ def test_a_query_that_cannot_be_meant_is_a_problem_document(admin, query):
 @pytest.mark.parametrize(("path", "status"), [
     ("/api/articles?title=" + "x" * 16_384, 414), ("/api/" + "x" * 16_384, 414), ("/" + "x" * 16_384, 414),
     ("/api/articles?title=" + "x" * 1_000, 200),
-])  # fmt: skip
+])
 def test_a_url_has_a_longest_length(as_role, path, status):
     answer = as_role("guest").get(path)
     assert answer.status_code == status
@@ -266,7 +266,7 @@ def test_a_url_has_a_longest_length(as_role, path, status):
     {"Authorization": "Bearer é"}, {"Authorization": "Bearer " + "x" * 60_000}, {"Authorization": "Bearer a,Bearer b"},
     {"Authorization": "Bearer a b"}, {"Authorization": "Bearer e30.e30."}, {"Authorization": "Bearer ..."},
     {"Authorization": "Bearer gp_"}, {"Authorization": f"Bearer gp_{NOBODY}_x"}, {"Authorization": "Bearer gp_x_y_z"},
-], ids=lambda headers: headers["Authorization"][:30])  # fmt: skip
+], ids=lambda headers: headers["Authorization"][:30])
 def test_credentials_that_make_no_sense_are_401(as_role, headers):
     check_problem(as_role("guest").get("/api/articles", headers=headers), 401, "invalid_token")
 
@@ -280,7 +280,7 @@ def test_credentials_that_make_no_sense_are_401(as_role, headers):
     ({"X-Forwarded-For": "nonsense"}, 200), ({"X-HTTP-Method-Override": "DELETE"}, 200), ({"Cookie": "a=\x00"}, 200),
     ({"Host": "evil.example"}, 200), ({"Content-Length": "x"}, 200), ({"Expect": "nonsense"}, 200),
     ({"User-Agent": "x" * 60_000}, 200), ({"Content-Type": "\x80"}, 200), ({"If-Modified-Since": "x"}, 200),
-])  # fmt: skip
+])
 def test_a_strange_header_does_no_harm(as_role, headers, status):
     answer = as_role("guest").get("/api/articles", headers=headers)
     assert answer.status_code == status

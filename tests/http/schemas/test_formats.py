@@ -32,7 +32,7 @@ ROW = st.fixed_dictionaries({
     "number": st.integers(-(2**63), 2**63 - 1) | st.none(),
     "flag": st.booleans() | st.none(),
     "names": st.lists(TEXT) | st.none(),
-})  # fmt: skip
+})
 
 
 def written(media_type, rows):

@@ -87,7 +87,7 @@ def test_a_body_over_the_limit_is_a_problem_document_in_chunks(address):
     ("Content-Length: 43", "Transfer-Encoding: chunked"), ("Transfer-Encoding: chunked, chunked",),
     ("Transfer-Encoding: gzip, chunked",), ("Transfer-Encoding: xchunked",),
     ("Transfer-Encoding: chunked", "Transfer-Encoding: identity"), ("Transfer-Encoding : chunked",),
-], ids="; ".join)  # fmt: skip
+], ids="; ".join)
 def test_a_length_that_is_not_one_is_refused(address, headers):
     status, found, body = send(address, login(*headers, body=BODY))
     assert status in (400, 413, 501)
@@ -108,7 +108,7 @@ def test_chunks_that_are_not_chunks_are_refused(address, chunks):
     b"get /api/health HTTP/1.1\r\n\r\n", b"GET /api/health HTTP/1.1\r\nBroken\r\n\r\n",
     b"GET /api/health HTTP/1.1\r\nA: b\r\n c\r\n\r\n", b"GET /api/health HTTP/1.1\r\nA\x00: b\r\n\r\n",
     b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n",
-], ids=repr)  # fmt: skip
+], ids=repr)
 def test_what_is_hardly_http_gets_a_client_error_or_none(address, raw):
     try:
         status, headers, body = send(address, raw)
@@ -141,7 +141,7 @@ def test_headers_that_are_too_large_are_refused_by_the_server(address):
     ("/%c3%28", 404), ("//api//articles", 404), ("/api/./articles", 404),
     ("/api/v1/articles", 200), ("/api/articles?title=" + "x" * 20_000, 414), ("/" + "%41" * 10_000, 404),
     ("*", 404), ("http://evil.example/api/articles", 200), ("/api/articles#fragment", 200), ("/api/articles;a=b", 404),
-], ids=lambda value: str(value)[:40])  # fmt: skip
+], ids=lambda value: str(value)[:40])
 def test_targets_as_they_are_written(address, target, status):
     answer = send(address, request(f"GET {target}"))
     assert answer[0] == status, answer

@@ -25,7 +25,7 @@ for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
 
 def printed(program: str) -> str:
     return subprocess.run([sys.executable, "-c", PREPARED + program], cwd=ROOT, check=True, text=True, timeout=30,
-                          stdout=subprocess.PIPE).stdout  # fmt: skip
+                          stdout=subprocess.PIPE).stdout
 
 
 def test_a_signal_that_comes_before_anybody_waits_for_it_is_handled_later():

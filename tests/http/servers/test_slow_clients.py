@@ -153,7 +153,7 @@ def test_a_body_that_drips_is_given_up(service, length, drop):
 
 def test_a_body_that_does_not_come_is_told_so(service):
     with (closing(connect(service, HEAD + b"Content-Length: 60000\r\n\r\n{")) as connection,
-          answered(connection) as answer, pytest.raises(IncompleteRead) as error):  # fmt: skip
+          answered(connection) as answer, pytest.raises(IncompleteRead) as error):
         answer.read()
     assert (answer.status, answer.headers["Connection"]) == (503, "close")
     assert b'"code":"timeout"' in error.value.partial

@@ -70,7 +70,7 @@ def test_headers_and_request_lines_are_read_as_by_waitress():
     b"GET / HTTP/1.1\r\nX: a" + b" " * 63_000 + b"\0\r\n\r\n",
     b"GET / HTTP/1.1\r\n" + 15 * (b"X:" + b" \t" * 2000 + b"x\r\n") + b"\r\n",
     b"GET a://" + b"1" * 60_000 + b" HTTP/9.99\r\n\r\n",
-], ids=["blanks", "tabs", "blanks within", "many headers of blanks", "request line"])  # fmt: skip
+], ids=["blanks", "tabs", "blanks within", "many headers of blanks", "request line"])
 def test_no_head_takes_quadratic_time(head):
     """In a process of its own, which can be stopped."""
     subprocess.run([sys.executable, "-c", PARSE], input=head, cwd=ROOT, timeout=HANG, check=True)
@@ -91,7 +91,7 @@ def test_a_request_has_a_most_number_of_headers(headers, status):
 
 @pytest.mark.parametrize("head", [b"GET http://[x/ HTTP/1.1\r\n\r\n",
                                   b"POST / HTTP/1.1\r\nContent-Length: " + b"1" * 5000 + b"\r\n\r\n"],
-                         ids=["host", "length"])  # fmt: skip
+                         ids=["host", "length"])
 def test_what_python_cannot_convert_is_the_clients_error(head):
     assert parsed(head).error.code == 400
 
@@ -159,6 +159,6 @@ def test_a_client_that_sends_line_by_line_is_read():
 
 
 @pytest.mark.parametrize("sent", [b"\r\n", b"5\nhello\r\n", b"5\r\nhello!\r\n", b"-1\r\n", b"0x5\r\n", b"5 \r\n",
-                                  b"g\r\n", b"5;=\r\n", b"0\r\nX: y\n\r\n"], ids=repr)  # fmt: skip
+                                  b"g\r\n", b"5;=\r\n", b"0\r\nX: y\n\r\n"], ids=repr)
 def test_chunks_that_could_be_read_in_two_ways_are_refused(sent):
     assert received(sent, 8192)[2] is not None

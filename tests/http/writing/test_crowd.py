@@ -92,7 +92,7 @@ def test_a_request_that_waits_for_its_turn_to_write_holds_no_connection(app, giv
 @pytest.mark.parametrize(("path", "media_type", "status"), [
     ("/api/articles", "application/json", 201),
     ("/api/articles/import", "application/x-ndjson", 200),
-])  # fmt: skip
+])
 def test_a_client_that_is_still_sending_its_body_holds_no_connection(app, given, as_user, path, media_type, status):
     caller, held = as_user("editor"), []
 

@@ -223,7 +223,7 @@ def select(request: pytest.FixtureRequest) -> Iterator[Select]:
         dialect = pw.PostgresqlDatabase(None)
     cursor = connection.cursor()
     cursor.execute("CREATE TABLE row (id text PRIMARY KEY, owner_id text, department text, status text, version int)"
-                   .replace(" row ", ' "row" '))  # fmt: skip
+                   .replace(" row ", ' "row" '))
     cursor.execute("CREATE TABLE share (object_id text)")
     mark = "?" if request.param == "sqlite" else "%s"
     cursor.executemany(f'INSERT INTO "row" VALUES ({", ".join([mark] * 5)})', [tuple(row.values()) for row in ROWS])

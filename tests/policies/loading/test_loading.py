@@ -75,7 +75,7 @@ def test_everything_that_is_wrong_is_reported_at_once() -> None:
     found = findings_of([RULE, "p, user, x.view, own, allow", "p, user, article.view, own", "g, user, x"], ["g, guest"])
     assert [finding.partition(": ")[0] for finding in found] == [
         "roles.csv:1", "rules.csv:2", "rules.csv:3", "rules.csv:4",
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize(
@@ -335,7 +335,7 @@ def damaged_lines(line: str) -> list[str]:
     found += [", ".join([*columns[:n], "x", *columns[n:]]) for n in range(len(columns) + 1)]
     for n, column in enumerate(columns):
         for wrong in (column[:-1], column[1:], column + column[-1], column[::-1], column.upper(), f'"{column}"',
-                      f"'{column}'", f"{column} # why", f"{column};", f"{column}\r", f"\ufeff{column}"):  # fmt: skip
+                      f"'{column}'", f"{column} # why", f"{column};", f"{column}\r", f"\ufeff{column}"):
             if wrong != column:
                 found.append(", ".join([*columns[:n], wrong, *columns[n + 1 :]]))
     return [*found, line + ",", line.replace(",", ";"), line.replace(",", ""), f"{line} # why", f'"{line}"']

@@ -133,7 +133,7 @@ def test_a_role_that_inherits_more_is_changed_in_all_that_it_gets(shipped: Polic
     assert {change.kind for change in found} == {"more"}
     assert {change.permission for change in found} == {
         "order.view", "order.refund", "order.update", "contact.view", "contact.delete",
-    }  # fmt: skip
+    }
 
 
 def test_a_line_for_one_person_is_told_of_that_person(shipped: Policy, directory: Path) -> None:

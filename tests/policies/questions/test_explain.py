@@ -175,7 +175,7 @@ def test_without_an_object_the_answer_tells_what_it_depends_on(shipped: Policy) 
     ("role", "permission", "verdict"),
     [("editor", "article.update", ALLOWED), ("guest", "article.update", REFUSED), ("guest", "session.create", ALLOWED),
      ("guest", "profile.view", REFUSED), ("guest", "article.view", DEPENDS)],
-)  # fmt: skip
+)
 def test_without_an_object_the_verdict_is_that_of_the_list(
     shipped: Policy, role: str, permission: str, verdict: str
 ) -> None:
@@ -212,7 +212,7 @@ def test_the_text_reads_like_an_answer(shipped: Policy) -> None:
         shipped, somebody(), "comment.update",
         VOCABULARY.resources["comment"].row(id="c", owner_id=ANN, status="approved"), NOW,
         who="ann@x.org", name="comment c",
-    )  # fmt: skip
+    )
     place = line_of(shipped, "user", "comment.update", "own_pending", "allow")
     assert found.as_text().splitlines() == [
         f"ann@x.org (user) may not comment.update on comment c: {place} needs own_pending; "

@@ -79,7 +79,7 @@ def test_a_case_that_says_what_the_policy_grants_passes(shipped: Policy, case: s
         ("who: robot, what: a draft, may: [article.view]",
          "a case: robot may article.export on 'a draft', and should not"),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_answer_is_a_finding_at_the_line_of_its_case(
     shipped: Policy, case: str, message: str
 ) -> None:
@@ -194,7 +194,7 @@ SLIPS = [
     ("cases: [{name: n, who: bob, what: a draft, may: [], env: {hour: 8}}]", 14, "env knows no 'hour'"),
     (f"{CASE}\n{CASE}", 15, "'cases' stands twice"),
     (f"{CASE}\nclock: [", 16, "not YAML"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("tail", "line", "message"), SLIPS, ids=[message for _, _, message in SLIPS])

@@ -83,7 +83,7 @@ def test_every_permission_is_a_row_and_every_role_a_column(shipped: Policy) -> N
     assert {row.permission for section in table.sections for row in section.rows} == PERMISSIONS
     assert table.columns == (
         "guest", "user", "support", "editor", "moderator", "manager", "developer", "owner", "admin",
-    )  # fmt: skip
+    )
 
 
 def test_a_person_with_lines_of_their_own_is_listed_below(directory: Path) -> None:
