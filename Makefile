@@ -4,9 +4,9 @@
 VENV := .venv
 BIN := $(VENV)/bin
 NEWEST := .venv-newest
-# Many tests wait for a server or a timeout: three processes keep two cores busy. A file stays in one process, since its
-# tests share servers and databases; the order of the names leaves short files for the end.
-IN_PARALLEL := --numprocesses 3 --dist loadfile --no-loadscope-reorder
+# A file stays in one process, since its tests share servers and databases; the order of the names leaves short files
+# for the end.
+IN_PARALLEL := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .PHONY: help serve test test-newest coverage lint types messages bench bench-pages bench-policy bench-login \
