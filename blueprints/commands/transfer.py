@@ -20,13 +20,13 @@ from blueprints.http.request.call import Call, Services
 from blueprints.http.request.environment import Environment
 from blueprints.http.request.identity import principal_of
 from blueprints.http.resources.collection import Collection
-from blueprints.http.schemas import formats
+from blueprints.http.schemas import file_formats
 from blueprints.http.writing.intake import Import
 from models.records.bulk import ample_cache, settle
 from models.tables.user import User
 from policies import Principal
 
-FORMATS = {"ndjson": formats.NDJSON, "csv": formats.CSV}
+FORMATS = {"ndjson": file_formats.NDJSON, "csv": file_formats.CSV}
 _SHOWN = 20  # faults that are printed
 
 format_option = click.option("--format", type=click.Choice(list(FORMATS)),

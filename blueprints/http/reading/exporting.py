@@ -14,12 +14,12 @@ from flask import Request, Response
 from ..protocol.messages import Message
 from ..protocol.problems import Problem
 from ..request.call import Call, Endpoint
-from ..schemas import formats
+from ..schemas import file_formats
 from . import long_answers
 from .listing import Listing
 
 _AT_ONCE = 250  # rows read at a time: they may be long, and all of them are in memory
-_EXTENSIONS = {formats.NDJSON: "ndjson", formats.CSV: "csv"}
+_EXTENSIONS = {file_formats.NDJSON: "ndjson", file_formats.CSV: "csv"}
 
 
 def endpoint(listing: Listing) -> Endpoint:
@@ -35,7 +35,7 @@ def endpoint(listing: Listing) -> Endpoint:
 
     return Endpoint(name="export", method="GET", path=f"/api/{collection.name}/export",
                     permission=collection.permission("export"), handler=export, narrows=True, cost=10,
-                    produces=formats.MEDIA_TYPES, query=listing.query.export_schema,
+                    produces=file_formats.MEDIA_TYPES, query=listing.query.export_schema,
                     summary=f"Export {collection.name}: every row, as NDJSON or CSV.")
 
 
@@ -51,7 +51,7 @@ def content(listing: Listing, call: Call, media_type: str,
     first = next(chunks, [])
     names = dict.fromkeys([*call.query.get("fields", collection.representation.names), *call.query.get("expand", ())])
     progress(len(first))
-    return formats.write(media_type, list(names), chain(first, _rest(call, chunks, progress)))
+    return file_formats.write(media_type, list(names), chain(first, _rest(call, chunks, progress)))
 
 
 def _rest(call: Call, chunks: Iterator[list[dict[str, Any]]],
@@ -69,9 +69,9 @@ def _rest(call: Call, chunks: Iterator[list[dict[str, Any]]],
 def _wanted(request: Request) -> str:
     """The media type that suits the client best; NDJSON when it does not say."""
     if not request.accept_mimetypes:
-        return formats.NDJSON
-    found = request.accept_mimetypes.best_match((*formats.MEDIA_TYPES, f"{formats.CSV}; charset=utf-8"))
+        return file_formats.NDJSON
+    found = request.accept_mimetypes.best_match((*file_formats.MEDIA_TYPES, f"{file_formats.CSV}; charset=utf-8"))
     if found is None:
         raise Problem("not_acceptable", Message(
-            "Media types that are answered here: {types}.", types=", ".join(formats.MEDIA_TYPES)))
+            "Media types that are answered here: {types}.", types=", ".join(file_formats.MEDIA_TYPES)))
     return found.partition(";")[0]

@@ -17,7 +17,7 @@ from ..protocol import expectation
 from ..protocol.messages import Message
 from ..protocol.problems import Problem
 from ..request.call import Call, Endpoint
-from ..schemas import formats
+from ..schemas import file_formats
 from ..schemas.fields import StrictSchema, one_of
 from .intake import Import
 from .writable import Writable
@@ -57,14 +57,14 @@ def endpoint(collection: Writable) -> Endpoint:
     return Endpoint(name="import", method="POST", path=f"/api/{collection.name}/import", query=options,
                     permission=collection.permission("import"), narrows=True,
                     prepare=lambda call: _check(collection, call),
-                    handler=_store, writes=True, answer=ImportedSchema(), cost=10, accepts=formats.MEDIA_TYPES,
+                    handler=_store, writes=True, answer=ImportedSchema(), cost=10, accepts=file_formats.MEDIA_TYPES,
                     summary=f"Import {collection.name}: make or change many rows, from NDJSON or CSV.")
 
 
 def _check(collection: Writable, call: Call) -> None:
     """Read the body and check every line, before any writer has to wait."""
-    if call.request.mimetype not in formats.MEDIA_TYPES:
-        types = ", ".join(formats.MEDIA_TYPES)
+    if call.request.mimetype not in file_formats.MEDIA_TYPES:
+        types = ", ".join(file_formats.MEDIA_TYPES)
         raise Problem("unsupported_media_type", Message("Media types that are taken here: {types}.", types=types),
                       headers={"Accept-Post": types})
     with _room(call):

@@ -24,7 +24,7 @@ from ..pipeline import errors
 from ..protocol.messages import Message, plural
 from ..protocol.problems import Fault, Problem
 from ..request.call import Call
-from ..schemas import formats
+from ..schemas import file_formats
 from .lines import LineWriter
 from .writable import Writable
 
@@ -85,7 +85,7 @@ class Import:
 
         Raises `Problem` for a file that cannot be understood, or with too many faults to go on.
         """
-        lines = formats.read(media_type, stream, self._collection.body_schema)
+        lines = file_formats.read(media_type, stream, self._collection.body_schema)
         while batch := list(islice(lines, _AT_ONCE)):
             with self._database.connected():  # not while more is being sent
                 self._found = self._look_up([line for _, line in batch if not isinstance(line, Problem)])

@@ -6,7 +6,7 @@ import pytest
 
 from blueprints.http.protocol import json_body
 from blueprints.http.protocol.problems import MOST_FAULTS, Problem
-from blueprints.http.schemas import formats
+from blueprints.http.schemas import file_formats
 from blueprints.http.schemas.fields import StrictSchema
 
 
@@ -36,7 +36,7 @@ def test_a_key_that_comes_twice_is_found_without_comparing_all_with_all(names):
 
 def test_a_column_that_is_named_twice_is_found_without_comparing_all_with_all(names):
     with pytest.raises(Problem):
-        formats._check_header(names, StrictSchema())
+        file_formats._check_header(names, StrictSchema())
     assert Name.compared < 10 * len(names)
 
 

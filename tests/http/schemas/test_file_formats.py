@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from marshmallow import fields
 
 from blueprints.http.protocol.problems import Problem
-from blueprints.http.schemas import formats
+from blueprints.http.schemas import file_formats
 from blueprints.http.schemas.fields import Bool, Int, Line, StrictSchema, Text
 
 
@@ -36,32 +36,32 @@ ROW = st.fixed_dictionaries({
 
 
 def written(media_type, rows):
-    return b"".join(formats.write(media_type, list(SCHEMA.fields), rows))
+    return b"".join(file_formats.write(media_type, list(SCHEMA.fields), rows))
 
 
 def read(media_type, data):
-    return list(formats.read(media_type, io.BytesIO(data), SCHEMA))
+    return list(file_formats.read(media_type, io.BytesIO(data), SCHEMA))
 
 
 @over(st.lists(ROW, max_size=5))
 def test_csv_is_read_again_as_it_was(rows):
-    assert [row for _, row in read(formats.CSV, written(formats.CSV, rows))] == rows
+    assert [row for _, row in read(file_formats.CSV, written(file_formats.CSV, rows))] == rows
 
 
 @over(st.lists(ROW, max_size=5))
 def test_ndjson_is_read_again_as_it_was(rows):
-    assert [row for _, row in read(formats.NDJSON, written(formats.NDJSON, rows))] == rows
+    assert [row for _, row in read(file_formats.NDJSON, written(file_formats.NDJSON, rows))] == rows
 
 
 @over(st.lists(ROW, max_size=5))
 def test_no_cell_of_text_begins_like_a_formula(rows):
-    for cells in list(csv.reader(io.StringIO(written(formats.CSV, rows).decode(), newline="")))[1:]:
+    for cells in list(csv.reader(io.StringIO(written(file_formats.CSV, rows).decode(), newline="")))[1:]:
         assert not cells[0].startswith(("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠"))
 
 
 @over(st.binary(max_size=200))
 def test_any_bytes_are_lines_or_faults_and_never_a_crash(data):
-    for media_type in formats.MEDIA_TYPES:
+    for media_type in file_formats.MEDIA_TYPES:
         for head in (b"", b"text,number\n"):
             try:
                 lines = read(media_type, head + data)
@@ -73,20 +73,21 @@ def test_any_bytes_are_lines_or_faults_and_never_a_crash(data):
 
 def test_lines_of_csv_are_counted_where_a_row_begins():
     data = b'text,number\r\n"a\r\nb\r\nc",1\r\n\r\nd,x\r\ne\r\nf,2\r\n'
-    found = [(number, line if isinstance(line, dict) else line.code) for number, line in read(formats.CSV, data)]
+    found = [(number, line if isinstance(line, dict) else line.code) for number, line in read(file_formats.CSV, data)]
     assert found == [(2, {"text": "a\r\nb\r\nc", "number": 1}), (6, {"text": "d", "number": "x"}), (7, "invalid_body"),
                      (8, {"text": "f", "number": 2})]
 
 
 def test_lines_of_ndjson_are_counted_with_the_blank_ones():
     data = b'\xef\xbb\xbf{"text": "a"}\n\n[]\n{"text"\n{"a": 1, "a": 2}\n{}'
-    found = [(number, line if isinstance(line, dict) else line.code) for number, line in read(formats.NDJSON, data)]
+    found = [(number, line if isinstance(line, dict) else line.code)
+             for number, line in read(file_formats.NDJSON, data)]
     assert found == [(1, {"text": "a"}), (3, "invalid_body"), (4, "malformed_json"), (5, "malformed_json"), (6, {})]
 
 
 def test_a_line_without_end_is_one_fault_and_the_next_is_read(monkeypatch):
-    monkeypatch.setattr(formats, "LONGEST", 100)
-    found = read(formats.NDJSON, b"x" * 1000 + b"\n" + b"y" * 101 + b'\n{"text": "a"}\n' + b"z" * 500)
+    monkeypatch.setattr(file_formats, "LONGEST", 100)
+    found = read(file_formats.NDJSON, b"x" * 1000 + b"\n" + b"y" * 101 + b'\n{"text": "a"}\n' + b"z" * 500)
     assert [(number, getattr(line, "code", line)) for number, line in found] == [
         (1, "body_too_large"), (2, "body_too_large"), (3, {"text": "a"}), (4, "body_too_large")]
 
@@ -103,20 +104,20 @@ def test_a_line_without_end_is_one_fault_and_the_next_is_read(monkeypatch):
 ], ids=["empty", "blank", "twice", "nameless", "unknown", "not UTF-8", "quote left open", "quote inside"])
 def test_a_file_that_cannot_be_understood_is_refused_as_a_whole(data, line):
     with pytest.raises(Problem) as refused:
-        read(formats.CSV, data)
+        read(file_formats.CSV, data)
     assert refused.value.code == "invalid_body"
     assert {fault.meta["line"] for fault in refused.value.faults} == {line}
 
 
 def test_an_empty_ndjson_file_and_a_bare_header_hold_no_rows():
-    assert read(formats.NDJSON, b"") == read(formats.CSV, b"\xef\xbb\xbftext,number\r\n") == []
+    assert read(file_formats.NDJSON, b"") == read(file_formats.CSV, b"\xef\xbb\xbftext,number\r\n") == []
 
 
 @pytest.mark.parametrize("cell", ["1.5", "1e3", "٣", " 1", "0x1", "--1", "9" * 30, "true"])
 def test_a_cell_that_is_no_number_stays_text_for_the_schema_to_refuse(cell):
-    assert read(formats.CSV, f"number\n{cell}\n".encode()) == [(2, {"number": cell})]
+    assert read(file_formats.CSV, f"number\n{cell}\n".encode()) == [(2, {"number": cell})]
 
 
 def test_cells_may_be_as_long_as_any_text():
     long = "x" * 500_000
-    assert read(formats.CSV, written(formats.CSV, [{"text": long}]))[0][1]["text"] == long
+    assert read(file_formats.CSV, written(file_formats.CSV, [{"text": long}]))[0][1]["text"] == long
