@@ -158,8 +158,8 @@ def test_half_of_the_threads_is_one_number(dialect, few, tmp_path, request, monk
 def test_one_setting_rules_the_group_commit_out_for_requests_and_commands(said, instance):
     services = create_app({"instance": instance.folder, "group_commit": said}).extensions["gatepost"]
     services.stop()
-    commands = database_of(load_settings(instance=instance.folder, group_commit=said))
-    assert [services.database.group_commit, commands.group_commit] == [said == "on"] * 2
+    with database_of(load_settings(instance=instance.folder, group_commit=said)) as commands:
+        assert [services.database.group_commit, commands.group_commit] == [said == "on"] * 2
 
 
 def test_the_collector_leaves_alone_what_the_app_is_made_of(instance, monkeypatch):

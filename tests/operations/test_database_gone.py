@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from flask import Flask
 
-from blueprints.http.operations import deprecation
+from blueprints.http.pipeline import stages
 from blueprints.http.request.call import NotReady
 from tests.apps import close, make_app, new_instance
 from tests.databases import Server, new_database
@@ -35,7 +35,7 @@ def check_503(answer, code: str) -> None:
 
 def test_a_statement_that_takes_too_long_is_stopped(app, client, monkeypatch):
     database = app.extensions["gatepost"].database
-    monkeypatch.setattr(deprecation, "note", lambda call, announced: database.query(FOREVER[database.dialect]))
+    monkeypatch.setattr(stages, "_announce", lambda call, announced: database.query(FOREVER[database.dialect]))
     check_503(client.get("/api/ping"), "timeout")
     monkeypatch.undo()
     assert client.get("/api/ping").status_code == 200, "the connection can be used again"

@@ -56,7 +56,8 @@ class OwnCounters:
                 self._counts[key] = used, ends
             else:
                 self._counts.pop(key, None)
-        return used, ends - moment
+        # By a rounding error the rest of a window that begins now may be more than the window.
+        return used, min(seconds, ends - moment)
 
 
 class SharedCounters:

@@ -169,7 +169,7 @@ def test_an_import_that_is_refused_for_its_size_is_not_read_and_leaves_units_for
     limited(principal_units=40)
     editor = as_role("editor")
     assert send_import(editor, IMPORT_PIECE).status_code == 400
-    monkeypatch.setattr(importing, "Intake", None)  # who would read it
+    monkeypatch.setattr(importing, "Import", None)  # who would read it
     answer = send_import(editor, 20 * IMPORT_PIECE)
     assert refused(answer)
     assert left(editor.get("/api/profile"))[2] == 40 - 11 - 10 - 1
@@ -320,6 +320,13 @@ def test_an_ipv4_client_is_itself_on_a_socket_of_both_protocols_too(limited, cli
         return client.get("/api/health/live", environ_overrides={"REMOTE_ADDR": address}).status_code
 
     assert [ask("::ffff:192.0.2.7"), ask("::ffff:192.0.2.8"), ask(address)] == [200, 200, 429]
+
+
+def test_a_window_that_begins_now_has_no_more_seconds_than_it_is_long(monkeypatch):
+    moment = 16383.999999999998  # 60 more is rounded to the next double, which is further from it than 60
+    monkeypatch.setattr(counters, "monotonic", lambda: moment)
+    assert (moment + 60) - moment > 60
+    assert counters.OwnCounters().add("key", 1, 60) == (1, 60)
 
 
 def test_counters_that_have_ended_are_forgotten(monkeypatch):

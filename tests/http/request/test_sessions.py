@@ -102,7 +102,7 @@ def test_an_outdated_hash_is_made_anew_at_the_next_login(app, given):
 
 
 def test_with_every_place_taken_a_login_is_told_to_come_back(app, given, monkeypatch):
-    monkeypatch.setattr(passwords, "_bench", passwords.BoundedSemaphore(1))
+    monkeypatch.setattr(passwords, "_slots", passwords.BoundedSemaphore(1))
     email = given.user(password=PASSWORD).email
     with passwords._slot():
         answer = login(app, email)

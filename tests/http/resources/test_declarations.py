@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app import create_app
-from blueprints.testing import log_in, served
+from gatepost.testing import log_in, served
 from tests.http.resources.letters.letters import Letters
 
 app = served(create_app, Letters)

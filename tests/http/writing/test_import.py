@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from blueprints.http.writing.lines import Lines
+from blueprints.http.writing.lines import LineWriter
 from models.base import Rows
 from models.tables.category import Category
 from tests.apps import NOBODY, Caller, Given, close, make_app, new_instance
@@ -109,8 +109,8 @@ def test_a_hostile_line_is_a_fault_of_that_line(editor, line, code, pointer):
 @pytest.fixture
 def looked_at(monkeypatch):
     """The lines that were held against the schema."""
-    lines, load = [], Lines.load
-    monkeypatch.setattr(Lines, "load", lambda self, line, *, new: lines.append(line) or load(self, line, new=new))
+    lines, load = [], LineWriter.load
+    monkeypatch.setattr(LineWriter, "load", lambda self, line, *, new: lines.append(line) or load(self, line, new=new))
     return lines
 
 
@@ -126,8 +126,8 @@ def test_a_thousand_faults_end_an_import_wherever_they_are_found(editor, looked_
 
 @pytest.mark.parametrize("query", ["", "?on_error=skip"])
 def test_a_thousand_faults_that_only_the_database_finds_end_an_import(editor, monkeypatch, query):
-    drafted, draft = [], Lines.draft
-    monkeypatch.setattr(Lines, "draft", lambda self, *line: drafted.append(line) or draft(self, *line))
+    drafted, draft = [], LineWriter.draft
+    monkeypatch.setattr(LineWriter, "draft", lambda self, *line: drafted.append(line) or draft(self, *line))
     answer = send(editor, [article("often-taken")] * 9_999, query=query)
     assert (answer.status_code, len(answer.get_json()["errors"])) == (400, 1000)
     assert len(drafted) < 2000
