@@ -2,28 +2,44 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Lock
 
 from models.engine.connect import open_database
+from models.engine.errors import RowError
 from models.migrate import upgrade
 
 Columns = tuple[str, ...]
 
+log = logging.getLogger("gatepost.indexes")
+_reading = Lock()
 
-@cache
+
 def shipped() -> Mapping[str, tuple[Columns, ...]]:
-    """Table name → the columns of each of its indexes, in order.
+    """Table name → the columns of each of its indexes, in order; nothing where no temporary file can be written.
 
     Read off an empty database that the migrations have just made: so it is true, and needs no instance.
     """
+    try:
+        with _reading:
+            return _shipped()
+    except (OSError, RowError) as error:
+        log.warning("conditions are not compared with indexes: no temporary database can be made: %s", error)
+        return {}
+
+
+@cache
+def _shipped() -> Mapping[str, tuple[Columns, ...]]:
     with TemporaryDirectory() as folder:
         database = open_database(f"sqlite:///{Path(folder) / 'empty.db'}", pool_size=1, synchronous="normal")
-        upgrade(database)
-        with database.connected():
-            found = {table: tuple(tuple(index.columns) for index in database.get_indexes(table))
-                     for table in database.get_tables()}
-        database.close_all()
-    return found
+        try:
+            upgrade(database)
+            with database.connected():
+                return {table: tuple(tuple(index.columns) for index in database.get_indexes(table))
+                        for table in database.get_tables()}
+        finally:
+            database.close_all()

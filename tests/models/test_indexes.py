@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import tempfile
+
 import pytest
 
+from models import indexes
 from models.base import Table, new_id, now
 from models.engine.database import Database
+from models.indexes import shipped
 from models.tables.article import Article
 from models.tables.audit import Audit, origins
 from models.tables.category import Category
@@ -127,3 +131,13 @@ def test_the_origins_of_logins_are_found_among_logins_alone(
         assert origins(new_id(), "user:somebody", now()) == set()
     found = plan(database, *asked[-1])
     assert "audit_logins" in found and "Sort" not in found and "TEMP B-TREE" not in found, found
+
+
+def test_without_a_temporary_folder_no_index_is_known_and_the_log_says_why(monkeypatch, tmp_path, caplog):
+    known = shipped()
+    indexes._shipped.cache_clear()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "absent"))
+    assert shipped() == {}
+    assert "no temporary database can be made" in caplog.text
+    monkeypatch.undo()
+    assert shipped() == known != {}
