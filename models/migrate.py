@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import shutil
 from collections.abc import Mapping
@@ -17,6 +18,9 @@ SHIPPED: Mapping[str, Path] = {"gatepost": Path(__file__).parent / "migrations"}
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,40}")
 BACKUPS = 5  # copies that are kept
 _COPY = re.compile(r"before-migration-\d{8}T\d{12}Z\.(db|dump)")
+
+# What was applied is returned; peewee would log it, also where the database is a temporary one.
+logging.getLogger("peewee.migrations").setLevel(logging.WARNING)
 
 
 @dataclass(frozen=True)
