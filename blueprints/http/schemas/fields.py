@@ -7,7 +7,7 @@ fields take exactly the JSON type they say. Nothing here knows a collection.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from marshmallow import RAISE, Schema, ValidationError, fields, validate
@@ -16,6 +16,8 @@ from models.base import is_id, parse_time
 
 from ..protocol.json_body import unstorable
 from ..protocol.messages import Message
+
+Check = Callable[[Any], Any]
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _EMAIL = re.compile(r"\A[^@\s]{1,64}@[^@\s]+\.[^@\s.]+\Z")
@@ -33,6 +35,12 @@ def one_of(choices: Sequence[str]) -> validate.OneOf:
     return validate.OneOf(choices, error=Message("Must be one of: {choices}."))
 
 
+def _checks(own: Check, declared: dict[str, Any]) -> list[Check]:
+    """The field's own check before those that `validate` declares: one callable or several, as marshmallow takes it."""
+    more = declared.pop("validate", None) or ()
+    return [own, more] if callable(more) else [own, *more]
+
+
 class StrictSchema(Schema):
     """A schema that refuses what it does not know and keeps its fields in the order they are written."""
 
@@ -44,8 +52,7 @@ class Text(fields.String):
     """Text of several lines, `minimum` to `maximum` characters."""
 
     def __init__(self, *, maximum: int, minimum: int = 0, **kwargs: Any) -> None:
-        checks = [length(minimum, maximum), *kwargs.pop("validate", ())]
-        super().__init__(validate=checks, **kwargs)
+        super().__init__(validate=_checks(length(minimum, maximum), kwargs), **kwargs)
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         text: str = super()._deserialize(value, attr, data, **kwargs)
@@ -74,7 +81,7 @@ class Slug(Line):
 
     def __init__(self, **kwargs: Any) -> None:
         check = validate.Regexp(r"\A[a-z0-9]+(?:-[a-z0-9]+)*\Z", error=Message("Use a-z, 0-9 and single hyphens."))
-        super().__init__(maximum=100, validate=[check], **kwargs)
+        super().__init__(maximum=100, validate=_checks(check, kwargs), **kwargs)
 
 
 class Email(Line):
@@ -82,7 +89,7 @@ class Email(Line):
 
     def __init__(self, **kwargs: Any) -> None:
         check = validate.Regexp(_EMAIL, error=Message("This is not an e-mail address."))
-        super().__init__(maximum=254, validate=[check], **kwargs)
+        super().__init__(maximum=254, validate=_checks(check, kwargs), **kwargs)
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         address = super()._deserialize(value, attr, data, **kwargs)
@@ -97,7 +104,7 @@ class Language(Line):
 
     def __init__(self, **kwargs: Any) -> None:
         check = validate.Regexp(r"\A[a-z]{2,3}(?:-[A-Z]{2})?\Z", error=Message("Use a tag such as en or pt-BR."))
-        super().__init__(maximum=16, validate=[check], **kwargs)
+        super().__init__(maximum=16, validate=_checks(check, kwargs), **kwargs)
 
 
 class Currency(Line):
@@ -105,7 +112,7 @@ class Currency(Line):
 
     def __init__(self, **kwargs: Any) -> None:
         check = validate.Regexp(r"\A[A-Z]{3}\Z", error=Message("Use an ISO 4217 code such as EUR."))
-        super().__init__(maximum=3, validate=[check], **kwargs)
+        super().__init__(maximum=3, validate=_checks(check, kwargs), **kwargs)
 
 
 class Many(fields.List[Any]):
@@ -113,7 +120,7 @@ class Many(fields.List[Any]):
 
     def __init__(self, inner: fields.Field[Any], *, maximum: int, minimum: int = 0, **kwargs: Any) -> None:
         self._length = length(minimum, maximum)
-        super().__init__(inner, validate=self._length, **kwargs)
+        super().__init__(inner, validate=_checks(self._length, kwargs), **kwargs)
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> list[Any]:
         if isinstance(value, list):
@@ -127,7 +134,7 @@ class Int(fields.Integer):
     def __init__(self, *, minimum: int = -(2**63), maximum: int = 2**63 - 1, **kwargs: Any) -> None:
         within = validate.Range(minimum, maximum, error=Message(
             "Must be greater than or equal to {min} and less than or equal to {max}."))
-        super().__init__(strict=True, validate=[within], **kwargs)
+        super().__init__(strict=True, validate=_checks(within, kwargs), **kwargs)
 
     def _validated(self, value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int):
