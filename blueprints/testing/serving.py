@@ -14,8 +14,7 @@ from werkzeug.test import TestResponse
 
 from blueprints.commands.install import install
 from blueprints.http.request.call import Services
-from blueprints.http.resources.collection import Collection
-from blueprints.http.resources.registry import discover
+from blueprints.http.resources.registry import Plugin, discover
 from blueprints.http.security import passwords
 from models.base import Rows, later, new_id
 from models.engine.connect import open_database
@@ -93,10 +92,11 @@ def _invented(role: str, tenant: str) -> User:
         name=role, email=f"{role}{next(_numbers)}@plugin.example.org", role=role, password_hash=passwords.UNUSABLE))
 
 
-def served(create_app: Callable[..., Flask], *collections: type[Collection], **settings: Any) -> Any:
+def served(create_app: Callable[..., Flask], *plugins: Plugin, **settings: Any) -> Any:
     """A pytest fixture, to be called `app`: `create_app` on a fresh instance in SQLite, for one module of tests.
 
-    `collections` need not be installed: those that no entry point names are served besides.
+    `plugins` are what an entry point would name, a `Collection` class, or a module or package with collections and
+    `Routes`. They need not be installed: those that no entry point names are served besides.
     """
 
     @pytest.fixture(scope="module")
@@ -104,8 +104,8 @@ def served(create_app: Callable[..., Flask], *collections: type[Collection], **s
         folder = tmp_path_factory.mktemp("served") / "instance"
         chosen = {"instance": folder, "database_url": f"sqlite:///{folder / 'gatepost.db'}", "rate_limits": "off",
                   "synchronous": "normal", **settings}
-        installed = {type(found) for found in discover().collections.values()}
-        extra = [collection for collection in collections if collection not in installed]
+        installed = discover()
+        extra = [plugin for plugin in plugins if not installed.serves(plugin)]
         loaded = Settings.load(overrides=chosen)
         database = open_database(loaded.database_url, pool_size=1, synchronous="normal", statement_timeout=10)
         install(loaded, database, discover(extra).migrations, email="admin@example.org",

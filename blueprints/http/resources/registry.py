@@ -31,6 +31,7 @@ from ..request.call import Endpoint
 from .collection import Collection
 from .routes import Routes, blueprint
 
+Plugin = ModuleType | type[Collection]  # what an entry point names: a package is a module, too
 GROUP = "gatepost.collections"
 NOT_COLLECTIONS = frozenset(("commands", "http", "testing"))  # packages of `blueprints` that serve collections
 ROLES = frozenset(("guest", "user", "support", "editor", "moderator", "manager", "developer", "owner", "admin"))
@@ -64,6 +65,11 @@ class Registry:
         for name, collection in self.collections.items():
             yield name, (type(collection).__doc__ or "").strip(), list(collection.endpoints())
 
+    def serves(self, plugin: Plugin) -> bool:
+        """Whether all that the plugin declares is here already."""
+        known = [*map(type, self.collections.values()), *self.routes.values()]
+        return all(found in known for found in _contents(plugin))
+
     def blueprints(self) -> list[Blueprint]:
         """One flask-smorest blueprint for every group of endpoints."""
         return [blueprint(*group) for group in self.endpoints()]
@@ -89,7 +95,7 @@ class Registry:
         return sorted(file.name for file in SHIPPED.iterdir() if file.suffix in (".csv", ".conf"))
 
 
-def discover(extra: Iterable[type[Collection]] = ()) -> Registry:
+def discover(extra: Iterable[Plugin] = ()) -> Registry:
     """Everything in `blueprints`, in installed plugins, and in `extra`.
 
     Raises `PluginError` for an import error, for what two of them claim, and for rules that are missing.
@@ -100,7 +106,7 @@ def discover(extra: Iterable[type[Collection]] = ()) -> Registry:
     migrations: dict[str, Path] = dict(migrate.SHIPPED)
     translations: list[Traversable] = [messages.SHIPPED]
 
-    def add(source: str, module: ModuleType | type[Collection]) -> None:
+    def add(source: str, module: Plugin) -> None:
         for found in _contents(module):
             if isinstance(found, Routes):
                 claim(source, routes, found.name, found)
@@ -119,7 +125,7 @@ def discover(extra: Iterable[type[Collection]] = ()) -> Registry:
             raise PluginError(f"{source}: the resource {resource!r} is taken")
         taken[name] = found
 
-    def add_plugin(source: str, plugin: ModuleType | type[Collection]) -> None:
+    def add_plugin(source: str, plugin: Plugin) -> None:
         if isinstance(plugin, type) and not issubclass(plugin, Collection):
             raise PluginError(f"{source} is no Collection, and no module of one")
         try:
@@ -140,12 +146,12 @@ def discover(extra: Iterable[type[Collection]] = ()) -> Registry:
         except Exception as error:
             raise PluginError(f"plugin {point.name} ({point.value}) cannot be imported: {error}") from error
         add_plugin(f"plugin {point.name} ({point.value})", plugin)
-    for collection in extra:
-        add_plugin(collection.__name__, collection)
+    for plugin in extra:
+        add_plugin(plugin.__name__, plugin)
     return Registry(collections, routes, policies, migrations, tuple(translations))
 
 
-def _contents(plugin: ModuleType | type[Collection]) -> list[Any]:
+def _contents(plugin: Plugin) -> list[Any]:
     """The routes and collections of a module, or of a package, whose collections may stand in modules of its own."""
     if isinstance(plugin, type):
         return [plugin]
@@ -155,7 +161,7 @@ def _contents(plugin: ModuleType | type[Collection]) -> list[Any]:
                 and f"{found.__module__}.".startswith(f"{plugin.__name__}."))]
 
 
-def _policy_of(source: str, plugin: ModuleType | type[Collection]) -> dict[str, Path]:
+def _policy_of(source: str, plugin: Plugin) -> dict[str, Path]:
     """The CSV that stands beside a plugin's module and is called like its collection."""
     shipped = {}
     for found in _contents(plugin):
@@ -170,7 +176,7 @@ def _policy_of(source: str, plugin: ModuleType | type[Collection]) -> dict[str, 
     return shipped
 
 
-def _migrations_of(plugin: ModuleType | type[Collection]) -> dict[str, Path]:
+def _migrations_of(plugin: Plugin) -> dict[str, Path]:
     """The folder `migrations` beside a plugin's module; its history is called like the package."""
     module = _module_of(plugin)
     name = (module.__package__ or module.__name__).replace(".", "_").lower()
@@ -178,13 +184,13 @@ def _migrations_of(plugin: ModuleType | type[Collection]) -> dict[str, Path]:
     return {} if directory is None else {name: directory}
 
 
-def _beside(plugin: ModuleType | type[Collection], name: str) -> Path | None:
+def _beside(plugin: Plugin, name: str) -> Path | None:
     """The folder of that name beside a plugin's module, if there is one."""
     directory = Path(_module_of(plugin).__file__ or "").with_name(name)
     return directory if directory.is_dir() else None
 
 
-def _module_of(plugin: ModuleType | type[Collection]) -> ModuleType:
+def _module_of(plugin: Plugin) -> ModuleType:
     return importlib.import_module(plugin.__module__) if isinstance(plugin, type) else plugin
 
 
