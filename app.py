@@ -25,25 +25,24 @@ from blueprints.http.protocol import trace, versions
 from blueprints.http.protocol.messages import Translations
 from blueprints.http.request.call import NotReady, Services
 from blueprints.http.request.trail import Trail
-from blueprints.http.resources.collection import Collection
-from blueprints.http.resources.registry import discover
+from blueprints.http.resources.registry import Plugin, discover
 from blueprints.http.resources.routes import answer_options, refuse_strays
 from blueprints.http.security.access_tokens import AccessTokens
 from blueprints.http.security.cursors import Cursors
 from blueprints.http.security.keys import Keys
 from models.engine.connect import open_database
 from models.engine.database import Database
-from models.migrate import pending
+from models.migrate import missing, pending
 from models.tables.tenant import Tenant
 from policies.loading.watch import Watcher
 from policies.tools.case_file import failures
 from settings import Settings
 
 
-def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[type[Collection]] = ()) -> Flask:
+def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Plugin] = ()) -> Flask:
     """The WSGI application of one instance.
 
-    `config` overrides settings by name; `collections` are served besides those that are found.
+    `config` overrides settings by name; `collections`, or modules of them, are served besides those that are found.
     Raises `SettingError`, `KeyFileError`, `PluginError`, `PolicyError` and `NotReady`, each with a sentence
     for the operator.
     """
@@ -61,7 +60,7 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[ty
     try:
         with database.connected():
             if waiting := pending(database, registry.migrations):
-                raise NotReady(f"{len(waiting)} migrations are missing. Run: gatepost migrate")
+                raise NotReady(missing(waiting))
             tenant = Tenant.by_name(settings.default_tenant)
             if tenant is None:
                 raise NotReady(f"There is no tenant {settings.default_tenant}. Run: gatepost init")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,6 +41,11 @@ def pending(database: Database, directories: Mapping[str, Path] = SHIPPED) -> li
     """
     with database.connected():
         return _pending(_runners(database, directories))
+
+
+def missing(waiting: Sequence[str]) -> str:
+    """The sentence about migrations that are pending, and what to do about them."""
+    return f"{len(waiting)} {'migration is' if len(waiting) == 1 else 'migrations are'} missing. Run: gatepost migrate"
 
 
 def upgrade(database: Database, directories: Mapping[str, Path] = SHIPPED, *,

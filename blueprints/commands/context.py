@@ -15,7 +15,7 @@ from blueprints.http.security import passwords
 from models.engine.connect import open_database
 from models.engine.database import Database
 from models.engine.errors import Damaged, RowError
-from models.migrate import pending
+from models.migrate import missing, pending
 from models.tables.audit import add
 from models.tables.tenant import Tenant
 from models.tables.user import User
@@ -100,7 +100,7 @@ def open_instance() -> Iterator[Instance]:
     require_instance(settings)
     with database_of(settings) as database, sentences(database), database.connected():
         if waiting := pending(database, migrations()):
-            raise click.ClickException(f"{len(waiting)} migrations are missing. Run: gatepost migrate")
+            raise click.ClickException(missing(waiting))
         yield Instance(settings, database)
 
 

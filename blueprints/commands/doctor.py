@@ -7,9 +7,11 @@ import platform
 import shutil
 import stat
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from importlib.metadata import entry_points
+from pathlib import Path
 from textwrap import indent
 
 import apsw
@@ -17,8 +19,9 @@ import click
 
 from blueprints.commands.context import database_of, load_settings, migrations
 from blueprints.commands.server import AppFactory, services_for
+from blueprints.http.resources.registry import GROUP
 from blueprints.http.security.keys import Keys
-from models.migrate import pending
+from models.migrate import missing, pending
 from models.tables.sizes import measure
 from policies.tools.lint import warnings
 from settings import Settings
@@ -35,8 +38,8 @@ Check = Callable[[Settings], str]
 def doctor(create_app: AppFactory) -> None:
     """Check what the service relies on.
 
-    That is versions, permissions, keys, database, migrations, policy, clock and disk; it also says how large things
-    have become. Exit code 1 on a finding.
+    That is versions, permissions, keys, database, plugins, migrations, policy, clock and disk; it also says how large
+    things have become. Exit code 1 on a finding.
 
     \b
     Example: gatepost doctor
@@ -62,8 +65,12 @@ def _checks(create_app: AppFactory, settings: Settings) -> Iterator[tuple[str, C
         return
     yield "keys", _keys
     yield "database", _database
-    yield "migrations", _migrations
-    yield "policy", lambda _: _policy(create_app)
+    yield "plugins", _plugins
+    # Migrations and rules are those of the plugins, too: with a broken one, each would say the same again.
+    with suppress(click.ClickException):
+        directories = migrations()
+        yield "migrations", lambda settings: _migrations(settings, directories)
+        yield "policy", lambda _: _policy(create_app)
     yield "clock", _clock
     yield "disk", _disk
     yield "sizes", _sizes
@@ -91,11 +98,16 @@ def _database(settings: Settings) -> str:
         return database.dialect
 
 
-def _migrations(settings: Settings) -> str:
+def _plugins(_: Settings) -> str:
+    migrations()
+    return ", ".join(sorted(point.name for point in entry_points(group=GROUP))) or "none"
+
+
+def _migrations(settings: Settings, directories: Mapping[str, Path]) -> str:
     with database_of(settings) as database:
-        waiting = pending(database, migrations())
+        waiting = pending(database, directories)
     if waiting:
-        raise RuntimeError(f"{len(waiting)} are missing; gatepost migrate")
+        raise RuntimeError(missing(waiting))
     return "none are missing"
 
 

@@ -156,3 +156,10 @@ def test_a_session_that_was_revoked_before_the_upgrade_ends_when_it_was_revoked(
     with empty.connected():
         assert Session.by_id(ended).expires_at == revoked
         assert Session.by_id(live).expires_at > later(300)
+
+
+@pytest.mark.parametrize(("waiting", "sentence"), [
+    (["a/0001_x"], "1 migration is missing. Run: gatepost migrate"),
+    (["a/0001_x", "a/0002_y"], "2 migrations are missing. Run: gatepost migrate")])
+def test_how_many_migrations_are_missing_is_said_in_english(waiting, sentence):
+    assert migrate.missing(waiting) == sentence
