@@ -30,7 +30,7 @@ def audit() -> None:
 
 @audit.command()
 @_TENANT
-@click.option("-n", "--lines", type=click.IntRange(1, 10_000), default=20, show_default=True,
+@click.option("-n", "--lines", type=click.IntRange(1, 10_000), metavar="N", default=20, show_default=True,
               help="How many rows to begin with.")
 @click.option("-f", "--follow", is_flag=True, help="Go on until Ctrl-C.")
 def tail(tenant: str | None, lines: int, follow: bool) -> None:

@@ -22,7 +22,8 @@ def token() -> None:
 @click.argument("email")
 @click.option("--name", default="command line", show_default=True, help="What the token is for.")
 @click.option("--scope", "scopes", multiple=True, required=True, help="Such as read:articles. May be repeated.")
-@click.option("--days", type=click.IntRange(1, 3650), help="Days that it is valid; without end unless given.")
+@click.option("--days", type=click.IntRange(1, 3650), metavar="DAYS",
+              help="Days that it is valid; without end unless given.")
 @click.pass_obj
 def add(create_app: AppFactory, email: str, name: str, scopes: tuple[str, ...], days: int | None) -> None:
     """Make a token that acts for a user, narrowed by scopes. It is shown once.

@@ -52,6 +52,11 @@ def test_every_option_says_what_it_is_for(path):
     assert [one.name for one in options if not one.help] == []
 
 
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_no_option_is_described_in_the_words_of_the_library(path):
+    assert "RANGE" not in help_of(path)
+
+
 def test_gatepost_says_its_version():
     assert CliRunner().invoke(cli, ["--version"]).output.startswith("gatepost, version ")
 
