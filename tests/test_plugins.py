@@ -74,6 +74,25 @@ def test_a_broken_plugin_stops_the_command_with_a_sentence(environment, tmp_path
                              "ships its rules beside its module\n")
 
 
+def test_the_doctor_says_once_what_is_wrong_with_a_plugin(environment, tmp_path):
+    target = tmp_path / "target"
+    shutil.copytree(environment["PYTHONPATH"].partition(":")[0], target)
+    (target / "sample_notes" / "notes.csv").unlink()
+    instance = Instance(tmp_path / "instance").made()
+    found = gatepost({"PYTHONPATH": f"{target}:{ROOT}"}, instance.folder, "doctor")
+    failing = [line.split()[1] for line in found.stdout.splitlines() if line.startswith("FAIL")]
+    assert (found.returncode, failing, found.stdout.count("notes.csv is missing")) == (1, ["plugins"], 1)
+
+
+def test_rules_that_a_plugin_left_behind_are_named_with_the_way_out(environment, tmp_path):
+    instance = Instance(tmp_path / "instance", environment).made()
+    assert gatepost(environment, instance.folder, "policy", "adopt", "notes").returncode == 0
+    (instance.folder / "policy.last-good.json").unlink(missing_ok=True)
+    without = Instance(instance.folder).run("serve", "--port", "0")
+    assert without.returncode == 1
+    assert "notes.csv: no installed collection has these rules; if a plugin that had them was taken out" in without.stderr
+
+
 # Plugins that this process sees: a package of a name of its own, and what pip writes when it installs one.
 
 

@@ -13,13 +13,16 @@ from ..syntax.finding import Finding, PolicyError
 from ..syntax.model import MODEL_FILE, read_model
 from ..syntax.patterns import Patterns
 from ..syntax.roles import Roles
-from ..syntax.rules import Reader
+from ..syntax.rules import UNKNOWN_PERMISSION, Reader
+from ..syntax.text import decoded, meaningful
 from ..syntax.vocabulary import Vocabulary
 from . import check
 
 ROLES = "roles.csv"
 # A copy such as `articles copy.csv` would bring back the lines that were taken out of the original.
 FILE_NAME = re.compile(r"[a-z][a-z0-9_]*\.csv")
+_ORPHAN = ("no installed collection has these rules; if a plugin that had them was taken out, move the file out of "
+           "this folder")
 LARGEST_POLICY = 16 << 20  # bytes of all policy files together
 
 
@@ -30,14 +33,20 @@ def load(
     """The policy in `directory`: model.conf and every CSV file.
 
     `plugins` maps file names such as `notes.csv` to the rules that a plugin ships, used unless the directory
-    has a file of that name. `required` are file names that must be there. Raises PolicyError with every finding.
+    has a file of that name. `required` are the shipped file names, which must be there. Raises PolicyError with
+    every finding.
     """
     findings: list[Finding] = []
     files = read_files(Path(directory), plugins or {}, findings)
     for name in required:
         if name not in files:
             findings.append(Finding(name, 0, _missing(name)))
-    return from_files(files, vocabulary, findings)
+    try:
+        return from_files(files, vocabulary, findings)
+    except PolicyError as error:
+        orphans = [name for name in files if required and name not in required and name not in (plugins or {})
+                   and _all_unknown(name, files[name], error.findings)]
+        raise PolicyError([*error.findings, *(Finding(name, 0, _ORPHAN) for name in orphans)]) from None
 
 
 def read_files(directory: Path, plugins: Mapping[str, Path], findings: list[Finding]) -> dict[str, bytes]:
@@ -101,6 +110,13 @@ def _areas(files: Mapping[str, bytes], vocabulary: Vocabulary) -> frozenset[str]
     """What a scope can be of: a collection, which has a file, or a resource without rows, such as profile."""
     rowless = (resource.name for resource in vocabulary.resources.values() if not resource.columns)
     return frozenset((*rowless, *(Path(name).stem for name in files)))
+
+
+def _all_unknown(name: str, content: bytes, findings: Collection[Finding]) -> bool:
+    """Whether no line of the file names a permission that there is."""
+    unknown = {finding.line for finding in findings
+               if finding.file == name and finding.message.endswith(UNKNOWN_PERMISSION)}
+    return bool(unknown) and unknown == {number for number, _ in meaningful(decoded(name, content, []))}
 
 
 def _missing(name: str) -> str:

@@ -16,6 +16,7 @@ COLUMNS = {
     "p2": ("scope", "permission"),
     "g": ("name", "inherits"),
 }
+UNKNOWN_PERMISSION = "is no permission, and no pattern of any"  # how a finding about one ends
 PERSON = re.compile(r"user:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 SCOPE = re.compile(r"(?:read|write|manage):([a-z][a-z0-9_]*)")
 
@@ -125,7 +126,7 @@ class Reader:
         return f"`{name}` is neither a role nor user:<id>; {_known(self._roles)}"
 
     def _wrong_permission(self, act: str) -> str | None:
-        return None if self._patterns.covered(act) else f"`{act}` is no permission, and no pattern of any"
+        return None if self._patterns.covered(act) else f"`{act}` {UNKNOWN_PERMISSION}"
 
 
 def _known(words: Mapping[str, object] | frozenset[str]) -> str:

@@ -25,6 +25,22 @@ RULE = "p, user, article.view, own, allow"
 PERSON = "user:01920000-0000-7000-8000-000000000001"
 
 
+ORPHAN = "notes.csv: no installed collection has these rules"
+
+
+@pytest.mark.parametrize(("name", "lines", "told"), [
+    ("notes.csv", "p, user, note.view, own, allow\np, user, note.update, own, allow", True),
+    ("notes.csv", "p, user, article.veiw, own, allow\np, user, article.view, own, allow", False),
+    ("articles.csv", "p, user, article.veiw, own, allow", False),
+], ids=["of a plugin that is gone", "with a slip in one line", "shipped"])
+def test_a_file_of_a_plugin_that_is_gone_is_told_from_a_slip(tmp_path, name, lines, told):
+    for place, content in (FILES | {name: f"{lines}\n# end\n".encode()}).items():
+        (tmp_path / place).write_bytes(content)
+    with pytest.raises(PolicyError) as refused:
+        load(tmp_path, VOCABULARY, required=FILES)
+    assert any(str(finding).startswith(ORPHAN) for finding in refused.value.findings) is told
+
+
 def findings_of(rules: list[str], roles: list[str] | None = None, text: str = MODEL) -> list[str]:
     with pytest.raises(PolicyError) as refused:
         assembled(rules, roles, text)
