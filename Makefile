@@ -72,7 +72,7 @@ profile: $(VENV)/gatepost.stamp ## where the time of one request goes, stage by 
 
 CHROMIUM ?= chromium
 PICTURED := guest user editor moderator manager owner
-SHOT = $(CHROMIUM) --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=960,524 \
+SHOT = $(CHROMIUM) --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=960,540 \
   --force-device-scale-factor=1.5 file://$(CURDIR)/build/matrix.html
 
 picture: $(VENV)/gatepost.stamp ## photograph the matrix of the shipped rules for README.md (needs chromium)

@@ -144,6 +144,7 @@ class _Page(HTMLParser):
         super().__init__()
         self.tags: list[tuple[str, dict[str, str | None]]] = []
         self.rows: list[list[str]] = []
+        self.behind: list[str] = []  # what is shown when a mark is opened
         self.open: list[str] = []
         self.feed(page)
 
@@ -160,7 +161,9 @@ class _Page(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        if any(tag in self.open for tag in ("td", "th")):
+        if "small" in self.open:
+            self.behind.append(data)
+        elif any(tag in self.open for tag in ("td", "th")):
             self.rows[-1][-1] += data
 
 
@@ -182,9 +185,37 @@ def test_the_page_has_a_row_for_each_permission_and_a_cell_for_each_role(shipped
 
 
 def test_a_cell_of_the_page_names_the_lines_behind_it(shipped: Policy) -> None:
-    titles = [attrs["title"] for tag, attrs in _Page(as_html(matrix(shipped))).tags if tag == "td"]
+    page = _Page(as_html(matrix(shipped)))
+    titles = [attrs["title"] for tag, attrs in page.tags if tag == "td"]
     [place] = [rule.place for rule in shipped.rules if (rule.sub, rule.act) == ("guest", "article.view")]
     assert f"guest may article.view: published\n{place}" in titles
+    assert place in page.behind
+
+
+def test_every_mark_of_the_table_can_be_opened_without_a_mouse(shipped: Policy) -> None:
+    table = matrix(shipped)
+    marked = [grant for section in table.sections for row in section.rows for grant in row.grants if grant.places]
+    tags = [tag for tag, _ in _Page(as_html(table)).tags]
+    assert tags.count("details") == tags.count("summary") == len(marked)
+
+
+def _luminance(colour: str) -> float:
+    digits = colour * 2 if len(colour) == 3 else colour
+    parts = [int(digits[start:start + 2], 16) / 255 for start in (0, 2, 4)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+@pytest.mark.parametrize("mark", ["yes", "if", "no", "never"])
+def test_every_mark_can_be_seen_in_either_colour_scheme(shipped: Policy, mark: str, scheme: int) -> None:
+    page = as_html(matrix(shipped))
+    ink = re.search(rf"\.{mark} {{[^}}]*\bcolor: var\(--([\w-]+)\)", page)
+    assert ink is not None
+    ground = "card" if mark == "never" else f"{mark}-tint"
+    both = [re.findall(rf"--{name}: #([0-9a-f]+);", page)[scheme] for name in (ink[1], ground)]
+    lighter, darker = sorted(map(_luminance, both), reverse=True)
+    assert (lighter + 0.05) / (darker + 0.05) >= 3  # WCAG 2.2, 1.4.11
 
 
 def test_the_page_shows_what_a_policy_says_as_text_only(directory: Path) -> None:
