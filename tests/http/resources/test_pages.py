@@ -15,6 +15,11 @@ def test_what_a_page_shows_is_escaped():
     assert "<script" not in shown
 
 
+def test_the_codes_of_the_list_of_errors_break_between_their_words():
+    shown = render("errors.html", catalogue={"a_b<c": (400, "Wrong")})
+    assert "<code>a_<wbr>b&lt;c</code>" in shown
+
+
 def test_a_value_that_is_missing_is_an_error():
     with pytest.raises(UndefinedError):
         render("errors.html")
