@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
-from importlib import invalidate_caches
+from importlib import import_module, invalidate_caches
 from pathlib import Path
 
 import pytest
@@ -90,7 +91,7 @@ def test_rules_that_a_plugin_left_behind_are_named_with_the_way_out(environment,
     (instance.folder / "policy.last-good.json").unlink(missing_ok=True)
     without = Instance(instance.folder).run("serve", "--port", "0")
     assert without.returncode == 1
-    assert "notes.csv: no installed collection has these rules; if a plugin that had them was taken out" in without.stderr
+    assert "notes.csv: no installed collection has these rules; if a plugin that had them" in without.stderr
 
 
 # Plugins that this process sees: a package of a name of its own, and what pip writes when it installs one.
@@ -220,3 +221,56 @@ def test_a_plugin_says_its_errors_in_the_languages_that_it_brings(plugin, servin
     assert [answer.get_json()["detail"] for answer in refused] == [
         "A pinned note stays open.", "Eine angeheftete Notiz bleibt offen.", "A pinned note stays open."]
     assert caller.get("/api/notes?lang=de&limit=0").get_json()["title"] == "Ein Parameter ist ungültig"
+
+
+# What the guide shows beside the sample plugin's files.
+
+
+def shown(words: str) -> str:
+    """The block of Python in the guide that has these words."""
+    guide = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
+    found, = [block for block in blocks if words in block]
+    return found
+
+
+def test_the_guide_s_own_test_passes(plugin, serving):
+    plugin()
+    found: dict[str, object] = {}
+    exec(shown("def test_a_pinned_note_stays_open"), found)
+    found["test_a_pinned_note_stays_open"](serving())
+
+
+def test_notes_can_be_searched_as_the_guide_says(plugin, serving):
+    from gatepost.testing import log_in
+
+    searched = source().replace('text = pw.TextField()', 'text = pw.TextField()\n    searched = ("text",)')
+    plugin({"notes.py": searched.replace("    expand = ", '    search = ("text",)\n    expand = '),
+            "migrations/0002_search.py": shown("CREATE VIRTUAL TABLE")})
+    caller = log_in(serving(), "user")
+
+    def found(word: str) -> list[str]:
+        answer = caller.get(f"/api/notes?q={word}")
+        assert answer.status_code == 200, answer.text
+        return [note["text"] for note in answer.get_json()["items"]]
+
+    note = caller.post("/api/notes", {"text": "Buy milk"}).get_json()
+    caller.post("/api/notes", {"text": "Sell bread"})
+    assert (found("milk"), found("bread")) == (["Buy milk"], ["Sell bread"])
+    assert caller.patch(f"/api/notes/{note['id']}", {"text": "Buy butter"}, headers={
+        "If-Match": f'"{note["version"]}"', "Content-Type": "application/merge-patch+json"}).status_code == 200
+    assert (found("milk"), found("butter")) == ([], ["Buy butter"])
+    path = f"/api/notes/{note['id']}"
+    tag = caller.get(path).headers["ETag"]
+    assert caller.delete(path, headers={"If-Match": tag}).status_code == 204
+    assert found("butter") == []
+
+
+def test_routes_alone_are_served_for_a_test(tmp_path, monkeypatch):
+    (tmp_path / "clock_of_the_guide.py").write_text(shown('Routes("clock"'), encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    clock = import_module("clock_of_the_guide")
+    found = discover([clock])
+    assert found.routes["clock"] is clock.routes
+    assert found.serves(clock)
+    assert not discover().serves(clock)

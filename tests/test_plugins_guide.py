@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import subprocess
@@ -9,9 +10,15 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+import peewee as pw
 import pytest
+from marshmallow import Schema, fields
 
 import gatepost
+from blueprints.http.reading.readable import Readable
+from blueprints.http.resources.collection import Collection
+from blueprints.http.resources.registry import discover
+from blueprints.http.writing.writable import Writable
 from gatepost import testing
 from tests.running import PASSWORD, ROOT, Instance
 
@@ -75,7 +82,7 @@ def test_every_block_of_commands_is_run():
     assert [text.startswith(SERVING) for text, _ in TYPED] == [False, False, False, True]
 
 
-@pytest.mark.parametrize("text", EXAMPLES, ids=lambda text: re.search(r"^(?:class|routes) .*", text, re.M)[0][:30])
+@pytest.mark.parametrize("text", EXAMPLES, ids=lambda text: re.search(r"^(?:class|routes|def) .*", text, re.M)[0][:30])
 def test_an_example_is_python_that_gatepost_understands(text):
     exec(compile(text, "plugins.md", "exec"), {"__name__": "example"})
 
@@ -85,6 +92,49 @@ def test_the_face_holds_what_it_promises_and_says_where_each_name_belongs():
     assert {name for name in gatepost.__all__ if not re.search(rf"\b{name}\b", gatepost.__doc__)} == set()
     for face in (gatepost, testing):
         assert all(hasattr(face, name) for name in face.__all__)
+
+
+def rows(heading: str) -> dict[str, list[str]]:
+    """The rows of every table under a heading: the first cell without its marks → the other cells."""
+    part = re.split(r"^## ", GUIDE.partition(f"\n## {heading}\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
+    found = [re.split(r" (?<!\\)\| ", line[2:-2]) for line in part.splitlines() if line.startswith("| `")]
+    return {first.strip("`"): others for first, *others in found}
+
+
+def first_line(thing: object) -> str:
+    return (inspect.getdoc(thing) or "").partition("\n")[0]
+
+
+def test_every_attribute_of_a_collection_is_in_the_guide_and_in_its_docstring():
+    declared = {name for part in (Readable, Writable, Collection) for name in part.__annotations__}
+    table = rows("What a collection declares")
+    assert table.keys() == declared
+    docstring = inspect.getdoc(Collection) or ""
+    assert dict(re.findall(r"^(\w+) {2,}(.+)$", docstring, re.MULTILINE)) == {
+        name: meaning for name, (_, meaning) in table.items()}
+    assert {name: default for name, (default, _) in table.items() if default != "–"} == {
+        name: f"`{getattr(Collection, name)!r}`".replace("'", '"') for name in declared if hasattr(Collection, name)}
+
+
+def test_every_method_that_a_shipped_collection_overrides_is_in_the_guide_with_its_purpose():
+    table = rows("What a collection may override")
+    methods = {call.partition("(")[0]: call for call in table}
+    overridden = {name for found in discover().collections.values() for part in type(found).__mro__
+                  if part not in Collection.__mro__ for name, one in vars(part).items()
+                  if inspect.isfunction(one) and not name.startswith("_") and hasattr(Collection, name)}
+    assert overridden <= methods.keys()
+    for name, call in methods.items():
+        method = getattr(Collection, name)
+        taken = [one.strip().partition("=")[0] for one in call.partition("(")[2].rstrip(")").split(",") if one]
+        assert taken == list(inspect.signature(method).parameters)[1:]
+        assert table[call] == [first_line(method)]
+
+
+def test_every_field_column_and_base_class_is_in_the_guide_with_its_purpose():
+    kinds = (fields.Field, Schema, pw.Field, pw.Model)
+    promised = {name: getattr(gatepost, name) for name in gatepost.__all__}
+    assert rows("Fields and columns") == {name: [first_line(found)] for name, found in promised.items()
+                                          if isinstance(found, type) and issubclass(found, kinds)}
 
 
 def test_the_sample_plugin_imports_nothing_of_gatepost_but_its_face():

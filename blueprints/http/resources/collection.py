@@ -29,9 +29,25 @@ from ..writing.writable import Writable
 
 
 class Collection(Writable):
-    """One REST resource. The class attributes of `Readable`, `Writable` and this class are the whole declaration.
+    """One REST resource. These class attributes are the whole declaration.
 
-    imports  whether rows can be imported
+    name          plural: the path, `/api/<name>`
+    resource      singular: the permissions, `<resource>.view`
+    model         the table
+    schema        the fields of its rows, in answers and in bodies
+    sort          sort orders that clients may ask for; each is served by an index
+    default_sort  the sort order of a list whose client asks for none
+    born          the column that says when a row came to be, for `snapshot=true`
+    filters       field → the operators that it may be filtered by
+    search        columns whose words can be searched for (`q`): the table's `searched`, which are indexed
+    expand        references that may be answered as objects beside their ids
+    guarded       fields that only the row's owner and `<resource>.manage` see
+    computed      names beside the schema's fields that are answered only when `fields` names them
+    managed       fields that only `<resource>.manage` may set
+    create_only   fields that are set when a row is made, and never again
+    import_keys   unique fields by which an import may find the row that a line means
+    most_owned    rows that a user without `<resource>.manage` may own; None: as many as the setting `owner_rows` says
+    imports       whether rows can be imported
     """
 
     imports: ClassVar[bool] = True
