@@ -51,6 +51,15 @@ def test_it_reads_well_as_plain_text(path):
 
 
 @every_document
+def test_every_row_of_a_table_has_the_columns_of_its_head(path):
+    tables = re.findall(r"(?:^\|.*\n)+", prose(TEXTS[path]), re.MULTILINE)
+    # GFM ends a cell at each | without a backslash, also in code.
+    columns = [[len(re.findall(r"(?<!\\)\|", row)) for row in table.splitlines()] for table in tables]
+    assert [table for table, counts in zip(tables, columns, strict=True) if len(set(counts)) > 1] == []
+    assert [table for table in tables if not table.partition("\n")[0].strip("| ")] == []
+
+
+@every_document
 def test_every_make_target_that_is_named_exists(path):
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     named = set(re.findall(r"[`\n]make ([a-z-]+)", TEXTS[path]))
@@ -63,8 +72,7 @@ def test_every_setting_that_is_named_exists(path):
     assert named <= set(DECLARED)
 
 
-# The questions of where-is.md stand as they were first asked, in a shorter form of one command.
-@pytest.mark.parametrize("path", [path for path in DOCUMENTS if path.name != "where-is.md"], ids=named)
+@every_document
 def test_every_command_that_is_named_exists(path):
     lost = []
     for typed_words in re.findall(r"(?:`|^)gatepost ([a-z][a-z ]*[a-z])", TEXTS[path], re.MULTILINE):
@@ -115,7 +123,9 @@ def dependencies() -> list[str]:
     declared = ConfigParser()
     declared.read(ROOT / "setup.cfg")
     lists = [declared["options"]["install_requires"], *declared["options.extras_require"].values()]
-    return sorted({re.match(r"[\w-]+", line)[0] for text in lists for line in text.split("\n") if line})
+    lists += [file.read_text(encoding="utf-8") for file in (ROOT / "requirements").glob("*.in")]
+    return sorted({re.match(r"[\w-]+", line)[0] for text in lists for line in text.split("\n")
+                   if line and not line.startswith("#")})
 
 
 @pytest.mark.parametrize("name", dependencies())

@@ -95,7 +95,8 @@ def test_the_readme_installs_it_with_pip_and_makes_an_instance(wheel, tmp_path):
     paths = {"base": str(tmp_path / "venv"), "platbase": str(tmp_path / "venv")}
     packages = Path(sysconfig.get_path("purelib", "posix_prefix", paths))
     (packages / "libraries.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
-    (tmp_path / wheel.name).symlink_to(wheel)
+    (tmp_path / "dist").mkdir()
+    (tmp_path / "dist" / wheel.name).symlink_to(wheel)
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     commands, = [text for text, _ in blocks(readme) if text.startswith("pip install ")]
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("GATEPOST_", "PYTHON"))}
