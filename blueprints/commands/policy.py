@@ -63,7 +63,7 @@ def check(directory: Path | None, as_json: bool) -> None:
     Without DIR, those of the instance.
 
     \b
-    Example: gatepost policy check /tmp/trial
+    Example: gatepost policy check trial
     """
     folder = policy_files.folder(directory)
     installed = policy_files.registry()
@@ -172,7 +172,7 @@ def export_command(directory: Path | None, target: Path | None, as_json: bool) -
     As one model and one CSV file of plain Casbin.
 
     \b
-    Example: gatepost policy export --to /tmp/casbin
+    Example: gatepost policy export --to casbin
     """
     try:
         found = export(policy_files.folder(directory), policy_files.registry().plugin_policies)

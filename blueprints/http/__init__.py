@@ -7,11 +7,11 @@ other, nor do `pipeline` and `reading`):
     protocol    HTTP and its words: problems, languages, entity tags, versions, traces
     schemas     what data may look like: fields, validation, rows as JSON, files of rows
     operations  what runs around requests: limits, counters, metrics, logs, deprecation, the background thread
-    servers     who listens: waitress in one process, granian in several; only the commands know them
     security    what is signed, sealed and hashed: keys, access tokens, cursors, passwords
     request     who asks, for what, under which rules: `Endpoint`, `Call`, `Services`, `Access`, sessions, audit
     pipeline    what happens to a request, from its arrival to its answer
     reading     how rows get out: lists, filters, expansion, exports
     writing     how rows get in: changes, actions, shares, imports
     resources   a declaration becomes endpoints: `Collection`, `Routes`, the registry, the OpenAPI description
+    servers     who listens: waitress in one process, granian in several; only the commands know them
 """
