@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests.operations.load import SERVERS, Load, kept  # noqa: E402 - the tests' own clients
+from tests.incidents.load import SERVERS, Load, kept  # noqa: E402 - the tests' own clients
 from tests.running import Instance  # noqa: E402
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from tests.running import ROOT
+
 LONGEST = 300
 ROOMS = ("blueprints", "gatepost", "gatepost_start", "models", "policies")
 FILES = sorted([*ROOT.glob("*.py"), *(file for room in ROOMS for file in (ROOT / room).rglob("*.py"))])

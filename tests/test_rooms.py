@@ -21,8 +21,8 @@ from tests.rooms import (
     without_order,
     wrong_doors,
 )
+from tests.running import ROOT
 
-ROOT = Path(__file__).parent.parent
 PROJECT = imports(modules(ROOT, ("app", "settings", "blueprints", "gatepost", "gatepost_start", "models",
                                 "policies")))
 

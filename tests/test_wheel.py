@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.documents import blocks
+from tests.docs.documents import blocks
 from tests.running import PASSWORD, ROOT
 
 PACKAGES = ("blueprints", "gatepost", "gatepost_start", "models", "policies")

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent.parent
+from tests.running import ROOT
+
 COLLECTIONS = ("articles", "categories", "comments", "contact", "orders", "pages", "products", "tokens", "users")
 PARTS = ("app.py", "settings.py", "setup.cfg", "pyproject.toml", "README.md", "LICENSE", "blueprints",
          "gatepost", "gatepost_start", "models", "policies")

@@ -16,7 +16,7 @@ from blueprints.commands import server
 from blueprints.commands.context import database_of, load_settings
 from models.engine.connect import open_database
 from tests.databases import new_database
-from tests.operations.load import Load, kept
+from tests.incidents.load import Load, kept
 from tests.running import Instance, Served
 
 

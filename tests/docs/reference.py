@@ -14,9 +14,10 @@ import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-FILE = Path(__file__).parents[2] / "docs" / "reference.md"
+from tests.running import ROOT
+
+FILE = ROOT / "docs" / "reference.md"
 _CELL = re.compile(r"(?<!\\)\|")
 
 

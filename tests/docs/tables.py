@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import MISSING
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import click
@@ -21,8 +20,8 @@ from blueprints.http.resources.registry import Registry, discover
 from policies import SHIPPED, Policy, load
 from settings import DECLARED, PREFIX
 from tests.docs.reference import Table
+from tests.running import ROOT
 
-ROOT = Path(__file__).parents[2]
 HEADER = re.compile(
     r"[A-Z][A-Za-z]*(?:-[A-Z][A-Za-z0-9]*)+|Accept|Allow|Deprecation|ETag|Link|Location|RateLimit|Sunset|Vary")
 # In the code where a request's header is read: as WSGI calls it, or as it is written.

@@ -19,8 +19,8 @@ from models.tables.session import Session
 from models.tables.tenant import Tenant
 from models.tables.user import User
 from tests.databases import new_database
+from tests.running import ROOT
 
-ROOT = Path(__file__).parents[2]
 UPGRADE = """
 import sys
 from models import migrate

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from blueprints.http.operations import affinity
-from tests.operations.load import SERVERS
+from tests.incidents.load import SERVERS
 from tests.running import Instance, Served
 
 ALL = len(os.sched_getaffinity(0))

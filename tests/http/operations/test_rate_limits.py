@@ -24,7 +24,7 @@ from models.base import new_id
 from settings import SettingError
 from tests.apps import PASSWORD
 from tests.databases import free_port, missing, new_database
-from tests.operations.load import SERVERS
+from tests.incidents.load import SERVERS
 from tests.running import Instance, wait_until
 
 Limited = Callable[..., Limits]

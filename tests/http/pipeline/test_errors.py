@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from pathlib import Path
 
 import pytest
 
@@ -21,8 +20,7 @@ from models.engine.errors import (
 )
 from tests.apps import NOBODY
 from tests.http.described import check_problem
-
-ROOT = Path(__file__).parents[3]
+from tests.running import ROOT
 
 # As docs/reference.md lists them, by hand.
 CONTRACT = {

@@ -18,7 +18,7 @@ from urllib.request import urlopen
 import pytest
 
 from tests.databases import new_database
-from tests.operations.load import SERVERS, Load, kept
+from tests.incidents.load import SERVERS, Load, kept
 from tests.running import Instance, Served, wait_until
 
 WRITES = 60  # acknowledged before a stop or a kill

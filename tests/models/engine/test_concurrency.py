@@ -21,8 +21,7 @@ from models.tables.article import Article
 from models.tables.product import Product, return_stock, take_stock
 from models.tables.tenant import Tenant
 from tests.databases import new_database
-
-ROOT = Path(__file__).parents[3]
+from tests.running import ROOT
 
 
 def together(count: int, work: Callable[[int], object]) -> list[BaseException]:

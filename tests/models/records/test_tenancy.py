@@ -6,7 +6,6 @@ import ast
 import importlib
 import pkgutil
 from collections.abc import Iterator
-from pathlib import Path
 
 import apsw
 import peewee as pw
@@ -17,8 +16,8 @@ from models import tables as tables_room
 from models.base import Owned, Record, Rows, Table, new_id, now
 from models.engine.database import Database
 from models.engine.errors import RowError
+from tests.running import ROOT
 
-ROOT = Path(__file__).parents[3]
 STARTERS = {
     "select", "update", "delete", "delete_instance", "delete_by_id", "insert", "insert_many", "insert_from",
     "replace", "replace_many", "create", "bulk_create", "bulk_update", "save", "get", "get_or_none",

@@ -12,7 +12,7 @@ import pytest
 from app import cli
 from blueprints.http.pipeline.stages import ARRIVAL, EFFECT, VALIDATION
 from settings import DECLARED
-from tests.documents import DOCUMENTS, anchors, blocks, links, matches, named, prose, typed
+from tests.docs.documents import DOCUMENTS, anchors, blocks, links, matches, named, prose, typed
 from tests.running import ROOT
 
 TEXTS = {path: path.read_text(encoding="utf-8") for path in DOCUMENTS}

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.operations.load import SERVERS
-from tests.operations.proxies import DEPLOY, HOST, behind, program
+from tests.incidents.load import SERVERS
+from tests.incidents.proxies import DEPLOY, HOST, behind, program
 from tests.running import PASSWORD, Instance, Served
 
 PROXIES = ("nginx", "caddy")

@@ -20,7 +20,7 @@ from blueprints.http.servers.waitress import channel
 from gatepost.testing import log_in
 from tests.apps import close, make_app
 from tests.databases import new_database
-from tests.http.servers.connections import (
+from tests.http.servers.waitress.connections import (
     IMPORT_LIMIT,
     LIMIT,
     PATIENCE,

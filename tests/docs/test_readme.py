@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.documents import blocks, matches, typed
+from tests.docs.documents import blocks, matches, typed
 from tests.running import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")

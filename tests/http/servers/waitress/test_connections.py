@@ -17,7 +17,7 @@ import pytest
 from blueprints.http.servers import transfers
 from blueprints.http.servers.waitress import channel, dispatcher
 from blueprints.http.servers.waitress import listener as waitress_listener
-from tests.http.servers.connections import (
+from tests.http.servers.waitress.connections import (
     PATIENCE,
     address_of,
     ask,
