@@ -1,17 +1,24 @@
-"""Policies put together at random, from the shipped words and from hand-changed models."""
+"""Policies put together: the shipped files, models changed by hand, and lines at random."""
 
 from __future__ import annotations
 
 import random
-from pathlib import Path
+
+import pytest
 
 import policies
-from policies import Policy
+from policies import Policy, PolicyError
 from policies.loading.loader import from_files
 from policies.loading.oracle import PEOPLE
 from tests.policies.shipped_vocabulary import VOCABULARY
 
-MODEL = (Path(policies.SHIPPED) / "model.conf").read_text()
+FILES = {
+    place.name: place.read_bytes()
+    for place in policies.SHIPPED.iterdir()
+    if place.name == "model.conf" or place.suffix == ".csv"
+}
+RULE = "p, user, article.view, own, allow"  # a line without a fault
+MODEL = FILES["model.conf"].decode()
 MATCHER = MODEL[MODEL.index("m = ") : MODEL.index("m2 = ")]
 BRANCHES = MATCHER[MATCHER.index("p.when == 'always'") : MATCHER.rindex(")")].rstrip()
 
@@ -118,3 +125,10 @@ def assembled(rules: list[str], inheritance: list[str] | None = None, text: str 
         },
         VOCABULARY,
     )
+
+
+def findings_of(rules: list[str], roles: list[str] | None = None, text: str = MODEL) -> list[str]:
+    """The findings for which these lines are refused, as sentences."""
+    with pytest.raises(PolicyError) as refused:
+        assembled(rules, roles, text)
+    return [str(finding) for finding in refused.value.findings]

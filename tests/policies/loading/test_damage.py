@@ -1,0 +1,97 @@
+"""No damage to a policy file ever opens a door."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+
+from policies import PolicyError
+from policies.loading.loader import from_files
+from policies.loading.oracle import sample_questions
+from tests.policies.generated import FILES, MATCHER, MODEL
+from tests.policies.shipped_vocabulary import VOCABULARY
+
+
+class Baseline:
+    """The answers of the shipped model and roles with the rules of one file, to compare damage with."""
+
+    def __init__(self, name: str) -> None:
+        wanted = dict.fromkeys(
+            ("model.conf", "roles.csv", "articles.csv" if name in ("model.conf", "roles.csv") else name)
+        )
+        self.files = {file: FILES[file] for file in wanted}
+        if name == "scopes.csv":
+            self.files["session.csv"] = FILES["session.csv"]
+        self.policy = from_files(self.files, VOCABULARY)
+        samples = itertools.islice(sample_questions(self.policy, random.Random(3)), 150)
+        self.asked = [question for _, question in samples]
+        self.answers = [self.policy.decide(*question) for question in self.asked]
+
+    def is_safe_from(self, name: str, content: bytes) -> bool:
+        """Whether a damaged file is refused, each finding with its place, or allows nothing that was refused."""
+        try:
+            damaged = from_files({**self.files, name: content}, VOCABULARY)
+        except PolicyError as error:
+            return all(finding.file and finding.severity == "error" for finding in error.findings)
+        answers = zip(self.asked, self.answers, strict=True)
+        return all(damaged.decide(*question) <= answer for question, answer in answers)
+
+
+@pytest.mark.parametrize("name", sorted(FILES))
+def test_a_file_cut_anywhere_is_refused_or_the_same(name: str) -> None:
+    """Around every end of a line, and at every fifth byte."""
+    baseline, content = Baseline(name), FILES[name]
+    ends = {at + near for at, byte in enumerate(content) if byte == ord("\n") for near in (-2, -1, 0, 1)}
+    for length in sorted({*range(0, len(content), 5), *ends} & {*range(len(content))}):
+        if content[:length] == content.removesuffix(b"\n"):
+            whole = from_files({**baseline.files, name: content[:length]}, VOCABULARY)
+            assert (whole.model, whole.rules) == (baseline.policy.model, baseline.policy.rules)
+            continue
+        with pytest.raises(PolicyError) as refused:
+            from_files({**baseline.files, name: content[:length]}, VOCABULARY)
+        assert any(finding.file == name for finding in refused.value.findings), length
+
+
+def damaged_lines(line: str) -> list[str]:
+    """A line of a CSV file with a column dropped, added or misspelt, with quotes, or with a comment."""
+    columns = [column.strip() for column in line.split(",")]
+    found = [", ".join(columns[:n] + columns[n + 1 :]) for n in range(len(columns))]
+    found += [", ".join([*columns[:n], "x", *columns[n:]]) for n in range(len(columns) + 1)]
+    for n, column in enumerate(columns):
+        for wrong in (column[:-1], column[1:], column + column[-1], column[::-1], column.upper(), f'"{column}"',
+                      f"'{column}'", f"{column} # why", f"{column};", f"{column}\r", f"\ufeff{column}"):
+            if wrong != column:
+                found.append(", ".join([*columns[:n], wrong, *columns[n + 1 :]]))
+    return [*found, line + ",", line.replace(",", ";"), line.replace(",", ""), f"{line} # why", f'"{line}"']
+
+
+@pytest.mark.parametrize("name", sorted(set(FILES) - {"model.conf"}))
+def test_a_damaged_line_is_refused_or_opens_nothing(name: str) -> None:
+    baseline, lines = Baseline(name), FILES[name].decode().splitlines()
+    for number, line in enumerate(lines):
+        if line.startswith("#") or not line:
+            continue
+        # A third of the ways for each line, another third for the next.
+        for damaged in damaged_lines(line)[number % 3 :: 3]:
+            text = "\n".join([*lines[:number], damaged, *lines[number + 1 :], ""])
+            assert baseline.is_safe_from(name, text.encode()), (name, number + 1, damaged)
+
+
+def test_a_damaged_matcher_is_refused_or_opens_nothing() -> None:
+    """Each line of model.conf dropped, doubled, cut short, and every word of the matcher left out."""
+    baseline, lines = Baseline("model.conf"), MODEL.splitlines()
+    damaged = ["\n".join([*lines[:n], *lines[n + 1 :], ""]) for n in range(len(lines))]
+    damaged += ["\n".join([*lines[: n + 1], *lines[n:], ""]) for n in range(len(lines))]
+    damaged += ["\n".join([*lines[:n], lines[n][:-1], *lines[n + 1 :], ""]) for n in range(len(lines))]
+    words = MATCHER.split(" ")
+    for n in range(len(words)):
+        damaged.append(MODEL.replace(MATCHER, " ".join([*words[:n], *words[n + 1 :]])))
+    damaged += [
+        MODEL.replace("'", '"', 1),
+        MODEL.replace("|| \\", "|| \\ # or", 1),
+        MODEL.replace("&&", "and", 1),
+    ]
+    for text in damaged:
+        assert baseline.is_safe_from("model.conf", text.encode()), text
