@@ -59,7 +59,7 @@ Costs = dict[tuple[str, str], dict[int, float]]
 
 @dataclass(frozen=True)
 class World:
-    """Who is who in the filled database, and the position before each depth from either side."""
+    """The callers in the filled database, and the position before each depth from either side."""
 
     tenant: str
     users: Mapping[str, str]

@@ -1,4 +1,4 @@
-"""A served app for the tests: who may call it, the rows that are there, and scenarios as rows of a table.
+"""A served app for the tests: its callers, its rows, and scenarios as rows of a table.
 
 `app` is `create_app` on a fresh instance with the shipped policies, for each module and on each database. `as_role`
 and `as_user` give callers who are logged in (by a session and a token, so that no password is hashed); `given` and
@@ -47,7 +47,7 @@ from policies import SHIPPED
 
 ROLES = ("guest", "user", "support", "editor", "moderator", "manager", "developer", "owner", "admin")
 PASSWORD = "a long walk along the shore"
-NOBODY = "01930000-0000-7000-8000-000000000000"  # an id that no row has
+NO_ROW = "01930000-0000-7000-8000-000000000000"  # an id that no row has
 
 T = TypeVar("T", bound=Record)
 _numbers = itertools.count(1)
@@ -147,7 +147,7 @@ class Given:
                                           "body": "Words."} | values))
 
     def service_token(self, owner: User, **values: Any) -> ServiceToken:
-        """A token of which nobody knows the secret."""
+        """A token whose secret no test knows."""
         return self.row(ServiceToken(**{"name": "A program", "token_hash": new_id(), "scopes": ["read:articles"],
                                         "owner_id": owner.id} | values))
 
@@ -156,7 +156,7 @@ class Given:
         return self.row(Share(resource=resource, object_id=row.id, grantee=grantee, right=right))
 
     def session(self, user: User) -> Session:
-        """An open session whose refresh token nobody knows."""
+        """An open session whose refresh token no test knows."""
         id = new_id()
         return self.row(Session(id=id, user_id=user.id, family=id, token_hash=new_id(), expires_at=later(86_400),
                                 absolute_expires_at=later(86_400)))
@@ -216,7 +216,7 @@ AsRole = Callable[..., Caller]
 
 @pytest.fixture(scope="module")
 def as_user(app: Flask, given: Given, elsewhere: Given) -> AsUser:
-    """`as_user(row)` logs in that user; `as_user("editor", department="news")` one who is made up.
+    """`as_user(row)` logs in that user; `as_user("editor", department="news")` a new one.
 
     `tenant="other"` makes them up in the other tenant, `scope="read:articles"` narrows the access token.
     """
@@ -246,7 +246,7 @@ def as_role(app: Flask, as_user: AsUser) -> AsRole:
 
 @dataclass(frozen=True)
 class Scenario:
-    """One row of a table: who calls what, and what they are answered."""
+    """One row of a table: the caller, the request and the answer."""
 
     name: str
     who: str

@@ -65,7 +65,7 @@ def test_a_foreign_package_is_named_by_its_folder(tmp_path):
     assert (done.returncode, done.stderr.startswith(f"Error: {made} stands in front")) == (1, True)
 
 
-def test_a_folder_without_python_in_it_is_in_nobodys_way(tmp_path):
+def test_a_folder_without_python_in_it_is_no_foreign_package(tmp_path):
     decoy(tmp_path, "policies", "folder")
     done = start(tmp_path, *COMMAND)
     assert (done.returncode, done.stderr) == (0, "")

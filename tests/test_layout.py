@@ -1,4 +1,4 @@
-"""The rules of the house: who imports whom, how long a file is, who reads the environment."""
+"""The rules of the rooms: which imports which, how long a file is, which files read the environment."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from tests.databases import new_database
 from tests.running import GATEPOST, ROOT, Instance
 
 PLUGIN = ROOT / "tests" / "sample_plugin"
-NO_RULES = "# nobody may do anything yet\n# end\n"
+NO_RULES = "# no role may do anything yet\n# end\n"
 
 
 @pytest.fixture(scope="module")

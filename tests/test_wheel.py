@@ -90,7 +90,7 @@ def test_the_sample_plugin_is_strictly_typed_by_what_the_wheel_says(installed, t
 
 
 def test_the_readme_installs_it_with_pip_and_makes_an_instance(wheel, tmp_path):
-    # Its libraries are those of this environment, which a plain path appends; pip is told to fetch none.
+    # Its libraries are those of this environment, which a plain path appends; with PIP_NO_DEPS pip fetches none.
     venv.create(tmp_path / "venv", symlinks=True, with_pip=True)
     paths = {"base": str(tmp_path / "venv"), "platbase": str(tmp_path / "venv")}
     packages = Path(sysconfig.get_path("purelib", "posix_prefix", paths))

@@ -1,4 +1,4 @@
-"""The texts that errors are told in, as they stand in the code, and the files that translate them.
+"""The texts of errors, as they stand in the code, and the files that translate them.
 
 `make messages` runs this module: it brings every translation up to date with the code and leaves new texts empty.
 """

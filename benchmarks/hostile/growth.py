@@ -161,7 +161,7 @@ def creates(checkout: Checkout) -> Growth:
 
 
 def _cost(served: Served, bearer: Mapping[str, str], ask: Callable[[], object]) -> int:
-    """The units that it takes from the account, told by two answers to a request that costs one."""
+    """The units that it takes from the account, by two answers to a request that costs one."""
     before = call(served, "GET", "/api/profile", headers=bearer).left
     ask()
     return before - call(served, "GET", "/api/profile", headers=bearer).left - 1

@@ -1,4 +1,4 @@
-"""Faults that are told in one sentence: what one client was answered, or how long a start took."""
+"""Faults whose result is one sentence: what one client was answered, or how long a start took."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every route, asked by everybody, about every kind of object, is answered as `access_matrix.txt` says.
+"""Every route, for every caller and every kind of object, is answered as `access_matrix.txt` says.
 
 What a call changes is undone, so that one set of rows serves all of them.
 """
@@ -18,7 +18,7 @@ import pytest
 from blueprints.http.request.call import Endpoint
 from models.base import Record
 from models.engine.database import Database
-from tests.apps import NOBODY, PASSWORD, Caller, Given
+from tests.apps import NO_ROW, PASSWORD, Caller, Given
 
 COLLECTIONS = ("articles", "products", "orders", "comments", "categories", "pages", "users")
 RESOURCES = {"articles": "article", "products": "product", "orders": "order", "comments": "comment",
@@ -53,13 +53,13 @@ TABLE = read()
 
 
 class World:
-    """Everybody who asks, and everything that they ask about; made when it is first needed."""
+    """All callers and all objects of the table; made when they are first needed."""
 
     def __init__(self, app, given: Given, elsewhere: Given, as_user) -> None:
         self.app, self.given, self.elsewhere = app, given, elsewhere
         self._objects: dict[tuple[str, ...], Record] = {}
         with given.database.connected():
-            self.somebody = {home.tenant: home.user() for home in (given, elsewhere)}
+            self.others = {home.tenant: home.user() for home in (given, elsewhere)}
             self.friend = {home.tenant: home.user() for home in (given, elsewhere)}
             self.article = {home.tenant: home.article() for home in (given, elsewhere)}
             self.product = {home.tenant: home.product(stock=1000) for home in (given, elsewhere)}
@@ -76,7 +76,7 @@ class World:
         for caller in self.callers.values():
             if caller.user is not None:
                 home = self.home(caller)
-                home.article(owner_id=caller.id)  # so that nobody can be deleted
+                home.article(owner_id=caller.id)  # an owner of rows cannot be deleted
                 home.share("user", caller.user, f"user:{self.friend[home.tenant].id}")
         self.refresh = self.callers["visitor"].post("/api/login", self.credentials("user")).json["refresh_token"]
 
@@ -100,13 +100,13 @@ class World:
 
     def id(self, row: Row, caller: Caller) -> str:
         if row.about == "absent":
-            return NOBODY
+            return NO_ROW
         collection, about = row.path.split("/")[2], row.about
         if about.startswith("slug of "):
             state = about.removeprefix("slug of ").removeprefix("a ")
             return "nothing" if state == "nothing" else self.found("pages", f"another's {state}", caller).slug
         if about == "oneself":
-            return NOBODY if caller.user is None else caller.id
+            return NO_ROW if caller.user is None else caller.id
         return self.found(collection, about, caller).id
 
     def found(self, collection: str, about: str, caller: Caller) -> Any:
@@ -120,7 +120,7 @@ class World:
         whose, _, state = about.partition(" ")
         mine = whose in ("own", "shared")
         home = self.home(caller) if mine else self.elsewhere if "foreign" in about else self.given
-        owner = (None if caller.user is None else caller.id) if whose == "own" else self.somebody[home.tenant].id
+        owner = (None if caller.user is None else caller.id) if whose == "own" else self.others[home.tenant].id
         match collection:
             case "articles":
                 row = home.article(state, owner_id=owner)
@@ -137,7 +137,7 @@ class World:
             case "contact":
                 row = home.contact_message()
             case "tokens":
-                row = home.service_token(self.somebody[home.tenant] if caller.user is None or not mine else caller.user)
+                row = home.service_token(self.others[home.tenant] if caller.user is None or not mine else caller.user)
             case "users":
                 row = home.user("admin" if "administrator" in about else "user", active="disabled" not in about)
         if collection in RESOURCES:
@@ -178,7 +178,7 @@ class World:
                 content = self.content(collection, tenant) | ({"note": "By PUT."} if collection == "orders" else {})
                 return {"json": {name: value for name, value in content.items() if name not in fixed}}
             case "POST", path if "<id>" not in path and collection in COLLECTIONS:
-                more = {"another's": {"owner_id": self.somebody[tenant].id}, "an administrator": {"role": "admin"}}
+                more = {"another's": {"owner_id": self.others[tenant].id}, "an administrator": {"role": "admin"}}
                 return {"json": self.content(collection, tenant) | more.get(row.about, {})}
         return {}
 
@@ -228,7 +228,7 @@ def undone(database: Database) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("row", TABLE, ids=[f"{row.method} {row.path} {row.about}" for row in TABLE])
-def test_everybody_is_answered_as_the_table_says(row, world):
+def test_every_caller_is_answered_as_the_table_says(row, world):
     answers = {}
     for name, caller in world.callers.items():
         path, body = world.path(row, caller), world.body(row, caller)

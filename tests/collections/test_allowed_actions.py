@@ -48,7 +48,7 @@ def make(given, name, state, owner_id):
 
 @pytest.mark.parametrize("whose", ["own", "another's"])
 @pytest.mark.parametrize(("name", "state"), [(name, state) for name, states in STATES.items() for state in states])
-def test_what_is_told_works_and_what_is_not_told_does_not(name, state, whose, given, as_role):
+def test_listed_actions_work_and_others_do_not(name, state, whose, given, as_role):
     wrong = {}
     for role in ROLES:
         caller = as_role(role)
@@ -70,7 +70,7 @@ def test_what_is_told_works_and_what_is_not_told_does_not(name, state, whose, gi
     assert wrong == {}
 
 
-def test_it_is_told_only_to_who_asks(given, as_role):
+def test_allowed_actions_come_only_when_they_are_asked_for(given, as_role):
     path = f"/api/articles/{given.article().id}"
     assert "allowed_actions" not in as_role("admin").get(path).json
     assert "allowed_actions" not in as_role("admin").get("/api/articles").json["items"][0]

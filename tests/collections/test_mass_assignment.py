@@ -1,5 +1,5 @@
-"""Nobody sets what is not theirs to set: each read-only or privileged field, by POST, PUT and PATCH, as everybody
-who may not set it, is refused, and the row stays as it is.
+"""Mass assignment: each read-only or privileged field, sent by POST, PUT and PATCH by each role that may not set
+it, is refused, and the row stays as it is.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ AT = "2020-01-01T00:00:00.000000Z"
 EVERYWHERE: dict[str, Any] = {
     "id": new_id(), "tenant_id": new_id(), "version": 99, "created_at": AT, "updated_at": AT,
 }
-# Collection → fields that nobody may set through the API, each with a value that a row never has.
+# Collection → fields that no role may set through the API, each with a value that a row never has.
 READ_ONLY: dict[str, dict[str, Any]] = {
     "articles": EVERYWHERE | {"department": "board", "status": "published", "published_at": AT},
     "products": EVERYWHERE | {"department": "board", "status": "active"},
@@ -39,14 +39,14 @@ READ_ONLY: dict[str, dict[str, Any]] = {
 }
 # Fields that are columns, or Python's, and no part of the API at all.
 UNKNOWN = {"password_hash": "x", "token_version": 1, "__class__": "x", "_dirty": [], "is_admin": True}
-# Collection → fields that take `<resource>.manage`, and who has it (docs/reference.md, Collections).
+# Collection → fields that take `<resource>.manage`, and the roles that have it (docs/reference.md, Collections).
 PRIVILEGED: dict[str, tuple[dict[str, Any], set[str]]] = {
-    "articles": ({"owner_id": "somebody"}, {"editor", "owner", "admin"}),
-    "products": ({"owner_id": "somebody"}, {"manager", "owner", "admin"}),
-    "orders": ({"owner_id": "somebody"}, {"manager", "owner", "admin"}),
-    "comments": ({"owner_id": "somebody"}, {"moderator", "owner", "admin"}),
-    "categories": ({"owner_id": "somebody"}, {"manager", "owner", "admin"}),
-    "pages": ({"owner_id": "somebody"}, {"editor", "owner", "admin"}),
+    "articles": ({"owner_id": "another"}, {"editor", "owner", "admin"}),
+    "products": ({"owner_id": "another"}, {"manager", "owner", "admin"}),
+    "orders": ({"owner_id": "another"}, {"manager", "owner", "admin"}),
+    "comments": ({"owner_id": "another"}, {"moderator", "owner", "admin"}),
+    "categories": ({"owner_id": "another"}, {"manager", "owner", "admin"}),
+    "pages": ({"owner_id": "another"}, {"editor", "owner", "admin"}),
     "users": ({"role": "admin", "department": "board", "groups": ["staff"]}, {"owner", "admin"}),
 }
 MODELS = {"articles": Article, "products": Product, "orders": Order, "comments": Comment, "categories": Category,
@@ -57,7 +57,7 @@ CHANGING = [name for name in MODELS if name not in ("tokens", "contact")]  # tho
 @pytest.fixture(scope="module")
 def rows(given, as_role):
     """One row of each collection for each role, in a state in which its owner may change it."""
-    somebody, article, product = given.user(), given.article(), given.product(stock=10**6)
+    another, article, product = given.user(), given.article(), given.product(stock=10**6)
 
     def make(name: str, owner: User | None) -> Any:
         id = None if owner is None else owner.id
@@ -74,7 +74,7 @@ def rows(given, as_role):
                 return given.category(owner_id=id)
             case "pages":
                 return given.page("draft", owner_id=id)
-        return owner or somebody
+        return owner or another
 
     made = {(name, role): make(name, as_role(role).user) for name in CHANGING for role in ROLES}
     bodies = {
@@ -88,7 +88,7 @@ def rows(given, as_role):
         "tokens": {"name": "N", "scopes": ["read:articles"]},
         "contact": {"name": "N", "email": "mass@example.org", "subject": "S", "body": "B"},
     }
-    return made, bodies, somebody
+    return made, bodies, another
 
 
 @pytest.fixture(scope="module")
@@ -112,12 +112,12 @@ def refused(answer, field: str) -> bool:
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("name", MODELS)
 def test_a_new_row_is_not_given_what_is_not_its_makers_to_give(name, role, as_role, rows, counted):
-    _, bodies, somebody = rows
+    _, bodies, another = rows
     caller, before, wrong = as_role(role), counted(name), {}
     privileged, managers = PRIVILEGED.get(name, ({}, set()))
     forbidden = READ_ONLY[name] | UNKNOWN | ({} if role in managers else privileged)
     for field, value in forbidden.items():
-        answer = caller.post(f"/api/{name}", bodies[name] | {field: somebody.id if value == "somebody" else value})
+        answer = caller.post(f"/api/{name}", bodies[name] | {field: another.id if value == "another" else value})
         if not refused(answer, field):
             wrong[field] = answer.get_data(as_text=True)
     assert wrong == {}
@@ -128,7 +128,7 @@ def test_a_new_row_is_not_given_what_is_not_its_makers_to_give(name, role, as_ro
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("name", CHANGING)
 def test_a_row_keeps_what_is_not_its_owners_to_change(name, role, method, as_role, rows, given):
-    made, bodies, somebody = rows
+    made, bodies, another = rows
     caller, row, wrong = as_role(role), made[name, role], {}
     before = dict(given.found(MODELS[name], row.id).__data__)
     privileged, managers = PRIVILEGED[name]
@@ -137,7 +137,7 @@ def test_a_row_keeps_what_is_not_its_owners_to_change(name, role, method, as_rol
     body = {} if method == "PATCH" else {key: value for key, value in bodies[name].items() if key not in fixed}
     for field, value in forbidden.items():
         answer = caller.call(method, f"/api/{name}/{row.id}", body | {
-            field: somebody.id if value == "somebody" else value})
+            field: another.id if value == "another" else value})
         if not refused(answer, field):
             wrong[field] = answer.get_data(as_text=True)
     assert wrong == {}
@@ -159,7 +159,7 @@ def test_a_profile_changes_name_and_address_only(field, as_role):
 
 
 @pytest.mark.parametrize("field", ["role", "active", "tenant_id", "owner_id", "groups"])
-def test_nobody_registers_as_more_than_a_user(field, as_role, counted):
+def test_a_registration_makes_a_user_and_no_more(field, as_role, counted):
     before = counted("users")
     body = {"name": "N", "email": "new@example.org", "password": "a long walk along the shore", field: "admin"}
     assert as_role("guest").post("/api/register", body).status_code == 400

@@ -10,7 +10,7 @@ import pytest
 from models.base import Rows
 from models.tables.order import Order, OrderItem
 from models.tables.product import Product
-from tests.apps import NOBODY
+from tests.apps import NO_ROW
 
 
 def order_of(*items, **more):
@@ -62,7 +62,7 @@ def test_what_is_short_is_named_and_nothing_is_taken(as_role, given, stock):
 
 def test_a_product_that_is_absent_hidden_or_elsewhere_is_one_and_the_same(as_role, given, elsewhere):
     items = [{"product_id": id, "quantity": 1}
-             for id in (given.product().id, given.product("draft").id, elsewhere.product().id, NOBODY)]
+             for id in (given.product().id, given.product("draft").id, elsewhere.product().id, NO_ROW)]
     answer = as_role("user").post("/api/orders", {"items": items})
     assert (answer.status_code, answer.json["code"]) == (400, "invalid_body")
     assert [(fault["code"], fault["pointer"]) for fault in answer.json["errors"]] == [
@@ -71,7 +71,7 @@ def test_a_product_that_is_absent_hidden_or_elsewhere_is_one_and_the_same(as_rol
 
 
 def test_only_active_products_of_one_currency_can_be_ordered(as_role, given):
-    manager = as_role("manager")  # who sees products that are not on sale
+    manager = as_role("manager")  # a role that sees products that are not on sale
     for other in (given.product("draft"), given.product("archived"), given.product(currency="USD")):
         answer = manager.post("/api/orders", order_of((given.product(), 1), (other, 1)))
         assert (answer.status_code, answer.json["code"]) == (409, "conflict")
@@ -91,7 +91,7 @@ def test_a_quantity_is_a_whole_positive_number(as_role, given, quantity):
     assert answer.status_code == 400
 
 
-@pytest.mark.parametrize("items", [[], {}, None, [[]], [{}], [{"product_id": NOBODY}]], ids=str)
+@pytest.mark.parametrize("items", [[], {}, None, [[]], [{}], [{"product_id": NO_ROW}]], ids=str)
 def test_an_order_has_items(as_role, items):
     assert as_role("user").post("/api/orders", {"items": items}).status_code == 400
 

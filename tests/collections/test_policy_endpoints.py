@@ -1,4 +1,4 @@
-"""`/api/admin/policy` and its `explain`: the rules in force, and reasons that tell nobody more than they may see."""
+"""`/api/admin/policy` and its `explain`: the rules in force, and reasons without what the caller may not see."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 import pytest
 
 from policies import SHIPPED
-from tests.apps import NOBODY, ROLES
+from tests.apps import NO_ROW, ROLES
 
 POLICY, EXPLAIN = "/api/admin/policy", "/api/admin/policy/explain"
 READERS = ("developer", "owner", "admin")
@@ -33,7 +33,7 @@ def problem(answer):
 
 @pytest.mark.parametrize("path", [POLICY, f"{EXPLAIN}?as=user&permission=article.view"])
 @pytest.mark.parametrize("role", ROLES)
-def test_only_who_may_view_the_policy_reads_it(as_role, role, path):
+def test_a_role_without_policy_view_does_not_read_it(as_role, role, path):
     expected = 200 if role in READERS else 401 if role == "guest" else 403
     assert as_role(role).get(path).status_code == expected
 
@@ -77,7 +77,7 @@ def test_a_refused_object_is_explained_by_what_was_missing(as_role, as_user, giv
     assert found["granted_to"] == {"always": ["editor", "owner", "admin"]}
 
 
-def test_an_object_that_is_hidden_from_who_asks_is_said_to_be_hidden(as_role, as_user, given):
+def test_an_object_that_the_caller_may_not_see_is_said_to_be_hidden(as_role, as_user, given):
     ann, draft = as_user("user"), given.article("draft")
     assert reasons(as_role("admin"), ann.id, "article.update", draft.id)["hidden"] is True
     assert reasons(as_role("admin"), "guest", "article.view", draft.id)["hidden"] is True
@@ -98,11 +98,11 @@ def test_a_share_is_a_reason(as_role, as_user, given):
     assert "it is shared with the caller for update" in [fact["text"] for fact in found["decided_by"]["facts"]]
 
 
-# What must not be told
+# What the answer must not reveal
 
-def test_who_is_absent_of_another_tenant_or_unknown_is_one_answer(as_role, elsewhere):
+def test_an_absent_a_foreign_and_an_unknown_user_get_the_same_answer(as_role, elsewhere):
     stranger = elsewhere.user("user")
-    asked = [NOBODY, stranger.id, stranger.email, "nobody@example.org", "no-such-role", "user:1", "Admin"]
+    asked = [NO_ROW, stranger.id, stranger.email, "nobody@example.org", "no-such-role", "user:1", "Admin"]
     answers = [problem(ask(as_role("admin"), who, "article.view")) for who in asked]
     assert answers[0][0] == 404
     assert all(answer == answers[0] for answer in answers)
@@ -110,15 +110,15 @@ def test_who_is_absent_of_another_tenant_or_unknown_is_one_answer(as_role, elsew
 
 def test_an_object_that_is_absent_of_another_tenant_or_hidden_from_the_asker_is_one_answer(as_role, given, elsewhere):
     hidden = given.order()  # a developer views no orders
-    asked = [("order.view", NOBODY), ("order.view", hidden.id), ("article.view", elsewhere.article().id),
-             ("health.view", NOBODY), ("article.view", hidden.id)]
+    asked = [("order.view", NO_ROW), ("order.view", hidden.id), ("article.view", elsewhere.article().id),
+             ("health.view", NO_ROW), ("article.view", hidden.id)]
     answers = [problem(ask(as_role("developer"), "user", *question)) for question in asked]
     assert answers[0][0] == 404
     assert all(answer == answers[0] for answer in answers)
     assert ask(as_role("admin"), "user", "order.view", hidden.id).status_code == 200
 
 
-def test_e_mails_cannot_be_probed_by_who_may_not_see_them(as_role, given):
+def test_a_caller_who_may_not_see_e_mails_cannot_probe_them(as_role, given):
     ann = given.user("user")
     answers = [problem(ask(as_role("developer"), who, "article.view"))
                for who in (ann.email, "nobody@example.org", ann.email.upper())]
@@ -181,17 +181,17 @@ def among_the_curious(curious, as_user):
 
 
 @pytest.mark.parametrize("permission", ["user.disable", "user.enable"])
-def test_reasons_that_would_tell_a_guarded_field_are_for_those_who_may_see_it(among_the_curious, given, permission):
+def test_reasons_show_a_guarded_field_to_callers_who_may_see_it_only(among_the_curious, given, permission):
     ann, eve = given.user("user", department="news"), given.user("user", email=f"{permission}@example.org")
     developer, owner = among_the_curious("developer"), among_the_curious("owner")
     refused = ask(developer, ann.id, permission, eve.id)
     assert (refused.status_code, refused.get_json()["code"]) == (403, "forbidden")
     assert "news" not in refused.get_data(as_text=True) and eve.email not in refused.get_data(as_text=True)
     assert ask(owner, ann.id, permission, eve.id).status_code == 200
-    assert ask(developer, "user", permission).status_code == 200, "without a person, nothing is told"
+    assert ask(developer, "user", permission).status_code == 200, "without a person, nothing is revealed"
 
 
-def test_a_persons_department_is_told_to_those_only_who_may_see_it(among_the_curious, given):
+def test_a_persons_department_is_shown_to_callers_who_may_see_it_only(among_the_curious, given):
     ann = given.user("user", department="news")
     article = given.article("published", department="news")
     assert ask(among_the_curious("developer"), ann.id, "article.archive", article.id).status_code == 403

@@ -32,7 +32,7 @@ def test_a_visitor_leaves_a_message_and_support_reads_and_clears_it(as_role):
     assert support.get(path).status_code == 404
 
 
-def test_a_message_belongs_to_nobody_also_when_its_sender_is_logged_in(as_role, given):
+def test_a_message_has_no_owner_also_when_its_sender_is_logged_in(as_role, given):
     sender = as_role("user")
     id = sender.post("/api/contact", MESSAGE).json["id"]
     assert sender.get(f"/api/contact/{id}").status_code == 403
@@ -71,7 +71,7 @@ def imprint(given):
     ("de", "de"),
     ("de-AT, en;q=0.5", "de"),
     ("en-GB;q=0.4, de;q=0.9", "de"),
-    ("fr, de;q=0.5", "de"),  # nobody but editors may see the French draft
+    ("fr, de;q=0.5", "de"),  # only editors may see the French draft
     ("ja", "en"),
     ("de;q=0, en", "en"),
     (";;;,=", "en"),

@@ -9,7 +9,7 @@ import pytest
 
 from models.base import Rows
 from models.tables.category import Category
-from tests.apps import NOBODY
+from tests.apps import NO_ROW
 
 
 def code(answer):
@@ -30,14 +30,14 @@ def test_what_is_absent_elsewhere_or_no_id_cannot_be_named(as_role, elsewhere, p
     admin = as_role("admin")
     there = {"category_id": elsewhere.category, "parent_id": elsewhere.category, "owner_id": elsewhere.user,
              "article_id": elsewhere.article}[field]().id
-    assert code(admin.post(path, body | {field: NOBODY})) == (400, "invalid_reference", f"/{field}")
+    assert code(admin.post(path, body | {field: NO_ROW})) == (400, "invalid_reference", f"/{field}")
     assert code(admin.post(path, body | {field: there})) == (400, "invalid_reference", f"/{field}")
     assert code(admin.post(path, body | {field: "x"})) == (400, "invalid_field", f"/{field}")
 
 
 def test_a_row_that_the_caller_may_not_see_is_as_good_as_absent(as_role, given):
     user, hidden = as_role("user"), given.article("draft")
-    answers = [user.post("/api/comments", {"article_id": id, "body": "B"}).json for id in (hidden.id, NOBODY)]
+    answers = [user.post("/api/comments", {"article_id": id, "body": "B"}).json for id in (hidden.id, NO_ROW)]
     assert answers[0]["errors"] == answers[1]["errors"]
     assert as_role("editor").post("/api/comments", {"article_id": hidden.id, "body": "B"}).status_code == 201
 

@@ -93,7 +93,7 @@ def without_comments(tmp_path_factory) -> Path:
     copy_project(copy)
     for file in ("blueprints/comments.py", "models/tables/comment.py", "policies/comments.csv"):
         (copy / file).unlink()
-    # As anybody would who does without a table: the history stays, and goes on.
+    # A project that drops a table keeps the history of migrations and adds to it.
     (copy / "models" / "migrations" / "9999_no_comments.py").write_text(textwrap.dedent("""
         def up(migrator, db):
             db.execute_sql("DROP TABLE comments")

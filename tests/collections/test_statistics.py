@@ -16,7 +16,7 @@ DAY = 24 * 60 * 60
 
 @pytest.fixture(scope="module")
 def stats(as_role, given, elsewhere):
-    """What a manager is told, after a little business."""
+    """The manager's statistics, after a few orders."""
     for status in ("draft", "published", "published"):
         given.article(status)
     elsewhere.article("published")
@@ -53,7 +53,7 @@ def test_every_collection_is_counted_by_its_states(app, stats):
     assert stats["collections"]["users"]["total"] >= 1
 
 
-def test_orders_and_revenue_are_told_by_day_for_the_last_thirty_days(stats):
+def test_orders_and_revenue_are_counted_by_day_for_the_last_thirty_days(stats):
     today, before = now()[:10], later(-3 * DAY)[:10]
     assert stats["orders_per_day"] == [{"date": before, "count": 1}, {"date": today, "count": 8}]
     # Only what was approved and not refunded is money: 3 × 2 × 500.
@@ -64,7 +64,7 @@ def test_orders_and_revenue_are_told_by_day_for_the_last_thirty_days(stats):
     ]
 
 
-def test_logins_and_refusals_are_told_by_day(stats):
+def test_logins_and_refusals_are_counted_by_day(stats):
     assert stats["logins_per_day"] == [{"date": now()[:10], "count": 2}]
     assert stats["refusals_per_day"] == [{"date": now()[:10], "count": 5}]
 

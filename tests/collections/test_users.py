@@ -1,4 +1,4 @@
-"""Users: who sees how much of whom, and nobody decides about those above."""
+"""Users: the fields that each role sees, and that no role changes a user above it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import json
 import pytest
 
 from models.tables.user import User
-from tests.apps import NOBODY
+from tests.apps import NO_ROW
 
 PASSWORD = "a long walk along the shore"
 # What each role inherits, itself included (docs/reference.md, Roles).
@@ -28,7 +28,7 @@ def new(role):
 
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("who", CIRCLES)
-def test_nobody_makes_changes_or_unmakes_a_user_above_their_own_role(who, role, as_role, given):
+def test_no_caller_creates_changes_or_deletes_a_user_above_their_own_role(who, role, as_role, given):
     caller, within = as_role(who), role in CIRCLES[who]
 
     def status(good):
@@ -120,9 +120,9 @@ def test_an_address_belongs_to_one_user_however_its_accents_are_typed(as_role, g
 
 
 @pytest.mark.parametrize("line", [
-    {"role": "admin"}, {"role": "developer"}, {"role": "wizard"}, {"password_hash": "x"}, {"tenant_id": NOBODY},
+    {"role": "admin"}, {"role": "developer"}, {"role": "wizard"}, {"password_hash": "x"}, {"tenant_id": NO_ROW},
 ], ids=str)
-def test_an_import_makes_nobody_more_than_its_importer_may(line, as_role, given):
+def test_an_import_gives_no_user_a_role_that_the_importer_may_not_give(line, as_role, given):
     person = new("user") | line
     answer = as_role("owner").post("/api/users/import", data=json.dumps(person), content_type="application/x-ndjson")
     assert answer.status_code in (400, 403)
@@ -130,7 +130,7 @@ def test_an_import_makes_nobody_more_than_its_importer_may(line, as_role, given)
         assert User.by_email(person["email"]) is None
 
 
-def test_an_import_changes_nobody_above_its_importer(as_role, given):
+def test_an_import_changes_no_user_above_its_importer(as_role, given):
     above = given.user("admin")
     line = json.dumps({"id": above.id, "name": "Renamed", "email": above.email})
     answer = as_role("owner").post("/api/users/import", data=line, content_type="application/x-ndjson")

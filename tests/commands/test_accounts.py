@@ -41,7 +41,7 @@ def test_without_a_file_a_password_is_made_up_and_shown(instance, service):
     assert may_log_in(service, "bo@example.org", password)
 
 
-def test_an_address_with_a_character_that_nobody_sees_is_none(instance):
+def test_an_address_with_an_invisible_character_is_none(instance):
     done = instance.run("user", "add", "bo\u200b@example.org")
     assert done.returncode == 1
     assert "is not an e-mail address" in done.stderr

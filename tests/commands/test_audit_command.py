@@ -11,7 +11,7 @@ from tests.running import Instance
 
 @pytest.fixture(scope="module")
 def instance(tmp_path_factory):
-    """An instance on which somebody logged in, wrote, and was refused."""
+    """An instance whose audit log has a login, a write and a refusal."""
     made = Instance(tmp_path_factory.mktemp("audited") / "instance").made()
     with made.served() as served:
         token = served.log_in()

@@ -40,7 +40,7 @@ def test_init_makes_everything_and_shows_the_password_once(empty):
     assert len(empty.run(*USE).stdout.splitlines()) == 1, "no second administrator and no demo authors"
 
 
-def test_nobody_else_can_read_the_instance(empty):
+def test_other_users_of_the_system_cannot_read_the_instance(empty):
     empty.made()
     modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in [empty.folder, *empty.folder.iterdir()]}
     assert [name for name, mode in modes.items() if mode & 0o077] == []

@@ -495,7 +495,7 @@ def test_a_disabled_person_is_explained_with_a_remark(rows: Rowed) -> None:
         (["--as", "ann@example.org", "stats.view", "0199f3a0-0000-7000-8000-000000000009"], "stats is no collection"),
     ],
 )
-def test_who_or_what_is_not_there_is_said(rows: Rowed, arguments: list[str], message: str) -> None:
+def test_an_unknown_user_role_or_object_is_refused(rows: Rowed, arguments: list[str], message: str) -> None:
     result = rows.ask(*arguments)
     assert result.exit_code == 2
     assert message in result.stderr

@@ -43,7 +43,7 @@ def test_there_are_a_dozen_people_of_every_role_in_two_tenants(shown):
     assert {user.role for user in there} >= {"owner", "editor", "user"}
 
 
-def test_nobody_but_the_administrator_can_log_in_until_they_are_given_a_password(shown):
+def test_only_the_administrator_can_log_in_until_others_are_given_a_password(shown):
     hashes = Counter(user.password_hash.startswith("$argon2") for user in shown(User) + shown(User, "harbour"))
     assert hashes[True] == 1
 

@@ -41,7 +41,7 @@ def lines(instance, *arguments):
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_rows_are_imported_as_they_are_and_belong_to_nobody(instance, imported):
+def test_rows_are_imported_as_they_are_and_have_no_owner(instance, imported):
     found = {row["slug"]: row for row in lines(instance)}
     assert set(found) == set(SLUGS)
     assert {(row["owner_id"], row["status"], row["version"]) for row in found.values()} == {(None, "published", 1)}

@@ -50,7 +50,7 @@ def test_what_is_written_by_hand_outlives_a_rewriting():
         "# All\n\n## Words\n\nProse.\n\n| Word | Meaning |\n|---|---|\n| `kept` | by hand |\n| `new` |  |\n")
 
 
-# What clients are told elsewhere stands in the tables too.
+# What other documents say to clients stands in the tables too.
 
 def test_every_parameter_of_the_openapi_description_has_its_row(app: Flask):
     known = {name.strip("`") for title in ("Query parameters", "Filters and sort orders")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.apps import NOBODY
+from tests.apps import NO_ROW
 from tests.http.described import Description, Operation, check_headers
 
 JUNK = st.recursive(
@@ -18,7 +18,7 @@ JUNK = st.recursive(
     | st.text(max_size=20),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3), max_leaves=6)
 ODD = st.sampled_from(["", "\0", "\ud800".encode("utf-8", "surrogatepass").decode("latin-1"), "9" * 5_000, str(2**70),
-                       "-1", "true", "null", NOBODY, "%", "'", "\u2028", "\U0001f600", ",", "2026-01-01T00:00:00Z"])
+                       "-1", "true", "null", NO_ROW, "%", "'", "\u2028", "\U0001f600", ",", "2026-01-01T00:00:00Z"])
 
 
 class Requests:
@@ -50,7 +50,7 @@ class Requests:
                 return st.lists(self.value(schema.get("items", {"type": "string"})), max_size=3)
             case "string":
                 if schema.get("format") == "uuid":
-                    return st.just(NOBODY) | st.uuids().map(str)
+                    return st.just(NO_ROW) | st.uuids().map(str)
                 if schema.get("format") == "date-time":
                     return st.datetimes().map(lambda moment: moment.isoformat() + "Z")
                 if "pattern" in schema:
@@ -89,7 +89,7 @@ def as_text(value: Any) -> str:
 def world(app, given, as_user):
     """The document, callers, and ids that exist."""
     callers = {role: as_user(role) for role in ("user", "admin")}
-    ids = [NOBODY, given.article("draft").id, given.product().id, given.order().id, given.comment().id,
+    ids = [NO_ROW, given.article("draft").id, given.product().id, given.order().id, given.comment().id,
            given.user("user").id, given.page().id, given.category().id]
     return Description(app), callers, ids
 
@@ -101,7 +101,7 @@ def world(app, given, as_user):
 @given(data=st.data())
 def test_no_request_makes_a_server_error(world, as_user, data):
     description, callers, ids = world
-    # Whoever logs out or changes the password would call as nobody afterwards.
+    # After a logout or a change of the password, the caller's token would be refused.
     operations = [operation for operation in description.operations
                   if operation.path not in ("/api/logout", "/api/profile/password", "/api/login", "/api/register")]
     operation = data.draw(st.sampled_from(operations))

@@ -1,4 +1,4 @@
-"""What the service is for, as one story: an article from its draft to its readers, and who never sees it."""
+"""What the service is for, as one story: an article from its draft to its readers, and the callers who never see it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.http.described import check_problem
 
 @pytest.fixture(scope="module")
 def author(app, given):
-    """Somebody who logged in with e-mail and password, as a client of the service does."""
+    """A user who logged in with e-mail and password, as a client of the service does."""
     user = given.user("editor", password=PASSWORD)
     answer = app.test_client().post("/api/login", json={"email": user.email, "password": PASSWORD})
     assert answer.status_code == 200
@@ -67,7 +67,7 @@ def test_an_article_is_written_found_published_and_read_by_a_guest(author, as_ro
     Scenario("an editor reads a draft", "editor", "GET", "/api/articles/{draft}"),
     Scenario("an admin reads a draft", "admin", "GET", "/api/articles/{draft}"),
 )
-def test_who_may_do_what_to_the_articles_of_another(as_role, names, scenario):
+def test_each_role_may_do_to_another_users_articles_what_the_table_says(as_role, names, scenario):
     scenario.play(as_role(scenario.who), **names)
 
 
@@ -77,7 +77,7 @@ def test_who_may_do_what_to_the_articles_of_another(as_role, names, scenario):
     ("GET", ""), ("PUT", ""), ("PATCH", ""), ("DELETE", ""), ("POST", "/publish"), ("GET", "/shares"),
     ("PUT", "/shares"),
 ])
-def test_another_tenant_finds_nothing_whoever_asks(as_role, names, role, which, method, path):
+def test_no_role_of_another_tenant_finds_anything(as_role, names, role, which, method, path):
     bodies = {"PUT": {"title": "X", "slug": "x", "body": "X"}, "PATCH": {"title": "X"}}
     if path == "/shares":
         bodies = {"PUT": {"grantee": "role:user", "right": "manage"}}

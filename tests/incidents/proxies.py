@@ -45,7 +45,7 @@ def behind(proxy: str, url: str, folder: Path) -> Iterator[int]:
 
 
 def _nginx(port: int, upstream: str, folder: Path) -> list[str]:
-    # What a folder of the system would hold. A worker of root's nginx is nobody, who may not enter ours.
+    # What a folder of the system would hold. Workers of root's nginx run as `nobody`, which may not enter ours.
     temporary = " ".join(f"{kind}_temp_path {folder}/{kind};"
                          for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
     sample = _changed((DEPLOY / "nginx.conf").read_text("utf-8"), {

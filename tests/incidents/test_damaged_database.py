@@ -1,4 +1,4 @@
-"""A database whose bytes were changed on the disk: answers are 503 and never 500, and the operator is told."""
+"""A database whose bytes were changed on the disk: answers are 503, never 500, and the log says so."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_damage_is_looked_for_once_a_minute_at_most(instance, monkeypatch):
         assert len(looks) == 1
 
 
-def test_damage_is_forgotten_when_nobody_finds_it_any_more(instance, monkeypatch):
+def test_damage_is_forgotten_when_no_query_finds_it_any_more(instance, monkeypatch):
     with serving(instance) as (app, _):
         database = app.extensions["gatepost"].database
         database.note(Damaged("a page"))

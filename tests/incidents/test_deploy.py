@@ -19,7 +19,7 @@ from tests.incidents.proxies import DEPLOY, HOST, behind, program
 from tests.running import PASSWORD, Instance, Served
 
 PROXIES = ("nginx", "caddy")
-TOKEN = "for-those-who-count"
+TOKEN = "for-a-metrics-client"
 JSON = {"Content-Type": "application/json"}
 
 
@@ -128,7 +128,7 @@ BODY = HEADERS + b"Type: application/json\r\nContent-Length: 60\r\n\r\n{"
 
 @pytest.mark.parametrize("server", SERVERS)
 @pytest.mark.parametrize("proxy", PROXIES)
-def test_two_hundred_dripping_clients_keep_nobody_else_waiting(instance, tmp_path, proxy, server):
+def test_two_hundred_dripping_clients_keep_no_other_client_waiting(instance, tmp_path, proxy, server):
     """Half have begun their headers, half their body, and do not go on. They come from several addresses."""
     trusting = ssl._create_unverified_context()
     with (instance.served(*SERVERS[server]) as service, behind(proxy, service.url, tmp_path) as port,

@@ -1,5 +1,5 @@
-"""Another process has its turn to write and does not end it: on SQLite, who reads does not notice, and who writes is
-told soon."""
+"""Another process has its turn to write and does not end it: on SQLite, readers do not notice, and writers get 503
+soon."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_half_of_the_threads_wait_while_others_are_refused_and_readers_are_answe
         assert (again[0], "Idempotency-Replayed" in again[2]) == (201, False)
 
 
-def test_who_has_waited_for_the_whole_time_is_told_that_the_database_is_busy(instance: Instance) -> None:
+def test_a_writer_that_has_waited_for_the_whole_time_gets_503_and_retry_after(instance: Instance) -> None:
     with instance.served() as server:
         token = server.log_in()
         with turn_held(instance.folder / "gatepost.db"):

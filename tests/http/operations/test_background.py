@@ -46,7 +46,7 @@ def test_a_job_is_done_again_and_again(started):
         assert done.get(timeout=30) == 1
 
 
-def test_a_job_that_fails_is_told_once_and_stops_no_other(started, caplog):
+def test_a_job_that_fails_is_logged_once_and_stops_no_other(started, caplog):
     done = Queue()
     running = started(Job("luck", 0, broken), Job("work", 0, lambda: done.put(1)))
     for _ in range(5):

@@ -169,7 +169,7 @@ def test_a_message_whose_arguments_do_not_fit_it_is_no_error_for_its_logger():
     assert Repetitions().filter(record)
 
 
-def test_what_was_left_out_is_told_also_when_the_message_does_not_come_again(app, minutes):
+def test_messages_left_out_are_counted_also_when_the_message_does_not_come_again(app, minutes):
     for _ in range(50):
         logging.getLogger("gatepost.flood").error("once upon a time")
     *_, last = minutes(told=True)

@@ -1,4 +1,4 @@
-"""Numbers for Prometheus: who may read them, what they say, and that several processes add up."""
+"""Metrics for Prometheus: the callers who may read them, their values, and the sum of several processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many rows a user may own (the setting `owner_rows`), and who is not counted."""
+"""How many rows a user may own (the setting `owner_rows`), and the callers who are not counted."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_create_asks_the_database_once_a_minute_how_much_its_owner_has(most, a
     assert len(asked) == 2
 
 
-def test_before_anybody_is_refused_what_they_own_is_looked_up(most, as_user, given):
+def test_before_a_user_is_refused_their_rows_are_counted_anew(most, as_user, given):
     """It may have become less past this process, or a write that was counted may have been undone."""
     most(2)
     author = as_user("user")
@@ -73,7 +73,7 @@ def test_before_anybody_is_refused_what_they_own_is_looked_up(most, as_user, giv
     assert [author.post("/api/articles", article()).status_code for _ in range(2)] == [201, 409]
 
 
-def test_whoever_manages_the_resource_is_not_counted(most, as_role):
+def test_a_user_who_manages_the_resource_is_not_counted(most, as_role):
     most(1)
     assert [as_role("editor").post("/api/articles", article()).status_code for _ in range(3)] == [201] * 3
 
@@ -88,8 +88,8 @@ def test_lines_of_an_import_count(under, as_user, monkeypatch):
     """Where a role may import without managing."""
     app = under(lines={"articles.csv": "p, user, article.import, always, allow"})
     monkeypatch.setattr(app.extensions["gatepost"], "ownership", Ownership(3))
-    somebody = as_user("user")
-    author = Caller(app.test_client(), somebody.user, somebody.token)
+    user = as_user("user")
+    author = Caller(app.test_client(), user.user, user.token)
     lines = "".join(f'{{"title":"T","slug":"owned-{next(_numbers)}","body":"b"}}\n' for _ in range(5))
     whole = author.post("/api/articles/import", data=lines, headers=NDJSON)
     assert (whole.status_code, whole.get_json()["errors"][0]["code"]) == (400, "conflict")
@@ -114,8 +114,8 @@ def test_lines_beyond_what_their_owner_may_have_are_refused_without_counting_aga
     monkeypatch.setattr(app.extensions["gatepost"], "ownership", Ownership(3))
     asked, count = [], ownership.owned
     monkeypatch.setattr(ownership, "owned", lambda *about: asked.append(1) or count(*about))
-    somebody = as_user("user")
-    author = Caller(app.test_client(), somebody.user, somebody.token)
+    user = as_user("user")
+    author = Caller(app.test_client(), user.user, user.token)
     lines = "".join(f'{{"title":"T","slug":"owned-{next(_numbers)}","body":"b"}}\n' for _ in range(900))
     answer = author.post("/api/articles/import?on_error=skip", data=lines, headers=NDJSON).get_json()
     assert (answer["imported"], answer["failed"]) == (3, 897)
@@ -128,14 +128,14 @@ def test_after_a_thousand_refused_lines_of_an_import_no_other_is_looked_at(under
     monkeypatch.setattr(services, "ownership", Ownership(1))
     taken, take = [], services.ownership.take
     monkeypatch.setattr(services.ownership, "take", lambda *about: taken.append(1) or take(*about))
-    somebody = as_user("user")
-    author = Caller(app.test_client(), somebody.user, somebody.token)
+    user = as_user("user")
+    author = Caller(app.test_client(), user.user, user.token)
     lines = "".join(f'{{"title":"T","slug":"owned-{next(_numbers)}","body":"b"}}\n' for _ in range(1400))
     assert author.post("/api/articles/import?on_error=skip", data=lines, headers=NDJSON).status_code == 400
     assert len(taken) == 1001
 
 
-def test_who_was_refused_is_refused_again_for_a_second_without_counting(most, as_user, given, monkeypatch):
+def test_a_refused_user_is_refused_for_another_second_without_counting(most, as_user, given, monkeypatch):
     most(1)
     moment, asked, count = 1000.0, [], ownership.owned
     monkeypatch.setattr(ownership, "monotonic", lambda: moment)

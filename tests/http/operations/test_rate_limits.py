@@ -1,4 +1,4 @@
-"""Who has used up their minute is told so, when they may come back, and nobody else notices."""
+"""A caller who has used up a minute's units gets 429 and `Retry-After`; other callers notice nothing."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_while_one_is_refused_others_are_not(limited, as_user):
     assert left(calm.get("/api/profile"))[2] == 2
 
 
-def test_an_address_counts_also_those_who_guess_tokens(limited, client):
+def test_an_address_counts_also_requests_with_guessed_tokens(limited, client):
     limited(address_units=2)
     wrong = {"Authorization": "Bearer wrong"}
     answers = [client.get("/api/health", headers=wrong).status_code for _ in range(3)]
@@ -169,7 +169,7 @@ def test_an_import_that_is_refused_for_its_size_is_not_read_and_leaves_units_for
     limited(principal_units=40)
     editor = as_role("editor")
     assert send_import(editor, IMPORT_PIECE).status_code == 400
-    monkeypatch.setattr(importing, "Import", None)  # who would read it
+    monkeypatch.setattr(importing, "Import", None)  # what would read the body
     answer = send_import(editor, 20 * IMPORT_PIECE)
     assert refused(answer)
     assert left(editor.get("/api/profile"))[2] == 40 - 11 - 10 - 1
@@ -357,7 +357,7 @@ def test_what_is_given_back_after_its_window_makes_the_next_one_no_larger(monkey
     assert [own.add("guesses", units, counters.MINUTE)[0] for units in (-5, 2, -3, 1)] == [0, 2, 0, 1]
 
 
-def test_a_clock_that_is_set_back_refuses_nobody_for_longer(limited, client, monkeypatch):
+def test_a_clock_that_is_set_back_refuses_no_caller_for_longer(limited, client, monkeypatch):
     limited(address_units=1)
     assert client.get("/api/health/live").status_code == 200
     monkeypatch.setattr(time, "time", lambda now=time.time: now() - 3 * 3600)
@@ -432,7 +432,7 @@ def test_limits_hold_also_without_the_redis_that_they_should_share(redis_port, l
     assert [client.get("/api/health/live").status_code for _ in range(3)] == [200, 200, 429]
 
 
-def test_a_redis_that_nobody_can_speak_to_stops_the_start(monkeypatch):
+def test_a_redis_without_its_client_library_stops_the_start(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "redis", None)
     with pytest.raises(SettingError, match=r"pip install redis"):
         counters.Counters("redis://127.0.0.1")

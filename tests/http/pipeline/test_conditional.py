@@ -118,7 +118,7 @@ def test_a_stranger_learns_nothing_from_preconditions(article, as_role):
         check_problem(as_role("user").patch(f"/api/articles/{article['id']}", {}, headers=headers), 404, "not_found")
 
 
-def test_of_two_writers_who_read_the_same_version_one_is_told(editor, article):
+def test_of_writers_who_read_the_same_version_only_one_writes(editor, article):
     answers = at_once(8, lambda number: editor_patch(editor, article, f"Mine {number}", {"If-Match": '"3"'}))
     assert sorted(answers) == [200] + 7 * [412]
     assert editor.get(f"/api/articles/{article['id']}").get_json()["version"] == 4

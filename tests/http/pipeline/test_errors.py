@@ -18,7 +18,7 @@ from models.engine.errors import (
     TimedOut,
     Unavailable,
 )
-from tests.apps import NOBODY
+from tests.apps import NO_ROW
 from tests.http.described import check_problem
 from tests.running import ROOT
 
@@ -107,9 +107,9 @@ def test_whatever_is_raised_becomes_a_problem_document(app, as_role, monkeypatch
 
 
 def test_hidden_and_absent_are_one_answer(given, elsewhere, as_user):
-    somebody = as_user("user")
+    caller = as_user("user")
     hidden, foreign = given.article("draft").id, elsewhere.article().id
-    answers = [somebody.get(f"/api/articles/{id}") for id in (hidden, foreign, NOBODY)]
+    answers = [caller.get(f"/api/articles/{id}") for id in (hidden, foreign, NO_ROW)]
     bodies = [check_problem(answer, 404, "not_found") | {"instance": "", "request_id": ""} for answer in answers]
     headers = [{name: value for name, value in answer.headers if name not in ("X-Request-ID", "Content-Length")}
                for answer in answers]

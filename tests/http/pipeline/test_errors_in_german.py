@@ -9,7 +9,7 @@ import pytest
 
 from blueprints.http.operations.limits import Limits
 from models.engine.errors import Unavailable
-from tests.apps import NOBODY, Scenario, scenarios
+from tests.apps import NO_ROW, Scenario, scenarios
 from tests.http.described import check_problem
 
 ARTICLE = {"title": "T", "slug": "s", "body": "B"}
@@ -19,7 +19,7 @@ NDJSON = {"Content-Type": "application/x-ndjson"}
 @pytest.fixture(scope="module")
 def there(given):
     """Ids of an article to be refused about, and of none."""
-    return {"article": given.article("published", slug="taken").id, "nobody": NOBODY}
+    return {"article": given.article("published", slug="taken").id, "absent": NO_ROW}
 
 
 @scenarios(
@@ -41,7 +41,7 @@ def there(given):
     Scenario("not allowed", "user", "PATCH", "/api/articles/{article}", {"title": "T"}, status=403,
              code="forbidden"),
     Scenario("nothing of it allowed", "user", "GET", "/api/audit", status=403, code="forbidden"),
-    Scenario("absent", "user", "GET", "/api/articles/{nobody}", status=404, code="not_found"),
+    Scenario("absent", "user", "GET", "/api/articles/{absent}", status=404, code="not_found"),
     Scenario("no id", "user", "GET", "/api/articles/x", status=400, code="invalid_parameter"),
     Scenario("no JSON for it", "user", "GET", "/api/articles", headers={"Accept": "text/html"}, status=406,
              code="not_acceptable"),
@@ -51,7 +51,7 @@ def there(given):
              code="already_exists"),
     Scenario("wrong state", "editor", "POST", "/api/articles/{article}/approve", status=409,
              code="invalid_transition"),
-    Scenario("dangling", "admin", "PATCH", "/api/articles/{article}", {"category_id": NOBODY}, status=400,
+    Scenario("dangling", "admin", "PATCH", "/api/articles/{article}", {"category_id": NO_ROW}, status=400,
              code="invalid_reference"),
     Scenario("changed since", "editor", "PATCH", "/api/articles/{article}", {"title": "T"},
              headers={"If-Match": '"99"'}, status=412, code="version_conflict"),
@@ -65,7 +65,7 @@ def there(given):
              code="missing_field"),
     Scenario("too long", "editor", "POST", "/api/articles", {**ARTICLE, "title": "T" * 2000}, status=400,
              code="invalid_field"),
-    Scenario("too many", "user", "POST", "/api/orders", {"items": [{"product_id": NOBODY, "quantity": 0}]},
+    Scenario("too many", "user", "POST", "/api/orders", {"items": [{"product_id": NO_ROW, "quantity": 0}]},
              status=400, code="invalid_field"),
     Scenario("read-only", "user", "POST", "/api/articles", {**ARTICLE, "department": "x"}, status=400,
              code="read_only_field"),
@@ -165,7 +165,7 @@ def test_a_key_that_was_used_for_something_else_is_refused_in_german(as_role):
     same_in_german(english, german)
 
 
-def test_a_caller_in_a_hurry_is_told_in_german(app, as_role, monkeypatch):
+def test_a_caller_who_asks_too_often_is_answered_in_german(app, as_role, monkeypatch):
     services = app.extensions["gatepost"]
     monkeypatch.setattr(services, "limits", Limits(replace(services.settings, rate_limits=True, address_units=1)))
     as_role("guest").get("/api/articles")
@@ -185,7 +185,7 @@ def test_what_must_be_sent_is_asked_for_in_german(app, as_role, there, monkeypat
     (Unavailable("x"), 503, "Der Dienst ist zurzeit nicht verfügbar"),
     (RuntimeError("x"), 500, "Auf unserer Seite ist etwas schiefgegangen"),
 ], ids=["unavailable", "internal error"])
-def test_what_goes_wrong_on_our_side_is_told_in_german(app, as_role, monkeypatch, raised, status, title):
+def test_errors_of_the_server_are_answered_in_german(app, as_role, monkeypatch, raised, status, title):
     def fail():
         raise raised
 
@@ -194,7 +194,7 @@ def test_what_goes_wrong_on_our_side_is_told_in_german(app, as_role, monkeypatch
     assert check_problem(answer, status)["title"] == title
 
 
-def test_what_is_gone_is_told_in_german(as_role, after_sunset):
+def test_gone_is_answered_in_german(as_role, after_sunset):
     answer = as_role("guest").get("/api/ping?lang=de")
     assert check_problem(answer, 410)["detail"] == "Verwenden Sie /api/health."
 

@@ -220,7 +220,7 @@ def test_hundreds_of_keys_from_eight_threads_each_sent_four_times_have_one_effec
         assert (f"key-{number}" in slugs, f"other-{number}" in slugs) == (not winner, winner)
 
 
-def test_a_twin_that_waits_too_long_is_told_to_come_again(tmp_path, database_url):
+def test_a_twin_that_waits_too_long_gets_409_and_retry_after(tmp_path, database_url):
     """The first request holds the key, in a transaction that does not end in time."""
     from tests.apps import Caller, Given
 

@@ -1,4 +1,4 @@
-"""What HTTP itself promises: representations, HEAD, OPTIONS, compression, and what browsers are told."""
+"""What HTTP itself promises: representations, HEAD, OPTIONS, compression, and the headers for browsers."""
 
 from __future__ import annotations
 
@@ -49,14 +49,15 @@ def articles(name: str, accept: str, status: int = 200, code: str | None = None)
     Scenario("no body, no type", "guest", "POST", "/api/contact", body={}, headers={"Accept": "text/html"}, status=406,
              code="not_acceptable"),
 )
-def test_data_is_json_for_whoever_takes_json(as_role, scenario):
+def test_data_is_json_for_a_client_that_takes_json(as_role, scenario):
     scenario.play(as_role(scenario.who))
 
 
 @pytest.mark.parametrize("headers", [{}, GZIP], ids=["plain", "gzip"])
 @pytest.mark.parametrize("path", ["/api/articles", "/docs/rapidoc-min.js"])
 def test_what_is_not_sent_again_varies_as_it_did(client, path, headers):
-    # A cache keeps what the newer answer says, and would hand gzip to who cannot read it (RFC 9111 section 4.3.4).
+    # A cache keeps the newer answer's headers, and would send gzip to a client that cannot read it (RFC 9111 section
+    # 4.3.4).
     sent = client.get(path, headers=headers)
     unmodified = client.get(path, headers={"If-None-Match": sent.headers["ETag"], **headers})
     assert unmodified.status_code == 304
@@ -85,7 +86,7 @@ def test_options_says_which_methods_there_are(client, path, methods):
     assert "Content-Type" not in answer.headers
 
 
-def test_large_answers_are_compressed_for_whoever_asks(client):
+def test_large_answers_are_compressed_for_a_client_that_asks(client):
     plain, pressed = client.get("/api/articles"), client.get("/api/articles", headers=GZIP)
     assert len(plain.get_data()) > 1024 and "Content-Encoding" not in plain.headers
     assert pressed.headers["Content-Encoding"] == "gzip"
@@ -102,7 +103,7 @@ def test_an_error_that_is_compressed_says_so_to_caches(client):
 
 
 @pytest.mark.parametrize("accept", ["", "br", "gzip;q=0", "identity"])
-def test_who_does_not_ask_gets_it_plain(client, accept):
+def test_a_client_that_does_not_ask_gets_it_plain(client, accept):
     assert "Content-Encoding" not in client.get("/api/articles", headers={"Accept-Encoding": accept}).headers
 
 

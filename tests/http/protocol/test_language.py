@@ -22,7 +22,7 @@ NDJSON = {"Content-Type": "application/x-ndjson"}
     (None, None, "en", "en"),
     (None, None, "de", "de"),
     (None, None, "de-AT", "de"),
-    (None, None, "fr", "en"),  # nobody has translated it: the language that it is written in
+    (None, None, "fr", "en"),  # there is no translation: the language that it is written in
     ("de", None, "en", "de"),
     ("DE", None, "en", "de"),
     ("de-AT", None, "en", "de"),

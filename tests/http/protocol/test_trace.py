@@ -1,4 +1,4 @@
-"""Who is who in the logs: request ids and traces."""
+"""Request ids and trace ids."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def test_lists_expand_like_items(client, filed):
     assert [row["category"]["slug"] for row in found] == ["news"]
 
 
-def test_whoever_may_not_view_an_object_gets_null(client, as_role, filed):
+def test_an_object_that_the_caller_may_not_view_is_null(client, as_role, filed):
     path = f"/api/articles/{filed['article'].id}?expand=owner"
     assert item(client, path)["owner"] is None
     assert item(as_role("user"), path)["owner"] == {"id": filed["author"].id, "name": "Ada", "role": "user"}

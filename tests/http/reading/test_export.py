@@ -110,7 +110,7 @@ def test_what_cannot_be_asked_of_an_export_is_refused_before_it_begins(as_role, 
 
 
 @pytest.mark.parametrize(("role", "status"), [("guest", 401), ("user", 403), ("developer", 403), ("admin", 200)])
-def test_only_who_may_export_is_let_in(as_role, role, status):
+def test_an_export_takes_the_permission_to_export(as_role, role, status):
     assert export(as_role(role), "articles").status_code == status
 
 
@@ -127,7 +127,7 @@ def memory(name):
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs Linux to measure the peak of memory")
 def test_memory_stays_flat_however_many_rows_are_exported(elsewhere, as_role):
-    """In the other tenant, so that nobody else's test has to walk past so many rows."""
+    """In the other tenant, so that no other test has to walk past so many rows."""
     at, columns = now(), ("id", "tenant_id", "version", "created_at", "updated_at", "name", "slug")
     with elsewhere.database.connected():
         for start in range(0, MANY, 20_000):

@@ -1,4 +1,4 @@
-"""What the caller may not see is not told by filters, sorts, fields, searches, counts, order, cursors or errors.
+"""What the caller may not see is not revealed by filters, sorts, fields, searches, counts, order, cursors or errors.
 
 A user's e-mail, department, groups, state and times are seen by that user and by `user.manage` alone.
 """
@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture(scope="module")
 def people(given, as_user):
-    """`me` is an ordinary user; `spy` is who they would like to know more about."""
+    """`me` is an ordinary user; `spy` is a user whose guarded fields they may not see."""
     me = as_user("user", name="Me", email="me@secret.example", department="research")
     spy = given.user("user", name="Spy", email="spy@secret.example", department="secrets", active=False,
                      created_at="2020-01-01T00:00:00.000000Z")
@@ -25,7 +25,7 @@ def names(answer):
     "department=nowhere", "active=false", "created_at__lt=2021-01-01T00:00:00Z", "email=spy@secret.example&name=Spy",
     "name=Spy&active=false", "name__contains=py&department__isnull=false",
 ])
-def test_a_filter_on_a_hidden_field_finds_nobody_else(people, query):
+def test_a_filter_on_a_guarded_field_finds_no_other_user(people, query):
     answer = people["me"].get(f"/api/users?{query}")
     assert names(answer) == []
     assert answer.get_json()["has_next"] is False
@@ -47,13 +47,13 @@ def test_a_filter_on_a_guarded_field_finds_oneself(people, query):
 
 @pytest.mark.parametrize("query", ["email=spy@secret.example", "department=secrets", "active=false&name=Spy",
                                    "created_at__lt=2021-01-01T00:00:00Z"])
-def test_whoever_manages_users_filters_by_everything(people, as_role, query):
+def test_a_role_that_manages_users_filters_by_every_field(people, as_role, query):
     for role in ("owner", "admin"):
         assert names(as_role(role).get(f"/api/users?{query}")) == ["Spy"]
 
 
 @pytest.mark.parametrize("sort", ["email", "-email", "created_at", "-created_at", "updated_at", "-updated_at"])
-def test_nobody_sorts_by_what_they_do_not_see(people, as_role, sort):
+def test_a_user_cannot_sort_by_a_field_that_they_do_not_see(people, as_role, sort):
     for more in ("", "&email=spy@secret.example", "&email=nobody@secret.example", "&name=Spy", "&page=1"):
         answer = people["me"].get(f"/api/users?sort={sort}{more}")
         assert (answer.status_code, answer.get_json()["code"]) == (400, "invalid_parameter")
@@ -61,15 +61,15 @@ def test_nobody_sorts_by_what_they_do_not_see(people, as_role, sort):
     assert as_role("admin").get(f"/api/users?sort={sort}").status_code == 200
 
 
-def test_a_cursor_of_somebody_who_sees_more_opens_nothing(people, as_role):
+def test_a_cursor_of_an_administrator_shows_a_user_nothing_more(people, as_role):
     admin, me = as_role("admin"), people["me"]
     sorted_by_email = admin.get("/api/users?sort=email&limit=1").get_json()["next_cursor"]
     assert me.get(f"/api/users?sort=email&cursor={sorted_by_email}").status_code == 400
     assert me.get(f"/api/users?cursor={sorted_by_email}").get_json()["code"] == "cursor_mismatch"
     by_state = admin.get("/api/users?department=secrets&limit=1&sort=name").get_json()
     assert [row["name"] for row in by_state["items"]] == ["Spy"]
-    everyone = admin.get("/api/users?limit=1&sort=name").get_json()["next_cursor"]
-    rows = me.get(f"/api/users?limit=100&sort=name&cursor={everyone}").get_json()["items"]
+    cursor_of_admin = admin.get("/api/users?limit=1&sort=name").get_json()["next_cursor"]
+    rows = me.get(f"/api/users?limit=100&sort=name&cursor={cursor_of_admin}").get_json()["items"]
     assert all(row.keys() == {"id", "name", "role"} for row in rows if row["name"] != "Me")
 
 
@@ -100,7 +100,7 @@ def test_what_is_hidden_is_hidden_in_every_representation(people, given):
                                    "token_version=0",
                                    "groups=x", "sort=password_hash", "fields=password", "fields=password_hash",
                                    "fields=token_version", "q=spy", "expand=owner"])
-def test_what_nobody_sees_nobody_asks_for(as_role, query):
+def test_a_field_that_no_role_sees_cannot_be_asked_for(as_role, query):
     assert as_role("admin").get(f"/api/users?{query}").status_code == 400
 
 
@@ -109,7 +109,7 @@ def test_what_nobody_sees_nobody_asks_for(as_role, query):
 
 @pytest.fixture(scope="module")
 def hidden(given):
-    """One draft between two published articles, in a category of its own, and a comment nobody approved."""
+    """One draft between two published articles, in a category of its own, and a comment that is not approved."""
     category = given.category(slug="attic")
     given.article(title="Middle a", category_id=category.id)
     draft = given.article("draft", title="Middle b secret", slug="secret-slug", body="The treasure is buried",

@@ -17,7 +17,7 @@ GUARDED = ("tenant_id", "owner_id", "version", "created_at", "updated_at", "emai
 
 @pytest.fixture(scope="module")
 def eve(given):
-    """Somebody with something in every field."""
+    """A user with a value in every field."""
     return given.user("user", name="Eve Guarded", email="eve.guarded@example.org", department="secret service",
                       groups=["spies"])
 
@@ -83,7 +83,7 @@ def test_a_filter_by_a_guarded_field_finds_as_little_with_the_right_value_as_wit
 
 
 @pytest.mark.parametrize("sort", ["email", "-email", "created_at", "-created_at", "updated_at"])
-def test_nobody_sorts_by_what_they_may_not_see(as_role, eve, sort):
+def test_a_caller_cannot_sort_by_a_field_that_they_may_not_see(as_role, eve, sort):
     refused = as_role("developer").get(f"/api/users?sort={sort}")
     assert (refused.status_code, refused.get_json()["code"]) == (400, "invalid_parameter")
     assert as_role("owner").get(f"/api/users?sort={sort}").status_code == 200
@@ -164,7 +164,7 @@ def test_an_export_leaves_out_what_a_list_does(generous, as_user, eve, media_typ
     assert user.get("/api/users/export?sort=email").status_code == 400
 
 
-def test_who_manages_some_users_sees_filters_and_counts_those(generous, as_user, given, eve):
+def test_a_manager_of_some_users_sees_filters_and_counts_those(generous, as_user, given, eve):
     sue = as_user("support", department="secret service")
     sue.client = generous.test_client()
     far = given.user("user", name="Eve Guarded", email="far@example.org", department="sales")
@@ -177,4 +177,4 @@ def test_who_manages_some_users_sees_filters_and_counts_those(generous, as_user,
     assert {item["id"] for item in rows(sue, "active=true")} >= {eve.id, sue.id}
     assert not {item["id"] for item in rows(sue, "active=true")} & {far.id, none.id}
     assert sue.get(f"/api/users?email={quote(sue.user.email)}").get_json()["items"][0]["id"] == sue.id
-    assert sue.get("/api/users?sort=email").status_code == 400, "an order would tell of those whom sue does not manage"
+    assert sue.get("/api/users?sort=email").status_code == 400, "an order would reveal e-mails of other users"

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from blueprints.http.reading import envelopes
-from tests.apps import NOBODY, close, make_app, new_instance
+from tests.apps import NO_ROW, close, make_app, new_instance
 
 TOTAL = 7
 
@@ -126,7 +126,7 @@ def test_a_place_before_the_first_row_is_refused_with_the_range(client, query, n
     ("offset=10001", "offset"), ("page=502", "page"), ("page=102&limit=100", "page"), ("page=10002&limit=1", "page"),
     ("offset=99999999999999999999999", "offset"), ("page=" + "9" * 3000, "page"),
 ])
-def test_nobody_skips_more_than_ten_thousand_rows(client, query, name):
+def test_no_page_skips_more_than_ten_thousand_rows(client, query, name):
     refused(client.get(f"/api/articles?{query}"), "offset_too_large", name)
 
 
@@ -146,7 +146,7 @@ def test_staff_may_ask_for_longer_pages(as_role, role, most):
             {"min": 1, "max": most})
 
 
-def test_the_same_query_has_the_range_of_whoever_asks(as_role):
+def test_the_same_query_has_the_greatest_limit_of_each_caller(as_role):
     for _ in range(2):
         assert as_role("admin").get("/api/articles?limit=150").status_code == 200
         assert as_role("guest").get("/api/articles?limit=150").status_code == 400
@@ -179,14 +179,14 @@ def test_above_the_bound_the_total_is_an_estimate(client, monkeypatch):
 
 @pytest.mark.parametrize("prefer", ["count=exact", "Count=Exact", 'count="exact"', "respond-async, count=exact",
                                     "count=exact; strict=yes", "count=exact, count=none"])
-def test_whoever_wants_it_gets_the_exact_total(client, monkeypatch, prefer):
+def test_a_client_that_prefers_it_gets_the_exact_total(client, monkeypatch, prefer):
     monkeypatch.setattr(envelopes, "EXACT_UP_TO", 2)
     answer = client.get("/api/articles?page=1", headers={"Prefer": prefer})
     assert answer.get_json()["total"] == TOTAL
     assert answer.headers["Preference-Applied"] == "count=exact"
 
 
-def test_who_wants_no_total_gets_none(client):
+def test_a_client_that_wants_no_total_gets_none(client):
     answer = client.get("/api/articles?page=1", headers={"Prefer": "count=none"})
     assert "total" not in answer.get_json()
     assert "total_estimate" not in answer.get_json()
@@ -311,7 +311,7 @@ def test_another_tenant_sees_none_of_it(as_role):
     assert titles(as_role("admin", tenant="other").get("/api/articles")) == []
 
 
-def test_whoever_may_list_nothing_is_told_so(as_role):
+def test_a_caller_without_permission_to_list_is_refused(as_role):
     assert as_role("guest").get("/api/orders").status_code == 401
     assert as_role("editor").get("/api/contact").status_code == 403
 
@@ -346,8 +346,8 @@ def test_allowed_actions_come_only_when_they_are_named(as_role, posts):
     assert row == {"id": posts[3].id, "allowed_actions": ["update", "delete", "share", "archive"]}
 
 
-def test_nobody_is_nobody(client):
-    assert titles(client.get(f"/api/articles?owner_id={NOBODY}")) == []
+def test_an_owner_that_does_not_exist_has_no_rows(client):
+    assert titles(client.get(f"/api/articles?owner_id={NO_ROW}")) == []
 
 
 def test_a_page_that_depends_on_the_hour_is_not_shared(tmp_path, database_url):

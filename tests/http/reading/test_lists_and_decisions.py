@@ -21,7 +21,7 @@ from policies.loading.oracle import Oracle
 
 NOON = SimpleNamespace(hour=12, weekday=3, date="2026-11-18", ip="10.1.2.3", device="desktop", method="GET",
                        request="read")
-# Parts that a hasty or hostile hand might write; {me} is one caller's id, {row} one row's.
+# Parts of careless or hostile queries; {me} is one caller's id, {row} one row's.
 BRANCHES = {
     "by_id": "r.obj.id == '{row}'",
     "not_id": "r.obj.id != '{row}'",
@@ -58,7 +58,7 @@ WHAT = ("article.view", "order.view", "*.view", "article.*", "order.*", "*r*.vie
 
 @pytest.fixture(scope="module")
 def rows(given, callers):
-    """Articles and orders of every kind: nobody's, somebody's, of a department or of none, shared or not."""
+    """Articles and orders of every kind: with an owner or none, of a department or of none, shared or not."""
     me, you, chance = callers["me"].id, callers["you"].id, random.Random(7)
     made = {Article: [], Order: []}
     for owner in (None, me, you):
@@ -76,7 +76,7 @@ def rows(given, callers):
 
 @pytest.fixture(scope="module")
 def callers(as_role, as_user, elsewhere):
-    for_all = elsewhere.article(), elsewhere.order()  # what nobody here may ever see
+    for_all = elsewhere.article(), elsewhere.order()  # no caller of this tenant may ever see these
     assert all(for_all)
     return {
         "guest": as_role("guest"),

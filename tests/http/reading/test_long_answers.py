@@ -99,7 +99,7 @@ def test_what_was_read_to_its_end_holds_no_slot(service):
 
 
 def test_a_response_that_is_never_sent_holds_no_slot(app, as_role, monkeypatch):
-    """What fails after the handler: nobody closes the export then, and the garbage collector finds it."""
+    """A failure after the handler: no code closes the export then, and the garbage collector finds it."""
     def fail(*_: object) -> None:
         raise Problem("conflict")
 

@@ -11,7 +11,7 @@ from models.tables.page import Page
 from models.tables.product import Product
 from models.tables.share import grant
 from models.tables.user import User
-from tests.apps import NOBODY
+from tests.apps import NO_ROW
 
 ROWS = 3_000
 START = "2026-01-01T00:00:00.000000Z"
@@ -186,8 +186,8 @@ def test_a_search_for_a_rare_word_looks_its_rows_up(plan, given, as_role):
         assert any("INTEGER PRIMARY KEY (rowid=?)" in line for lines in plans for line in lines), plans
 
 
-def test_an_id_that_nobody_has_is_looked_up(plan, as_role):
-    answer, plans = plan(as_role("admin"), f"/api/articles?category_id={NOBODY}")
+def test_an_id_that_no_row_has_is_looked_up(plan, as_role):
+    answer, plans = plan(as_role("admin"), f"/api/articles?category_id={NO_ROW}")
     assert answer.get_json()["items"] == []
     for lines in plans:
         assert any("articles_category" in line for line in lines), lines

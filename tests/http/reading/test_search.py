@@ -1,4 +1,4 @@
-"""Full-text search: `q` finds rows by their words, alike on both databases, and takes no syntax from anybody."""
+"""Full-text search: `q` finds rows by their words, alike on both databases, and has no query syntax."""
 
 from urllib.parse import quote
 

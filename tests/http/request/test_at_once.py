@@ -9,7 +9,7 @@ from tests.running import Instance
 
 
 @pytest.fixture
-def somebody(app, given):
+def editor(app, given):
     """An editor who logged in with a password."""
     return logged_in(app, given.user("editor", password=PASSWORD))
 
@@ -25,51 +25,51 @@ def refused(caller):
     return (answer.status_code, answer.get_json().get("code")) == (401, "invalid_token")
 
 
-def test_a_lowered_role(somebody, as_role, given):
+def test_a_lowered_role(editor, as_role, given):
     article = given.article("draft")
-    assert somebody.get(f"/api/articles/{article.id}").status_code == 200
-    lowered = as_role("admin").patch(f"/api/users/{somebody.id}", {"role": "user"})
+    assert editor.get(f"/api/articles/{article.id}").status_code == 200
+    lowered = as_role("admin").patch(f"/api/users/{editor.id}", {"role": "user"})
     assert lowered.status_code == 200
-    assert somebody.get(f"/api/articles/{article.id}").status_code == 404
-    assert somebody.post(f"/api/articles/{given.article('draft', owner_id=somebody.id).id}/publish").status_code == 403
-    assert somebody.get("/api/profile").get_json()["role"] == "user"
+    assert editor.get(f"/api/articles/{article.id}").status_code == 404
+    assert editor.post(f"/api/articles/{given.article('draft', owner_id=editor.id).id}/publish").status_code == 403
+    assert editor.get("/api/profile").get_json()["role"] == "user"
 
 
-def test_a_disabled_user(somebody, as_role, app):
-    program = service(somebody)
-    assert as_role("admin").post(f"/api/users/{somebody.id}/disable").status_code == 200
-    assert refused(somebody)
+def test_a_disabled_user(editor, as_role, app):
+    program = service(editor)
+    assert as_role("admin").post(f"/api/users/{editor.id}/disable").status_code == 200
+    assert refused(editor)
     assert program.get("/api/articles").status_code == 401
-    assert as_role("admin").post(f"/api/users/{somebody.id}/enable").status_code == 200
-    assert refused(somebody), "the session ended with the account"
-    assert not refused(logged_in(app, somebody.user))
+    assert as_role("admin").post(f"/api/users/{editor.id}/enable").status_code == 200
+    assert refused(editor), "the session ended with the account"
+    assert not refused(logged_in(app, editor.user))
 
 
-def test_a_deleted_user(somebody, as_role):
-    assert as_role("admin").delete(f"/api/users/{somebody.id}").status_code == 204
-    assert refused(somebody)
+def test_a_deleted_user(editor, as_role):
+    assert as_role("admin").delete(f"/api/users/{editor.id}").status_code == 204
+    assert refused(editor)
 
 
-def test_a_logout_ends_this_session_alone(somebody, app):
-    other = logged_in(app, somebody.user)
-    assert somebody.post("/api/logout").status_code == 204
-    assert refused(somebody) and not refused(other)
+def test_a_logout_ends_this_session_alone(editor, app):
+    other = logged_in(app, editor.user)
+    assert editor.post("/api/logout").status_code == 204
+    assert refused(editor) and not refused(other)
 
 
-def test_a_logout_from_everywhere(somebody, app):
-    other = logged_in(app, somebody.user)
-    assert somebody.post("/api/logout", {"all": True}).status_code == 204
-    assert refused(somebody) and refused(other)
+def test_a_logout_from_everywhere(editor, app):
+    other = logged_in(app, editor.user)
+    assert editor.post("/api/logout", {"all": True}).status_code == 204
+    assert refused(editor) and refused(other)
 
 
-def test_a_new_password_ends_the_other_sessions(somebody, app):
-    other = logged_in(app, somebody.user)
+def test_a_new_password_ends_the_other_sessions(editor, app):
+    other = logged_in(app, editor.user)
     body = {"current_password": PASSWORD, "new_password": "another walk, another shore"}
-    assert somebody.post("/api/profile/password", body).status_code == 204
-    assert refused(other) and not refused(somebody)
-    answer = app.test_client().post("/api/login", json={"email": somebody.user.email, "password": PASSWORD})
+    assert editor.post("/api/profile/password", body).status_code == 204
+    assert refused(other) and not refused(editor)
+    answer = app.test_client().post("/api/login", json={"email": editor.user.email, "password": PASSWORD})
     assert answer.get_json()["code"] == "invalid_credentials"
-    assert not refused(logged_in(app, somebody.user, body["new_password"]))
+    assert not refused(logged_in(app, editor.user, body["new_password"]))
 
 
 def service(caller, scopes=("read:articles",)):
@@ -78,11 +78,11 @@ def service(caller, scopes=("read:articles",)):
     return Caller(caller.client, caller.user, made.get_json()["token"])
 
 
-def test_a_revoked_service_token(somebody):
-    program = service(somebody)
+def test_a_revoked_service_token(editor):
+    program = service(editor)
     assert program.get("/api/articles").status_code == 200
     id = program.token.split("_")[1]
-    assert somebody.delete(f"/api/tokens/{id}").status_code == 204
+    assert editor.delete(f"/api/tokens/{id}").status_code == 204
     answer = program.get("/api/articles")
     assert (answer.status_code, answer.get_json()["code"]) == (401, "invalid_token")
 

@@ -14,7 +14,7 @@ import pytest
 
 from blueprints.http.security.cursors import Cursor
 from models.base import new_id
-from tests.apps import NOBODY, PASSWORD, Caller
+from tests.apps import NO_ROW, PASSWORD, Caller
 
 INVALID = 'Bearer error="invalid_token"'
 _ABSENT = object()
@@ -73,9 +73,9 @@ OF_ANOTHER_KIND: Mapping[str, Any] = {
     "permissions": "article.view", "tenant": 7, "scope": ["*"], "ver": "1",
 }
 WRONG: Mapping[str, Callable[[World], Any]] = {
-    "iss": lambda world: "somebody-else",
+    "iss": lambda world: "another-issuer",
     "aud": lambda world: "another-service",
-    "sub": lambda world: NOBODY,
+    "sub": lambda world: NO_ROW,
     "iat": lambda world: int(time.time()) + 2 * 86_400,
     "nbf": lambda world: int(time.time()) + 2 * 86_400,
     "sid": lambda world: new_id(),
@@ -108,10 +108,10 @@ FORGERIES: dict[str, Forgery] = {
     "without a type of token": lambda world: world.token(header={"typ": _ABSENT}),
     "a refresh token": lambda world: world.refresh,
     "a refresh token by its claim": lambda world: world.token(type="refresh"),
-    "a cursor": lambda world: world.services.cursors.write("articles", Cursor((NOBODY,)), "question"),
+    "a cursor": lambda world: world.services.cursors.write("articles", Cursor((NO_ROW,)), "question"),
     "a service token without its secret": lambda world: world.service.rpartition("_")[0] + "_",
     "a service token with another secret": lambda world: f"gp_{world.service[3:39]}_{'x' * 43}",
-    "a service token of nobody": lambda world: f"gp_{NOBODY}_{'x' * 43}",
+    "a service token that does not exist": lambda world: f"gp_{NO_ROW}_{'x' * 43}",
     "a service token without an id": lambda world: "gp_secret",
     "a service token twice": lambda world: world.service * 2,
     **{f"without {claim}": lambda world, claim=claim: world.token(**{claim: _ABSENT}) for claim in REQUIRED},
@@ -193,9 +193,9 @@ def test_a_token_in_a_cookie_or_in_the_body_is_not_looked_at(world, app):
 NOT_REFRESH_TOKENS: dict[str, Forgery] = {
     "an access token": lambda world: world.caller.token,
     "a service token": lambda world: world.service,
-    "a cursor": lambda world: world.services.cursors.write("articles", Cursor((NOBODY,)), "question"),
+    "a cursor": lambda world: world.services.cursors.write("articles", Cursor((NO_ROW,)), "question"),
     "nothing": lambda world: "",
-    "no session's": lambda world: f"gr_{NOBODY}_{'x' * 65}",
+    "no session's": lambda world: f"gr_{NO_ROW}_{'x' * 65}",
     "another secret": lambda world: world.refresh[:-60] + "x" * 60,
     "too short": lambda world: world.refresh[:-1],
     "too long": lambda world: world.refresh + "x",

@@ -47,10 +47,10 @@ def test_a_token_is_shown_once_and_only_its_hash_is_kept(as_role, given):
     (["read:articles"], "POST", "/api/tokens", 403),
 ])
 def test_scopes_narrow(scopes, method, path, status, as_user):
-    somebody = as_user("editor")
-    body = {"/api/articles": {"title": "T", "slug": f"scope-{somebody.id[-12:]}", "body": "b"},
+    editor = as_user("editor")
+    body = {"/api/articles": {"title": "T", "slug": f"scope-{editor.id[-12:]}", "body": "b"},
             "/api/profile": {"name": "New"}, "/api/tokens": {"name": "x", "scopes": []}}.get(path)
-    answer = program(somebody, *scopes).call(method, path, **({} if method == "GET" else {"body": body}))
+    answer = program(editor, *scopes).call(method, path, **({} if method == "GET" else {"body": body}))
     assert answer.status_code == status, answer.get_data(as_text=True)
     if status == 403:
         assert answer.get_json()["code"] == "insufficient_scope"
@@ -91,10 +91,10 @@ def test_an_unknown_scope_is_refused_by_name(scopes, as_role):
 
 
 def test_a_token_expires(as_user, given):
-    somebody = as_user("user")
-    made = issue(somebody, "read:articles", expires_in=60)
+    user = as_user("user")
+    made = issue(user, "read:articles", expires_in=60)
     assert later(50) < made["expires_at"] < later(70)
-    caller = Caller(somebody.client, somebody.user, made["token"])
+    caller = Caller(user.client, user.user, made["token"])
     assert caller.get("/api/articles").status_code == 200
 
     def end():
@@ -107,9 +107,9 @@ def test_a_token_expires(as_user, given):
 
 
 def test_its_use_is_noted_beside_the_requests_and_not_again_within_a_minute(app, as_user, given):
-    somebody, trail = as_user("user"), app.extensions["gatepost"].trail
-    made = issue(somebody, "read:articles")
-    caller = Caller(somebody.client, somebody.user, made["token"])
+    user, trail = as_user("user"), app.extensions["gatepost"].trail
+    made = issue(user, "read:articles")
+    caller = Caller(user.client, user.user, made["token"])
     trail.flush()
     assert caller.get("/api/articles").status_code == 200
     trail.flush()
@@ -122,7 +122,7 @@ def test_its_use_is_noted_beside_the_requests_and_not_again_within_a_minute(app,
     assert (found.last_used_at, found.version) == (first, 1)
 
 
-def test_everybody_sees_and_deletes_their_own_tokens_and_an_owner_those_of_all(as_user, as_role):
+def test_a_user_sees_and_deletes_their_own_tokens_and_an_owner_those_of_all(as_user, as_role):
     mine, other = as_user("user"), as_user("user")
     made = issue(mine, "read:articles")
     assert [each["id"] for each in mine.get("/api/tokens").get_json()["items"]] == [made["id"]]

@@ -1,4 +1,4 @@
-"""Logging in, opening an account and looking after it; and how often somebody may guess."""
+"""Logging in, opening an account and changing it; and how many passwords a network may guess."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def limited(app, monkeypatch):
     return app
 
 
-def test_who_logs_in_gets_tokens_that_no_cache_keeps(app, given):
+def test_a_login_answers_with_tokens_that_no_cache_keeps(app, given):
     answer = login(app, given.user(password=PASSWORD).email)
     assert answer.status_code == 200 and answer.headers["Cache-Control"] == "no-store"
     assert set(answer.get_json()) == {"access_token", "token_type", "expires_in", "refresh_token", "scope"}
 
 
-def test_who_logs_in_is_a_guest_until_that_is_committed(under, given, monkeypatch):
+def test_a_login_is_decided_as_a_guests_until_it_is_committed(under, given, monkeypatch):
     app, tries = under("", {"session.csv": "p, user, session.create, always, deny"}), []
 
     def in_the_way(call, user):
@@ -101,7 +101,7 @@ def test_an_outdated_hash_is_made_anew_at_the_next_login(app, given):
     assert login(app, user.email).status_code == 200
 
 
-def test_with_every_place_taken_a_login_is_told_to_come_back(app, given, monkeypatch):
+def test_with_every_slot_taken_a_login_gets_429_and_retry_after(app, given, monkeypatch):
     monkeypatch.setattr(passwords, "_slots", passwords.BoundedSemaphore(1))
     email = given.user(password=PASSWORD).email
     with passwords._slot():
@@ -181,7 +181,7 @@ def test_wrong_passwords_for_one_account_are_counted_loosely_from_wherever_they_
     last = login_from(limited, "198.51.100.10", email, "x")
     assert guesses == [401] * 30 and last.status_code == 429
     assert last.headers["RateLimit-Policy"] == '"account";q=30;w=60' and int(last.headers["Retry-After"]) <= 60
-    assert login_from(limited, "203.0.113.5", email).status_code == 429, "nobody logged in from there"
+    assert login_from(limited, "203.0.113.5", email).status_code == 429, "there was no login from there"
 
 
 @pytest.mark.parametrize(("then", "now"), [("203.0.113.5", "203.0.113.5"), ("2001:db8::5", "2001:db8::6")])
@@ -230,7 +230,7 @@ def test_the_old_password_is_guessed_no_more_often_by_changing_it(limited, given
     answers = [caller.post("/api/profile/password", body).status_code for _ in range(4)]
     assert answers == [401, 401, 401, 429]
     assert login(limited, user.email, "x").status_code == 429, "they are guesses of the same password"
-    assert login_from(limited, "203.0.113.5", user.email).status_code == 200, "and nobody else is locked out"
+    assert login_from(limited, "203.0.113.5", user.email).status_code == 200, "and no other network is locked out"
 
 
 def test_wrong_passwords_from_one_address_are_counted_whatever_they_aim_at(limited):
@@ -289,7 +289,7 @@ def test_an_address_is_only_believed_from_a_proxy_that_is_trusted(proxies, forwa
 # Accounts
 
 
-def test_anybody_may_open_an_account_and_use_it(client, app, given):
+def test_a_guest_may_open_an_account_and_use_it(client, app, given):
     email = fresh_email()
     answer = client.post("/api/register", json={"name": "Ada", "email": email.upper(), "password": PASSWORD})
     made = answer.get_json()
@@ -305,7 +305,7 @@ def test_anybody_may_open_an_account_and_use_it(client, app, given):
     ({"role": "admin"}, "/role"), ({"tenant_id": "x"}, "/tenant_id"), ({"password": "password"}, "/password"),
     ({"password": "short"}, "/password"), ({"email": "nobody"}, "/email"), ({"name": "a\nb"}, "/name"),
     ({"active": True}, "/active"), ({"owner_id": "x"}, "/owner_id")])
-def test_nobody_opens_an_account_that_is_more_than_that(changes, pointer, client):
+def test_a_registration_with_a_wrong_or_privileged_field_is_refused(changes, pointer, client):
     body = {"name": "Ada", "email": fresh_email(), "password": PASSWORD, **changes}
     answer = client.post("/api/register", json=body)
     assert answer.status_code == 400
@@ -314,7 +314,7 @@ def test_nobody_opens_an_account_that_is_more_than_that(changes, pointer, client
 
 @pytest.mark.parametrize("hidden", ["\u200b", "\u200d", "\u2060", "\ufeff", "\u00ad", "\u202e", "\U000e0061"],
                          ids=ascii)
-def test_no_address_looks_like_another_by_characters_that_nobody_sees(hidden, client, as_user):
+def test_no_address_looks_like_another_by_invisible_characters(hidden, client, as_user):
     email = f"victim{hidden}@example.org"
     for answer in (client.post("/api/register", json={"name": "Eve", "email": email, "password": PASSWORD}),
                    as_user("user").patch("/api/profile", {"email": email})):
@@ -323,20 +323,20 @@ def test_no_address_looks_like_another_by_characters_that_nobody_sees(hidden, cl
 
 
 def test_a_profile_is_one_s_own_account_in_full(as_user):
-    somebody = as_user("user", department="news")
-    shown = somebody.get("/api/profile").get_json()
+    user = as_user("user", department="news")
+    shown = user.get("/api/profile").get_json()
     assert (shown["id"], shown["email"], shown["department"], shown["active"]) == (
-        somebody.id, somebody.user.email, "news", True)
+        user.id, user.user.email, "news", True)
     assert "password" not in str(shown).lower()
-    changed = somebody.patch("/api/profile", {"name": "Grace"})
+    changed = user.patch("/api/profile", {"name": "Grace"})
     assert (changed.status_code, changed.get_json()["name"], changed.get_json()["version"]) == (200, "Grace", 2)
-    assert somebody.patch("/api/profile", {}).get_json()["version"] == 2
+    assert user.patch("/api/profile", {}).get_json()["version"] == 2
     assert changed.headers["ETag"] == '"2"'
-    assert somebody.patch("/api/profile", {"name": "X"}, headers={"If-Match": '"1"'}).status_code == 412
+    assert user.patch("/api/profile", {"name": "X"}, headers={"If-Match": '"1"'}).status_code == 412
 
 
 @pytest.mark.parametrize("field", ["role", "active", "department", "groups", "password", "id", "tenant_id"])
-def test_nobody_changes_in_their_profile_what_decides_access(field, as_role):
+def test_a_profile_does_not_take_fields_that_decide_access(field, as_role):
     answer = as_role("user").patch("/api/profile", {field: "admin"})
     assert answer.status_code == 400
 
@@ -352,7 +352,7 @@ def test_an_address_belongs_to_one_account(as_user):
     ({"current_password": PASSWORD, "new_password": "password"}, 400, "invalid_field"),
     ({"new_password": "another long walk"}, 400, "missing_field"),
 ])
-def test_a_password_is_changed_by_who_knows_it_and_to_a_good_one(body, status, code, app, given):
+def test_a_password_change_needs_the_old_password_and_a_good_new_one(body, status, code, app, given):
     user = given.user(password=PASSWORD)
     caller = Caller(app.test_client(), user, login(app, user.email).get_json()["access_token"])
     answer = caller.post("/api/profile/password", body)

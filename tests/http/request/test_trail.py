@@ -18,7 +18,7 @@ from models.engine.connect import open_database
 from models.engine.errors import Unavailable
 from models.tables import seals
 from models.tables.audit import Audit, Retention, Seal, append, of_tenant
-from tests.apps import NOBODY, PASSWORD, Caller, close, make_app, new_instance
+from tests.apps import NO_ROW, PASSWORD, Caller, close, make_app, new_instance
 from tests.databases import new_database
 
 
@@ -42,13 +42,13 @@ def rows(given, *where):
 # What is recorded
 
 
-def test_a_write_is_recorded_with_who_what_and_the_rule_that_allowed_it(as_user, given, services):
-    somebody = as_user("user")
-    made = somebody.post("/api/articles", {"title": "T", "slug": "audited", "body": "b"},
+def test_a_write_is_recorded_with_its_principal_its_object_and_its_rule(as_user, given, services):
+    user = as_user("user")
+    made = user.post("/api/articles", {"title": "T", "slug": "audited", "body": "b"},
                          headers={"X-Request-ID": "my-request"}).get_json()
     row, = rows(given, Audit.resource_id == made["id"])
     assert {name: row[name] for name in ("principal", "role", "action", "resource", "result", "request_id")} == {
-        "principal": f"user:{somebody.id}", "role": "user", "action": "create", "resource": "article",
+        "principal": f"user:{user.id}", "role": "user", "action": "create", "resource": "article",
         "result": "allowed", "request_id": "my-request"}
     policy = services.policy.current
     rule = next(rule for rule in policy.rules if f"{rule.file}:{rule.line}" == row["rule"])
@@ -59,9 +59,9 @@ def test_a_write_is_recorded_with_who_what_and_the_rule_that_allowed_it(as_user,
 @pytest.mark.parametrize(("role", "status", "when"), [
     ("editor", "published", "always"), ("user", "draft", "own_draft")])
 def test_the_rule_is_that_of_the_row_before_it_was_changed(role, status, when, as_user, given, services):
-    somebody = as_user(role)
-    article = given.article(status, owner_id=somebody.id)
-    assert somebody.patch(f"/api/articles/{article.id}", {"title": "New"}).status_code == 200
+    user = as_user(role)
+    article = given.article(status, owner_id=user.id)
+    assert user.patch(f"/api/articles/{article.id}", {"title": "New"}).status_code == 200
     row, = rows(given, Audit.resource_id == article.id)
     rule = next(rule for rule in services.policy.current.rules if f"{rule.file}:{rule.line}" == row["rule"])
     assert rule.when == when
@@ -84,12 +84,12 @@ def test_a_login_and_everything_that_a_session_goes_through_is_recorded(app, giv
 
 
 def test_what_a_program_did_names_its_token(as_user, given):
-    somebody = as_user("user")
-    token = somebody.post("/api/tokens", {"name": "ci", "scopes": ["write:articles"]}).get_json()
-    caller = Caller(somebody.client, somebody.user, token["token"])
+    user = as_user("user")
+    token = user.post("/api/tokens", {"name": "ci", "scopes": ["write:articles"]}).get_json()
+    caller = Caller(user.client, user.user, token["token"])
     made = caller.post("/api/articles", {"title": "T", "slug": "by-a-program", "body": "b"}).get_json()
     row, = rows(given, Audit.resource_id == made["id"])
-    assert row["principal"] == f"user:{somebody.id}"
+    assert row["principal"] == f"user:{user.id}"
     assert row["reason"] == f"{row['rule']}, service token {token['id']}"
 
 
@@ -123,40 +123,40 @@ def test_an_import_says_how_much_it_was(as_role, given):
 
 
 def test_refusals_are_merged_and_stored_beside_the_requests(as_user, given, trail):
-    somebody, article = as_user("user"), given.article()
+    user, article = as_user("user"), given.article()
     for _ in range(5):
-        assert somebody.delete(f"/api/articles/{article.id}").status_code == 403
+        assert user.delete(f"/api/articles/{article.id}").status_code == 403
     trail.flush(early=True)
-    found = rows(given, Audit.principal == f"user:{somebody.id}")
+    found = rows(given, Audit.principal == f"user:{user.id}")
     assert sum(row["count"] for row in found) == 5 and len(found) <= 2
     assert (found[0]["resource_id"], found[0]["reason"].partition(" (")[0]) == (article.id, "forbidden")
     assert {(row["role"], row["action"], row["resource"], row["result"]) for row in found} == {
         ("user", "delete", "article", "refused")}
     trail.flush(early=True)
-    assert rows(given, Audit.principal == f"user:{somebody.id}") == found, "each is stored once"
+    assert rows(given, Audit.principal == f"user:{user.id}") == found, "each is stored once"
 
 
 @pytest.mark.parametrize("id", ["x" * 16_000, "not-an-id", "01930000-0000-7000-8000-00000000000Z"])
 def test_what_is_no_id_is_not_kept_as_one(id, as_user, given, trail):
-    somebody = as_user("guest")
-    assert somebody.delete(f"/api/articles/{id}").status_code == 403
+    user = as_user("guest")
+    assert user.delete(f"/api/articles/{id}").status_code == 403
     trail.flush(early=True)
-    row, = rows(given, Audit.principal == f"user:{somebody.id}")
+    row, = rows(given, Audit.principal == f"user:{user.id}")
     assert (row["resource_id"], row["action"], row["resource"]) == (None, "delete", "article")
 
 
 def test_an_address_that_a_proxy_made_up_is_not_kept(as_user, given, trail):
-    somebody = as_user("user")
+    user = as_user("user")
     for address in ("9" * 65, "1.2.3.4\0"):
-        answer = somebody.client.get("/api/audit", headers=somebody.headers, environ_overrides={"REMOTE_ADDR": address})
+        answer = user.client.get("/api/audit", headers=user.headers, environ_overrides={"REMOTE_ADDR": address})
         assert answer.status_code == 403
     trail.flush(early=True)
-    assert {row["address"] for row in rows(given, Audit.principal == f"user:{somebody.id}")} == {"unusable"}
+    assert {row["address"] for row in rows(given, Audit.principal == f"user:{user.id}")} == {"unusable"}
 
 
 @pytest.mark.parametrize(("token", "path", "reason"), [
     (None, "/api/profile", "unauthenticated"), ("rubbish", "/api/articles", "invalid_token")])
-def test_what_nobody_in_particular_was_refused_is_a_guest_s(token, path, reason, client, given, trail):
+def test_a_refusal_without_valid_credentials_is_a_guests(token, path, reason, client, given, trail):
     headers = {"X-Request-ID": new_id(), **({"Authorization": f"Bearer {token}"} if token else {})}
     assert client.get(path, headers=headers).status_code == 401
     trail.flush()
@@ -203,8 +203,8 @@ def flooded(services, given, monkeypatch):
 
 
 def test_a_repeated_refusal_has_its_own_row_at_once_and_one_for_the_rest_of_the_minute(given, flooded):
-    own, rest = flooded(*[refusal(given, resource_id=NOBODY)] * 10_000)
-    assert (own["count"], own["resource_id"], own["reason"]) == (1, NOBODY, "unauthenticated")
+    own, rest = flooded(*[refusal(given, resource_id=NO_ROW)] * 10_000)
+    assert (own["count"], own["resource_id"], own["reason"]) == (1, NO_ROW, "unauthenticated")
     assert (rest["count"], rest["resource_id"]) == (9_999, None)
     assert rest["reason"] == "unauthenticated, more of the same minute (9999 times)"
     same = {"principal": "guest", "action": "view", "resource": "flood", "address": "192.0.2.1", "result": "refused"}
@@ -241,14 +241,14 @@ def test_beyond_a_thousand_sources_a_minute_the_rest_is_one(given, flooded):
 
 def test_networks_however_many_do_not_hide_what_a_principal_was_refused(given, flooded):
     found = flooded(*[refusal(given, address=f"192.0.{number // 250}.{number % 250}") for number in range(2 * SOURCES)],
-                    refusal(given, principal="user:1", role="user", resource_id=NOBODY))
+                    refusal(given, principal="user:1", role="user", resource_id=NO_ROW))
     row, = (row for row in found if row["principal"] == "user:1")
-    assert row["resource_id"] == NOBODY
+    assert row["resource_id"] == NO_ROW
     people = flooded(*[refusal(given, principal=f"user:{number}", role="user") for number in range(2 * SOURCES)])
     assert len(people) == SOURCES + 1, "they are bounded, too"
 
 
-def test_whose_password_is_guessed_is_told_whatever_else_a_network_was_refused(client, given, trail):
+def test_the_account_whose_password_is_guessed_is_recorded_however_much_a_network_was_refused(client, given, trail):
     user = given.user(password=PASSWORD)
     for _ in range(OWN):
         assert client.delete(f"/api/articles/{new_id()}").status_code == 401
@@ -418,7 +418,7 @@ def verify(services, known=None):
 
 
 def disarmed(services, *statements):
-    """What somebody does who may change the database itself."""
+    """An attacker with write access to the database itself."""
     database = services.database
     if database.dialect == "sqlite":
         triggers = [row[0] for row in _query(database, "SELECT name FROM sqlite_schema WHERE type = 'trigger' "
@@ -451,7 +451,7 @@ def test_a_whole_trail_is_proved_to_the_last_row(sealed, as_role):
 
 
 DAMAGE = {
-    "a changed row": ["UPDATE audit SET principal = 'nobody' WHERE seq = {row}"],
+    "a changed row": ["UPDATE audit SET principal = 'forged' WHERE seq = {row}"],
     "a changed time": ["UPDATE audit SET time = '2020-01-01T00:00:00.000000Z' WHERE seq = {row}"],
     "a removed row": ["DELETE FROM audit WHERE seq = {row}"],
     "a changed seal": ["UPDATE audit_seals SET head = previous || 'x' WHERE seq = {seal}"],
@@ -460,7 +460,7 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
-def test_damage_is_found_by_whoever_verifies(damage, database_url, tmp_path, request):
+def test_verifying_finds_damage(damage, database_url, tmp_path, request):
     url = new_database("postgres" if database_url.startswith("postgres") else "sqlite", request)
     app = make_app(new_instance(tmp_path / "instance", url, "default"), url)
     try:
@@ -536,7 +536,7 @@ def test_a_row_that_is_committed_late_is_not_left_out(sealed, given):
         assert written.wait(30)
         if sealed.database.dialect == "postgres":
             sealed.database.transact(lambda: append([Audit(**refusal(given, resource="quick")._asdict())]))
-        assert sealed.trail.seal() == 0, "nobody can tell yet what belongs between"
+        assert sealed.trail.seal() == 0, "the rows between may not be committed yet"
         go_on.set()
         waiting.result()
     assert sealed.trail.seal() >= 1

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from blueprints.http.resources.registry import discover
-from tests.apps import NOBODY
+from tests.apps import NO_ROW
 from tests.http.described import Description, check_headers, check_problem
 
 ENDPOINTS = [endpoint for _, _, endpoints in discover().endpoints() for endpoint in endpoints]
@@ -21,7 +21,7 @@ def routes(chosen=lambda endpoint: True):
         pytest.param(endpoint, id=f"{endpoint.method} {endpoint.path}") for endpoint in ENDPOINTS if chosen(endpoint)])
 
 
-def url(endpoint, value=NOBODY):
+def url(endpoint, value=NO_ROW):
     """The endpoint's URL with `value` for each variable of its path."""
     return re.sub("<.*?>", value, endpoint.path)
 
@@ -135,16 +135,16 @@ def test_a_method_that_a_path_lacks_is_405_with_those_it_has(as_role, path):
     for method in (*METHODS, "TRACE", "BREW"):
         # The path of one may also be read as a variable of another: /api/articles/export as an id.
         if method in allowed or any(method == other.method and re.fullmatch(
-                re.sub("<.*?>", "[^/]+", other.path), re.sub("<.*?>", NOBODY, path)) for other in ENDPOINTS):
+                re.sub("<.*?>", "[^/]+", other.path), re.sub("<.*?>", NO_ROW, path)) for other in ENDPOINTS):
             continue
-        answer = as_role("guest").call(method, re.sub("<.*?>", NOBODY, path))
+        answer = as_role("guest").call(method, re.sub("<.*?>", NO_ROW, path))
         check_problem(answer, 405, "method_not_allowed")
         assert allowed <= set(answer.headers["Allow"].split(", "))
 
 
 @pytest.mark.parametrize("path", sorted({endpoint.path for endpoint in ENDPOINTS}))
 def test_options_tells_the_methods_of_a_path(as_role, path):
-    answer = as_role("guest").call("OPTIONS", re.sub("<.*?>", NOBODY, path))
+    answer = as_role("guest").call("OPTIONS", re.sub("<.*?>", NO_ROW, path))
     assert (answer.status_code, answer.data) == (204, b"")
     assert "Content-Type" not in answer.headers
     assert {endpoint.method for endpoint in ENDPOINTS if endpoint.path == path} <= set(
@@ -153,7 +153,7 @@ def test_options_tells_the_methods_of_a_path(as_role, path):
 
 @pytest.mark.parametrize("path", [
     "/nope", "/api", "/api/", "/api/nope", "/api/articles/", "/api//articles", "//api/articles", "/api/v1",
-    "/api/v1/v1/articles", f"/api/articles/{NOBODY}/nope", f"/api/articles/{NOBODY}/shares/x", "/docs/", "/docs/nope",
+    "/api/v1/v1/articles", f"/api/articles/{NO_ROW}/nope", f"/api/articles/{NO_ROW}/shares/x", "/docs/", "/docs/nope",
     "/docs/..%2f..%2f..%2fapp.py", "/docs/page.css%00", "/docs/" + "a" * 300 + ".js", "/docs/static/page.css",
     "/API/articles", "/api/articles;x=1", "/static/app.js", "/favicon.ico", "/robots.txt",
     "/api/" + "x" * 10_000, "/%ff", "/api/%00", "/api/%c0%ae%c0%ae/", "/\u2603", "/api/%2e%2e/%2e%2e/etc/passwd",
@@ -228,8 +228,8 @@ def test_a_body_beyond_the_limit_is_413(admin, endpoint):
 @routes(lambda endpoint: "<id>" in endpoint.path and not endpoint.by_slug)
 def test_what_is_not_an_id_is_a_problem_document(admin, endpoint):
     for id in (str(2**70), "9" * 5_000, "0", "-1", "x", "%00", "%ff", "%ED%A0%80", "%zz", "%F0%9F%98%80", "*", "null",
-               "01930000-0000-7000-8000-00000000000A", NOBODY.replace("-", ""), f"{{{NOBODY}}}", f"{NOBODY}%0A",
-               f"%20{NOBODY}", f"{NOBODY}x", "' OR 1=1 --", "${7*7}", "%D9%A1", "0" * 36, "." * 36):
+               "01930000-0000-7000-8000-00000000000A", NO_ROW.replace("-", ""), f"{{{NO_ROW}}}", f"{NO_ROW}%0A",
+               f"%20{NO_ROW}", f"{NO_ROW}x", "' OR 1=1 --", "${7*7}", "%D9%A1", "0" * 36, "." * 36):
         answer = ask(admin, endpoint, url(endpoint, id))
         check_problem(answer, 400, "invalid_parameter")
         assert {fault["parameter"] for fault in answer.get_json()["errors"]} == {"id"}
@@ -265,7 +265,7 @@ def test_a_url_has_a_longest_length(as_role, path, status):
     {"Authorization": ""}, {"Authorization": "Bearer"}, {"Authorization": "Bearer "}, {"Authorization": "Basic eDp5"},
     {"Authorization": "Bearer é"}, {"Authorization": "Bearer " + "x" * 60_000}, {"Authorization": "Bearer a,Bearer b"},
     {"Authorization": "Bearer a b"}, {"Authorization": "Bearer e30.e30."}, {"Authorization": "Bearer ..."},
-    {"Authorization": "Bearer gp_"}, {"Authorization": f"Bearer gp_{NOBODY}_x"}, {"Authorization": "Bearer gp_x_y_z"},
+    {"Authorization": "Bearer gp_"}, {"Authorization": f"Bearer gp_{NO_ROW}_x"}, {"Authorization": "Bearer gp_x_y_z"},
 ], ids=lambda headers: headers["Authorization"][:30])
 def test_credentials_that_make_no_sense_are_401(as_role, headers):
     check_problem(as_role("guest").get("/api/articles", headers=headers), 401, "invalid_token")

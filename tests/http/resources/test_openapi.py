@@ -84,7 +84,7 @@ BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;
 
 
 @pytest.mark.parametrize("accept", [None, "*/*", "application/json", "application/json, text/html;q=0.9", ";;;"])
-def test_programs_are_told_where_to_begin(client, accept):
+def test_the_root_links_to_the_documents_for_programs(client, accept):
     answer = client.get("/", headers={} if accept is None else {"Accept": accept})
     check_headers(answer)
     assert answer.get_json() == {"links": {

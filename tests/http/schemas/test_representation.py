@@ -4,7 +4,7 @@ import orjson
 import pytest
 
 from models.base import Rows
-from tests.apps import NOBODY
+from tests.apps import NO_ROW
 
 ODD = 'Zoë \u2028 "quoted" \\ </script> 🪑 \t'
 
@@ -71,5 +71,5 @@ def test_numbers_and_truth_values_stay_what_they_are(as_role):
     assert users == [{"active": False}]
 
 
-def test_nothing_is_there_for_nobody(as_role):
-    assert as_role("admin").get(f"/api/articles/{NOBODY}").status_code == 404
+def test_a_row_that_does_not_exist_is_404(as_role):
+    assert as_role("admin").get(f"/api/articles/{NO_ROW}").status_code == 404

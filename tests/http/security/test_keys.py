@@ -67,7 +67,7 @@ def test_the_newest_key_signs_and_the_older_ones_still_verify(file):
         ("only a comment", "# nothing here", "no key"),
     ],
 )
-def test_a_key_that_nobody_should_trust_is_refused_by_name(file, case, text, said):
+def test_a_weak_or_broken_key_is_refused_with_its_files_name(file, case, text, said):
     file.write_text(text, encoding="ascii")
     file.chmod(0o600)
     with pytest.raises(KeyFileError) as raised:

@@ -81,7 +81,7 @@ def test_where_no_hash_is_kept_no_password_is_right(password, kept):
     assert verify(password, kept) is False
 
 
-def test_with_every_slot_taken_a_caller_is_told_to_come_back(monkeypatch):
+def test_with_every_slot_taken_no_password_is_hashed(monkeypatch):
     monkeypatch.setattr(passwords, "_slots", threading.BoundedSemaphore(1))
     monkeypatch.setattr(passwords, "PATIENCE", 0.01)
     with passwords._slot():

@@ -1,4 +1,4 @@
-"""More requests than are handled at a time: they wait a little, or are told so, and the process still says it lives."""
+"""More requests than are handled at a time: they wait a little or get 503, and the liveness probe is answered."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def stuck(service: Served, until: Path) -> Iterator[Ask]:
         assert [ping.result()[0] for ping in pings] == [200] * THREADS
 
 
-def test_a_request_that_finds_every_place_taken_is_told_so(service, until):
+def test_a_request_that_finds_every_place_taken_gets_503(service, until):
     with stuck(service, until):
         status, headers, problem = get(service, "/api/v1/articles")
         assert (status, problem["code"], problem["instance"]) == (503, "overloaded", "/api/articles")

@@ -134,8 +134,8 @@ REFUSED = (b"POST /api/articles/import HTTP/1.1\r\nHost: x\r\nContent-Type: appl
 
 @pytest.mark.parametrize("head", [REFUSED, REFUSED.replace(b"Content-Length: 30000000", b"Transfer-Encoding: chunked")],
                          ids=["length", "chunks"])
-def test_a_body_that_nobody_needs_is_not_waited_for_and_the_connection_ends(local, head):
-    """Nobody without credentials may import, so none of the 30 MB needs to come; waitress has its own tests."""
+def test_a_body_that_is_not_needed_is_not_waited_for_and_the_connection_ends(local, head):
+    """This import has no credentials, so none of the 30 MB needs to come; waitress has its own tests."""
     with local.served("--workers", "1") as service, drip(service, head) as connection:
         status, headers = answer_to(connection)
         assert (status, headers["connection"]) == (401, "close")

@@ -28,7 +28,7 @@ def printed(program: str) -> str:
                           stdout=subprocess.PIPE).stdout
 
 
-def test_a_signal_that_comes_before_anybody_waits_for_it_is_handled_later():
+def test_a_signal_that_comes_before_the_main_thread_waits_is_handled_later():
     assert printed("""
 os.kill(os.getpid(), signal.SIGTERM)
 os.write(1, b"held ")

@@ -35,7 +35,7 @@ def test_eight_callers_at_once_write_as_themselves_and_are_refused_for_their_own
             for _ in range(TURNS):
                 answer = client.open(path, method=method, json=body,
                                      headers={**caller.headers, "X-Request-ID": request_id, **headers})
-                # A disk that is slow for half a second is told to half of the writers, who come again.
+                # While the disk is slow for half a second, half of the writers get 503, and send again.
                 if answer.status_code != 503:
                     break
                 sleep(int(answer.headers["Retry-After"]))

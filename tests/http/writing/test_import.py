@@ -9,7 +9,7 @@ import pytest
 from blueprints.http.writing.lines import LineWriter
 from models.base import Rows
 from models.tables.category import Category
-from tests.apps import NOBODY, Caller, Given, close, make_app, new_instance
+from tests.apps import NO_ROW, Caller, Given, close, make_app, new_instance
 
 NDJSON, CSV = {"Content-Type": "application/x-ndjson"}, {"Content-Type": "text/csv"}
 MANY = 5_000
@@ -87,11 +87,11 @@ HOSTILE = [
     ("not UTF-8", b'{"title": "\xff"}', "malformed_json", None),
     ("type", json.dumps(article("type", title=7)).encode(), "invalid_field", "/title"),
     ("unknown", json.dumps(article("unknown", nope=1)).encode(), "unknown_field", "/nope"),
-    ("reference", json.dumps(article("reference", category_id=NOBODY)).encode(), "invalid_reference", "/category_id"),
-    ("owner", json.dumps(article("owner", owner_id=NOBODY)).encode(), "invalid_reference", "/owner_id"),
+    ("reference", json.dumps(article("reference", category_id=NO_ROW)).encode(), "invalid_reference", "/category_id"),
+    ("owner", json.dumps(article("owner", owner_id=NO_ROW)).encode(), "invalid_reference", "/owner_id"),
     ("state", json.dumps(article("state", status="burnt")).encode(), "invalid_field", "/status"),
     ("id", json.dumps(article("id", id="1")).encode(), "invalid_field", "/id"),
-    ("tenant", json.dumps(article("tenant", tenant_id=NOBODY)).encode(), "invalid_field", "/tenant_id"),
+    ("tenant", json.dumps(article("tenant", tenant_id=NO_ROW)).encode(), "invalid_field", "/tenant_id"),
     ("version", json.dumps(article("version", version=0)).encode(), "invalid_field", "/version"),
     ("last version", json.dumps(article("last-version", version=2**63 - 1)).encode(), "invalid_field", "/version"),
     ("department", json.dumps(article("department", department="x" * 10**5)).encode(), "invalid_field", "/department"),
@@ -180,7 +180,7 @@ def test_a_line_that_failed_leaves_its_row_as_it_was_for_the_next(editor, given)
 
 def test_a_key_does_not_move_a_row_to_another_id(editor, given):
     given.article("draft", slug="stays")
-    answer = send(editor, [{"id": NOBODY, "slug": "stays", "title": "t"}], query="?key=slug")
+    answer = send(editor, [{"id": NO_ROW, "slug": "stays", "title": "t"}], query="?key=slug")
     assert faults(answer) == [(1, "read_only_field", "/id")]
 
 
@@ -211,7 +211,7 @@ def test_a_manager_sets_read_only_columns_of_rows_that_are_there_and_versions_st
     assert (found["status"], found["version"]) == ("archived", 2)
 
 
-def test_nobody_reaches_another_tenant_through_an_import(editor, elsewhere):
+def test_an_import_does_not_reach_another_tenant(editor, elsewhere):
     row = elsewhere.article("draft", slug="of-others")
     answer = send(editor, [{"id": row.id, "title": "Mine"}], query="?on_error=skip")
     assert answer.get_json()["updated"] == 0
@@ -233,7 +233,7 @@ def test_what_cannot_be_asked_of_an_import_is_refused(editor, headers, query, st
 
 
 @pytest.mark.parametrize("role", ["guest", "user", "developer", "moderator"])
-def test_only_who_may_import_is_let_in(as_role, role):
+def test_an_import_takes_the_permission_to_import(as_role, role):
     assert send(as_role(role), [article("never")]).status_code == (401 if role == "guest" else 403)
 
 
@@ -274,7 +274,7 @@ class served:
         close(self.app)
 
 
-def test_who_does_not_manage_makes_and_changes_only_what_single_requests_could(tmp_path, database_url):
+def test_an_importer_who_does_not_manage_changes_only_what_single_requests_could(tmp_path, database_url):
     with served(tmp_path, database_url, "p, user, article.import, always, allow") as (caller, there):
         user = caller("user")
         mine, shown = there.article("draft", owner_id=user.id), there.article("published", owner_id=user.id)
@@ -282,7 +282,7 @@ def test_who_does_not_manage_makes_and_changes_only_what_single_requests_could(t
         same = {"id": mine.id, "status": "draft", "owner_id": user.id, "version": 1}
         for rows, code, pointer in (
             ([article("a", status="published")], "read_only_field", "/status"),
-            ([article("a", id=NOBODY)], "read_only_field", "/id"),
+            ([article("a", id=NO_ROW)], "read_only_field", "/id"),
             ([article("a", owner_id=there.user().id)], "read_only_field", "/owner_id"),
             ([{**same, "status": "published"}], "read_only_field", "/status"),
             ([{**same, "version": 2}], "read_only_field", "/version"),

@@ -1,4 +1,4 @@
-"""A server that dies between a commit and its answer: whoever sends the request again gets the answer, and no more."""
+"""A server that dies between a commit and its answer: a client that repeats the request gets the answer."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.apps import NOBODY, ROLES
+from tests.apps import NO_ROW, ROLES
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def rows(given, as_role):
 
 
 COLLECTIONS = ("articles", "products", "orders", "comments", "categories", "pages", "users")
-# Whoever may change at least one of the rows above.
+# The roles that may change at least one of the rows above.
 CHANGERS = {
     "articles": {"user", "support", "editor", "moderator", "manager", "developer", "owner", "admin"},
     "products": {"manager", "owner", "admin"},
@@ -91,7 +91,7 @@ def test_put_replaces_in_full_so_what_is_left_out_goes_back_to_its_default(as_ro
 def test_put_makes_nothing_and_needs_every_required_field(as_role, article):
     user = as_role("user")
     body = {"title": "t", "slug": "nowhere", "body": "b"}
-    assert user.put(f"/api/articles/{NOBODY}", body).status_code == 404
+    assert user.put(f"/api/articles/{NO_ROW}", body).status_code == 404
     answer = user.put(f"/api/articles/{article['id']}", {"title": "t"})
     assert answer.status_code == 400
     assert {(fault["code"], fault["pointer"]) for fault in answer.get_json()["errors"]} == {
@@ -112,11 +112,11 @@ def test_a_merge_patch_changes_what_it_names_and_null_takes_away(as_role, articl
     ({"a/b~c": 1}, "unknown_field", "/a~1b~0c"),
     ({"status": "published"}, "read_only_field", "/status"),
     ({"version": 99}, "read_only_field", "/version"),
-    ({"id": NOBODY}, "read_only_field", "/id"),
-    ({"tenant_id": NOBODY}, "read_only_field", "/tenant_id"),
-    ({"owner_id": NOBODY}, "read_only_field", "/owner_id"),
+    ({"id": NO_ROW}, "read_only_field", "/id"),
+    ({"tenant_id": NO_ROW}, "read_only_field", "/tenant_id"),
+    ({"owner_id": NO_ROW}, "read_only_field", "/owner_id"),
     ({"department": "sales"}, "read_only_field", "/department"),
-    ({"category_id": NOBODY}, "invalid_reference", "/category_id"),
+    ({"category_id": NO_ROW}, "invalid_reference", "/category_id"),
 ])
 def test_a_patch_that_cannot_be_is_refused_and_says_where(as_role, article, body, code, pointer):
     path = f"/api/articles/{article['id']}"
@@ -132,14 +132,14 @@ def test_read_only_fields_are_accepted_when_they_are_what_is_stored(as_role, art
     assert (answer.status_code, answer.get_json()["title"]) == (200, "Mine")
 
 
-def test_another_media_type_is_refused_and_told_what_to_send(as_role, article):
+def test_another_media_type_is_refused_with_the_types_to_send(as_role, article):
     answer = as_role("user").patch(f"/api/articles/{article['id']}", data="[]",
                                    headers={"Content-Type": "application/json-patch+json"})
     assert (answer.status_code, answer.get_json()["code"]) == (415, "unsupported_media_type")
     assert "application/merge-patch+json" in answer.headers["Accept-Patch"]
 
 
-def test_nobody_moves_a_row_out_of_their_own_reach(as_role, article, given):
+def test_a_caller_cannot_move_a_row_out_of_their_own_reach(as_role, article, given):
     path = f"/api/articles/{article['id']}"
     assert as_role("user").patch(path, {"owner_id": article["owner_id"]}).status_code == 200
     assert as_role("user").patch(path, {"owner_id": given.user().id}).status_code == 400

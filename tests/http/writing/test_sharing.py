@@ -1,4 +1,4 @@
-"""Sharing one object: who may, with whom, what each right gives, and that it ends at once."""
+"""Sharing one object: the callers who may, the grantees, what each right gives, and that it ends at once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.apps import NOBODY
+from tests.apps import NO_ROW
 
 RIGHTS = ("read", "write", "delete", "manage")
 # verb → the rights that give it (docs/api.md, Shares)
@@ -72,29 +72,29 @@ def test_a_share_that_is_made_twice_is_one(ann, bob, draft):
 @pytest.mark.parametrize("body", [
     {}, {"grantee": "role:user"}, {"right": "read"}, {"grantee": "role:user", "right": "own"},
     {"grantee": "role:user", "right": ["read"]}, {"grantee": "role:user", "right": "READ"},
-    {"grantee": "role:user", "right": "read", "tenant_id": NOBODY}, [], "role:user",
+    {"grantee": "role:user", "right": "read", "tenant_id": NO_ROW}, [], "role:user",
 ])
 def test_a_body_that_is_no_share_is_400(as_role, draft, body):
     assert as_role("editor").put(shares(draft), body).status_code == 400
 
 
 @pytest.mark.parametrize("grantee", [
-    "", "*", "guest", "user:", "user:7", "user:*", "user:%", "user:" + NOBODY.upper(), f"user:{NOBODY} ",
+    "", "*", "guest", "user:", "user:7", "user:*", "user:%", "user:" + NO_ROW.upper(), f"user:{NO_ROW} ",
     "role:", "role:*", "role:nobody", "role:Admin", "role: user", "role:user ", "role:uѕer", "role:ＵＳＥＲ",
     "role:user\x00", "role:user\nrole:admin", "role:user,role:admin", "role:'; DROP TABLE shares; --",
     "group:", "group: ", "group:press ", "group:\x00", "group:\u2028", "GROUP:press", "group:" + "g" * 200,
     "tenant:other", 7, None, ["role:user"], {"role": "user"},
 ])
-def test_a_grantee_that_means_nobody_is_400(as_role, draft, grantee):
+def test_a_grantee_that_names_no_user_group_or_role_is_400(as_role, draft, grantee):
     editor = as_role("editor")
     answer = editor.put(shares(draft), {"grantee": grantee, "right": "read"})
     assert answer.status_code == 400
     assert granted(editor, draft) == []
 
 
-def test_nobody_shares_with_a_user_whom_they_cannot_see(ann, draft, elsewhere):
+def test_a_caller_cannot_share_with_a_user_whom_they_cannot_see(ann, draft, elsewhere):
     stranger = elsewhere.user("user")
-    answers = [ann.put(shares(draft), {"grantee": f"user:{id}", "right": "read"}) for id in (stranger.id, NOBODY)]
+    answers = [ann.put(shares(draft), {"grantee": f"user:{id}", "right": "read"}) for id in (stranger.id, NO_ROW)]
     assert [answer.get_json()["code"] for answer in answers] == ["invalid_reference"] * 2
     assert answers[0].get_json()["errors"] == answers[1].get_json()["errors"]
 
@@ -104,10 +104,10 @@ def test_groups_and_roles_are_many_people_and_need_manage(ann, as_role, draft, g
     refused = ann.put(shares(draft), {"grantee": grantee, "right": "read"})
     assert (refused.status_code, refused.get_json()["code"]) == (403, "forbidden")
     assert as_role("editor").put(shares(draft), {"grantee": grantee, "right": "read"}).status_code == 200
-    assert unshare(ann, draft, grantee).status_code == 204, "whoever may share may also stop it"
+    assert unshare(ann, draft, grantee).status_code == 204, "a caller who may share may also stop it"
 
 
-def test_who_may_not_share_may_not_look_either_and_who_may_not_view_finds_nothing(bob, draft, given, as_role):
+def test_shares_are_403_without_the_permission_to_share_and_404_without_the_one_to_view(bob, draft, given, as_role):
     assert bob.get(shares(draft)).status_code == 404
     assert bob.put(shares(draft), {"grantee": f"user:{bob.id}", "right": "read"}).status_code == 404
     assert unshare(bob, draft, f"user:{bob.id}").status_code == 404
@@ -172,7 +172,7 @@ def test_a_share_opens_to_the_grantee_and_to_every_role_that_inherits(given, as_
             assert listed(caller, order, "orders") is expected, name
 
 
-def test_somebody_with_two_ways_to_an_object_finds_it_once_and_counts_it_once(given, as_user):
+def test_a_user_with_two_ways_to_an_object_finds_it_once_and_counts_it_once(given, as_user):
     bob = as_user("user", groups=["a", "b"])
     order = given.order(owner_id=bob.id)
     for grantee in ("group:a", "group:b", "role:user", "role:guest", f"user:{bob.id}"):
@@ -196,7 +196,7 @@ def test_a_list_through_shares_is_walked_without_gap_or_repetition(given, as_use
     assert [id for id in found if id in {row.id for row in rows}] == expected
 
 
-def test_whoever_got_manage_shares_further_and_only_with_single_users(given, as_user, draft, bob):
+def test_a_grantee_with_manage_shares_further_and_only_with_single_users(given, as_user, draft, bob):
     given.share("article", draft, f"user:{bob.id}", "manage")
     cy = as_user("user")
     assert bob.put(shares(draft), {"grantee": f"user:{cy.id}", "right": "read"}).status_code == 200
@@ -226,7 +226,7 @@ def test_what_is_withdrawn_is_closed_on_the_next_request(ann, bob, draft):
     assert not listed(bob, draft)
 
 
-def test_who_leaves_a_group_leaves_what_was_shared_with_it(given, as_role, bob, draft):
+def test_a_user_who_leaves_a_group_loses_what_was_shared_with_it(given, as_role, bob, draft):
     given.share("article", draft, "group:press")
     assert bob.get(f"/api/articles/{draft.id}").status_code == 200
     assert as_role("owner").patch(f"/api/users/{bob.id}", {"groups": ["sales"]}).status_code == 200

@@ -203,7 +203,7 @@ def wait(seconds: float) -> Wait:
     return Wait(Places(None, moment=0.01, timeout=seconds, late=late))
 
 
-def test_a_writer_that_waits_too_long_is_told_so_and_the_lock_stays_usable(tmp_path: Path) -> None:
+def test_a_writer_that_waits_too_long_gets_busy_and_the_lock_stays_usable(tmp_path: Path) -> None:
     first, second = WriterLock(tmp_path / "x.db"), WriterLock(tmp_path / "x.db")
     first.acquire(wait(30))
     for _ in range(2):

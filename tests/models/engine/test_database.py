@@ -227,7 +227,7 @@ def test_a_statement_that_takes_too_long_is_stopped_and_the_connection_goes_on(d
     database.close_all()
 
 
-def test_when_all_connections_are_taken_the_next_caller_is_told_so(request: pytest.FixtureRequest) -> None:
+def test_when_all_connections_are_taken_the_next_caller_is_refused(request: pytest.FixtureRequest) -> None:
     database = open_database(new_database("postgres", request), **{**OPTIONS, "pool_size": 1}, pool_wait=0.05)
     failures: list[BaseException] = []
 

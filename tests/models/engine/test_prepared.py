@@ -5,7 +5,7 @@ import pytest
 
 from models.base import now
 from models.engine.prepared import Bind, Statement, prepare
-from tests.models.lists.notes import ME, SOMEONE, TENANT, TIMES, Note, create_table, fill
+from tests.models.lists.notes import ME, OTHER, TENANT, TIMES, Note, create_table, fill
 
 HOSTILE = "'; DROP TABLE notes; --"
 
@@ -18,16 +18,16 @@ def notes(opened):
             {"id": id_, "tenant_id": TENANT, "owner_id": ME, "status": status, "title": title, "rank": rank,
              "created_at": time}
             for id_, status, title, rank, time in [
-                (ME, "draft", "a", 1, TIMES[0]), (SOMEONE, "published", HOSTILE, None, TIMES[1])]])
+                (ME, "draft", "a", 1, TIMES[0]), (OTHER, "published", HOSTILE, None, TIMES[1])]])
 
 
 @pytest.mark.parametrize(("condition", "values", "expected"), [
-    (Note.title == Bind("x"), {"x": HOSTILE}, [SOMEONE]),
+    (Note.title == Bind("x"), {"x": HOSTILE}, [OTHER]),
     (Note.title != Bind("x"), {"x": HOSTILE}, [ME]),
     (Note.rank >= Bind("x"), {"x": 1}, [ME]),
-    (Note.created_at > Bind("x"), {"x": TIMES[0]}, [SOMEONE]),
+    (Note.created_at > Bind("x"), {"x": TIMES[0]}, [OTHER]),
     (Note.id == Bind("x"), {"x": ME}, [ME]),
-    (Note.status.in_([Bind("x"), Bind("y")]), {"x": "draft", "y": "published"}, [ME, SOMEONE]),
+    (Note.status.in_([Bind("x"), Bind("y")]), {"x": "draft", "y": "published"}, [ME, OTHER]),
     ((Note.status == "draft") & (Note.rank == Bind("x")), {"x": 1}, [ME]),
     ((Note.title == Bind("x")) | (Note.title == Bind("y")), {"x": "a", "y": "b"}, [ME]),
 ])
@@ -42,7 +42,7 @@ def test_a_bind_stands_in_a_row_value_a_limit_and_an_offset(database):
         pw.Tuple(Note.created_at, Note.id) >= pw.Tuple(Bind("time"), Bind("id"))))
     values = {"time": TIMES[0], "id": ME}
     assert prepared.run(database, {**values, "limit": 1, "offset": 0}) == [(ME,)]
-    assert prepared.run(database, {**values, "limit": 5, "offset": 1}) == [(SOMEONE,)]
+    assert prepared.run(database, {**values, "limit": 5, "offset": 1}) == [(OTHER,)]
 
 
 def test_no_value_is_part_of_the_text(database):
@@ -60,7 +60,7 @@ def test_values_reach_the_driver_without_a_fields_conversion(database):
 def test_rows_are_plain_tuples_of_the_one_representation(database):
     query = Note.select(Note.id, Note.created_at, Note.rank).where(Note.id == Bind("id"))
     prepared = prepare(database, query)
-    assert prepared.run(database, {"id": SOMEONE}) == [(SOMEONE, TIMES[1], None)]
+    assert prepared.run(database, {"id": OTHER}) == [(OTHER, TIMES[1], None)]
 
 
 def test_a_bind_without_a_value_is_an_error_and_a_value_without_a_bind_is_not(database):
@@ -78,6 +78,6 @@ def test_a_statement_is_built_once_for_each_dialect(database):
         return Note.select(Note.id).where(Note.id == Bind("id"))
 
     statement = Statement()
-    for id_ in (ME, SOMEONE):
+    for id_ in (ME, OTHER):
         assert statement.on(database, build).run(database, {"id": id_}) == [(id_,)]
     assert built == [database.dialect]

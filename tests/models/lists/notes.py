@@ -25,7 +25,7 @@ from models.records.columns import IdField, TimeField
 TENANT = "01930000-0000-7000-8000-000000000000"
 ANOTHER = "01930000-0000-7000-8000-00000000ffff"
 ME = "01930000-0000-7000-8000-000000000001"
-SOMEONE = "01930000-0000-7000-8000-000000000002"
+OTHER = "01930000-0000-7000-8000-000000000002"
 TIMES = tuple(f"2026-11-21T08:39:30.{fraction:06}Z" for fraction in (0, 1, 123456))
 VALUES = {"tenant": TENANT, "me": ME, "status": "draft", "time": TIMES[1], "rank": 2}
 
@@ -159,7 +159,7 @@ cases = st.builds(Case, *(
 # Few values each, so that ties in every key and rows equal in all but the id are the rule.
 _contents = st.fixed_dictionaries({
     "tenant_id": st.sampled_from([TENANT, TENANT, TENANT, ANOTHER]),
-    "owner_id": st.sampled_from([ME, SOMEONE, None]),
+    "owner_id": st.sampled_from([ME, OTHER, None]),
     "status": st.sampled_from(["draft", "published", "archived"]),
     "title": st.sampled_from(["a", "B", "é", ""]),
     "rank": st.sampled_from([None, None, 0, 1, 2]),

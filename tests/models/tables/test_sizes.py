@@ -1,4 +1,4 @@
-"""How large things are: told without reading a table through."""
+"""Sizes of tables and files, found without reading a table through."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from tests.databases import new_database
 from tests.policies.generated import CONDITIONS, MODELS, assembled, policy
 from tests.policies.shipped_vocabulary import VOCABULARY
 
-ME, SOMEBODY = PEOPLE
+ME, OTHER = PEOPLE
 NOON = SimpleNamespace(
     hour=12, weekday=3, date="2026-11-18", ip="10.1.2.3", device="desktop", method="GET", request="read"
 )
@@ -49,9 +49,9 @@ def shipped() -> Policy:
         ("guest", "article.view", {"owner_id": None, "status": "draft"}, False),
         ("user", "article.update", {"owner_id": ME, "status": "draft"}, True),
         ("user", "article.update", {"owner_id": ME, "status": "published"}, False),
-        ("user", "article.update", {"owner_id": SOMEBODY, "status": "draft"}, False),
-        ("editor", "article.delete", {"owner_id": SOMEBODY, "status": "published"}, True),
-        ("moderator", "article.delete", {"owner_id": SOMEBODY}, False),
+        ("user", "article.update", {"owner_id": OTHER, "status": "draft"}, False),
+        ("editor", "article.delete", {"owner_id": OTHER, "status": "published"}, True),
+        ("moderator", "article.delete", {"owner_id": OTHER}, False),
         ("admin", "article.delete", {}, True),
         ("admin", "article.unheard_of", {}, False),
         ("stranger", "article.view", {"status": "published"}, False),
@@ -98,7 +98,7 @@ def test_a_scoped_principal_may_do_what_its_scopes_cover(
     ("rule", "allowed"),
     [
         (f"p, user:{ME}, article.delete, always, allow", True),
-        (f"p, user:{SOMEBODY}, article.delete, always, allow", False),
+        (f"p, user:{OTHER}, article.delete, always, allow", False),
         (f"p, user:{ME}, article.delete, published, allow", False),
     ],
 )
@@ -110,14 +110,14 @@ def test_one_person_can_be_granted_one_thing(rule: str, allowed: bool) -> None:
 def test_one_person_can_have_a_role_of_their_own() -> None:
     lent = assembled(["p, editor, article.delete, always, allow"], [f"g, user:{ME}, editor"])
     assert lent.decide(caller(), "article.delete", ARTICLE.row(), NOON)
-    other = Principal(SOMEBODY, f"user:{SOMEBODY}", "user", "t")
+    other = Principal(OTHER, f"user:{OTHER}", "user", "t")
     assert not lent.decide(other, "article.delete", ARTICLE.row(), NOON)
 
 
 def test_a_denial_wins_over_every_allow() -> None:
     strict = assembled(["p, user, article.*, always, allow", "p, user, article.delete, own, deny"])
     assert not strict.decide(caller(), "article.delete", ARTICLE.row(owner_id=ME), NOON)
-    assert strict.decide(caller(), "article.delete", ARTICLE.row(owner_id=SOMEBODY), NOON)
+    assert strict.decide(caller(), "article.delete", ARTICLE.row(owner_id=OTHER), NOON)
     assert strict.decide(caller(), "article.delete", ARTICLE.row(owner_id=None), NOON)
 
 
@@ -201,7 +201,7 @@ class Share(pw.Model):
 NAMES = ("id", "owner_id", "department", "status", "version")
 VALUES = list(
     itertools.product(
-        (None, ME, SOMEBODY),
+        (None, ME, OTHER),
         (None, "press", "draft"),
         (None, "draft", "published", "pending", "archived"),
         (None, 3, 4),

@@ -79,10 +79,10 @@ def test_a_broken_edit_is_reported_and_the_last_good_rules_answer_even_after_a_r
         assert good["status"] == "ok" and not server.exports()
         edit(instance, BROKEN)
         wait_until(lambda: degraded(server))
-        told_everybody = server.health()
-        assert told_everybody["status"] == "degraded"
-        assert told_everybody["policy_version"] == good["policy_version"]
-        assert "policy_error" not in told_everybody, "guests are not told what is in the files"
+        seen_by_guests = server.health()
+        assert seen_by_guests["status"] == "degraded"
+        assert seen_by_guests["policy_version"] == good["policy_version"]
+        assert "policy_error" not in seen_by_guests, "guests are not told what is in the files"
         administrator = server.server.log_in()
         error = server.health(administrator)["policy_error"]
         assert "articles.csv:" in error and "dney" in error

@@ -11,7 +11,6 @@ from policies.loading.loader import from_files, load
 from tests.policies.generated import FILES, WHO_AND_WHAT, findings_of, model
 from tests.policies.shipped_vocabulary import VOCABULARY
 
-
 ORPHAN = "notes.csv: no installed collection has these rules"
 
 

@@ -24,7 +24,7 @@ from tests.running import wait_until
 NOON = SimpleNamespace(
     hour=12, weekday=3, date="2026-11-18", ip="10.1.2.3", device="desktop", method="GET", request="read"
 )
-SOMEBODY = Principal("1", "user:1", "user", "t")
+USER = Principal("1", "user:1", "user", "t")
 ADMIN = Principal("2", "user:2", "admin", "t")
 DRAFT = VOCABULARY.resources["article"].row(id="9", owner_id="2", status="draft")
 BROKEN = "p, user, article.delete, always, dney\n# end\n"
@@ -52,7 +52,7 @@ def watching(directory: Path, **options: Any) -> Watcher:
 
 
 def sees_drafts(watcher: Watcher) -> bool:
-    return watcher.current.decide(SOMEBODY, "article.view", DRAFT, NOON)
+    return watcher.current.decide(USER, "article.view", DRAFT, NOON)
 
 
 def settle(watcher: Watcher) -> None:
@@ -157,7 +157,7 @@ def test_without_a_last_good_policy_a_broken_one_stops_the_start(directory: Path
         watching(directory)
 
 
-def test_a_last_good_policy_that_somebody_changed_is_not_used(directory: Path) -> None:
+def test_a_last_good_policy_that_was_changed_is_not_used(directory: Path) -> None:
     watching(directory)
     kept = directory.parent / LAST_GOOD
     kept.write_text(kept.read_text().replace("article.view,   published", "article.view,   always"))
@@ -171,7 +171,7 @@ def test_cases_that_fail_keep_the_last_good_policy(directory: Path) -> None:
 
     def cases(policy: policies.Policy, place: Path) -> list[Finding]:
         asked.append(place)
-        allowed = policy.decide(SOMEBODY, "article.view", DRAFT, NOON)
+        allowed = policy.decide(USER, "article.view", DRAFT, NOON)
         return [Finding(place.name, 1, "a user sees a draft")] if allowed else []
 
     watcher = watching(directory, cases=cases)
@@ -232,11 +232,11 @@ def test_readers_beside_a_reload_loop_never_get_a_wrong_answer(directory: Path, 
         while decisions < 5000 or swaps[0] < 10:
             decisions += 1
             policy = watcher.current
-            if policy.decide(SOMEBODY, "article.view", DRAFT, NOON) is not versions[policy.version]:
+            if policy.decide(USER, "article.view", DRAFT, NOON) is not versions[policy.version]:
                 wrong.append(f"{policy.version}: a user and a draft")
             if not policy.decide(ADMIN, "article.view", DRAFT, NOON):
                 wrong.append(f"{policy.version}: the admin was refused")
-            if policy.decide(SOMEBODY, "article.delete", DRAFT, NOON):
+            if policy.decide(USER, "article.delete", DRAFT, NOON):
                 wrong.append(f"{policy.version}: a user deleted another's draft")
 
     def write() -> None:

@@ -75,7 +75,7 @@ def test_a_line_that_grants_what_was_granted_is_no_change(
 # More, less, other
 
 
-def test_a_new_line_gives_more_to_all_who_inherit_it(shipped: Policy, directory: Path) -> None:
+def test_a_new_line_gives_more_to_all_roles_that_inherit_it(shipped: Policy, directory: Path) -> None:
     add_line(directory / "articles.csv", "p, user, article.export, own, allow")
     [change] = changes(shipped, directory)
     assert change.kind == "more"
@@ -113,7 +113,7 @@ def test_another_condition_is_neither_more_nor_less(shipped: Policy, directory: 
     assert (first.who, first.kind, first.before, first.after) == (("guest",), "other", "published", "approved")
 
 
-def test_a_condition_redefined_in_the_model_is_told_in_its_terms(shipped: Policy, directory: Path) -> None:
+def test_a_condition_redefined_in_the_model_is_described_in_its_terms(shipped: Policy, directory: Path) -> None:
     replace(
         directory / "model.conf",
         "'own_pending' && r.obj.owner_id == r.sub.id && r.obj.status == 'pending'",
@@ -136,19 +136,19 @@ def test_a_role_that_inherits_more_is_changed_in_all_that_it_gets(shipped: Polic
     }
 
 
-def test_a_line_for_one_person_is_told_of_that_person(shipped: Policy, directory: Path) -> None:
+def test_a_line_for_one_person_is_described_for_that_person(shipped: Policy, directory: Path) -> None:
     add_line(directory / "articles.csv", f"p, {ZOE}, article.publish, own, allow")
     [change] = changes(shipped, directory)
     assert (change.who, change.permission, change.kind) == ((ZOE,), "article.publish", "more")
 
 
-def test_a_denial_for_one_person_is_told_of_that_person(shipped: Policy, directory: Path) -> None:
+def test_a_denial_for_one_person_is_described_for_that_person(shipped: Policy, directory: Path) -> None:
     add_line(directory / "comments.csv", f"p, {ZOE}, comment.create, always, deny")
     [change] = changes(shipped, directory)
     assert str(change) == f"- comment.create: never → denied always, for {ZOE}"
 
 
-def test_a_scope_that_covers_less_is_told_of_the_scope(shipped: Policy, directory: Path) -> None:
+def test_a_scope_that_covers_less_is_described_for_the_scope(shipped: Policy, directory: Path) -> None:
     remove_line(directory / "orders.csv", "p2, write:orders, order.delete")
     [change] = changes(shipped, directory)
     assert str(change) == "- order.delete: always → never, for scope write:orders"

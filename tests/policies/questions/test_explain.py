@@ -29,7 +29,7 @@ def directory(tmp_path: Path) -> Path:
     return shipped_copy(tmp_path / "policies")
 
 
-def somebody(role: str = "user", id: str | None = ANN, **more: Any) -> Principal:
+def caller(role: str = "user", id: str | None = ANN, **more: Any) -> Principal:
     if role == "guest":
         return Principal(None, "guest", "guest", "t", kind="guest")
     return Principal(id, f"user:{id}", role, "t", **more)
@@ -50,7 +50,7 @@ def texts(found: Explanation) -> list[tuple[str, bool | None]]:
 
 
 def test_what_is_allowed_names_the_line_that_allowed_it_and_its_facts(shipped: Policy) -> None:
-    found = explain(shipped, somebody(), "article.update", article(owner_id=ANN, status="draft"), NOW)
+    found = explain(shipped, caller(), "article.update", article(owner_id=ANN, status="draft"), NOW)
     assert found.verdict == ALLOWED
     assert found.decided_by is not None
     place = line_of(shipped, "user", "article.update", "own_draft", "allow")
@@ -64,7 +64,7 @@ def test_what_is_allowed_names_the_line_that_allowed_it_and_its_facts(shipped: P
 
 
 def test_what_is_refused_names_the_nearest_line_and_the_missing_fact(shipped: Policy) -> None:
-    found = explain(shipped, somebody(), "article.update", article(owner_id=BOB, status="draft"), NOW, who="ann@x.org")
+    found = explain(shipped, caller(), "article.update", article(owner_id=BOB, status="draft"), NOW, who="ann@x.org")
     place = line_of(shipped, "user", "article.update", "own_draft", "allow")
     assert found.verdict == REFUSED
     assert found.decided_by is None
@@ -75,31 +75,31 @@ def test_what_is_refused_names_the_nearest_line_and_the_missing_fact(shipped: Po
 
 
 def test_the_nearest_miss_is_the_one_that_lacks_the_fewest_facts(shipped: Policy) -> None:
-    found = explain(shipped, somebody(), "article.update", article(owner_id=ANN, status="published"), NOW)
+    found = explain(shipped, caller(), "article.update", article(owner_id=ANN, status="published"), NOW)
     assert [step.rule.when for step in found.misses] == ["own_draft", "shared_draft"]
     assert found.summary.endswith("needs own_draft; status is published, must be draft")
 
 
 def test_a_missing_value_is_called_missing(shipped: Policy) -> None:
-    found = explain(shipped, somebody(), "article.update", article(status="draft"), NOW)
+    found = explain(shipped, caller(), "article.update", article(status="draft"), NOW)
     assert (f"owner_id is missing, must be the caller's id, {ANN}", False) in texts(found)
 
 
 def test_an_inherited_line_names_the_roles_on_the_way(shipped: Policy) -> None:
-    found = explain(shipped, somebody("owner"), "article.update", article(owner_id=BOB, status="draft"), NOW)
+    found = explain(shipped, caller("owner"), "article.update", article(owner_id=BOB, status="draft"), NOW)
     assert found.decided_by is not None
     assert found.decided_by.via == ("owner", "editor")
     assert found.summary.endswith("allows it (always), inherited by owner → editor")
 
 
 def test_the_line_nearest_to_the_own_role_is_named(shipped: Policy) -> None:
-    found = explain(shipped, somebody("admin"), "article.view", article(status="published"), NOW)
+    found = explain(shipped, caller("admin"), "article.view", article(status="published"), NOW)
     assert found.decided_by is not None
     assert found.decided_by.rule.place == line_of(shipped, "admin", "*", "always", "allow")
 
 
-def test_where_no_line_reaches_it_says_who_has_the_permission(shipped: Policy) -> None:
-    found = explain(shipped, somebody(), "stats.view", None, NOW)
+def test_where_no_line_reaches_it_names_the_roles_that_have_the_permission(shipped: Policy) -> None:
+    found = explain(shipped, caller(), "stats.view", None, NOW)
     assert found.summary.endswith("no line gives stats.view to user or guest")
     assert found.would == {"always": ("manager", "developer", "owner", "admin")}
 
@@ -107,7 +107,7 @@ def test_where_no_line_reaches_it_says_who_has_the_permission(shipped: Policy) -
 def test_a_deny_is_named_as_such(directory: Path) -> None:
     add_line(directory / "articles.csv", f"p, user:{ANN}, article.update, always, deny")
     policy = load(directory, VOCABULARY)
-    found = explain(policy, somebody(), "article.update", article(owner_id=ANN, status="draft"), NOW)
+    found = explain(policy, caller(), "article.update", article(owner_id=ANN, status="draft"), NOW)
     assert found.verdict == REFUSED
     place = line_of(policy, f"user:{ANN}", "article.update", "always", "deny")
     assert f"{place} denies it (always)" in found.summary
@@ -117,20 +117,20 @@ def test_a_conditional_deny_that_does_not_apply_does_not_refuse(directory: Path)
     add_line(directory / "articles.csv", "p, user, article.update, intranet, deny")
     policy = load(directory, VOCABULARY)
     row = article(owner_id=ANN, status="draft")
-    assert explain(policy, somebody(), "article.update", row, NOW).verdict == ALLOWED
+    assert explain(policy, caller(), "article.update", row, NOW).verdict == ALLOWED
     inside = FixedEnvironment(ip="10.1.2.3")
-    found = explain(policy, somebody(), "article.update", row, inside)
+    found = explain(policy, caller(), "article.update", row, inside)
     assert found.verdict == REFUSED
     assert found.decided_by is not None
     [fact] = found.decided_by.facts
     assert fact.text == "the caller's address is 10.1.2.3, which is in 10.0.0.0/8"
 
 
-def test_a_share_is_told_in_words(shipped: Policy) -> None:
+def test_a_share_is_explained_in_words(shipped: Policy) -> None:
     row = article(owner_id=BOB, status="draft")
-    refused = explain(shipped, somebody(), "article.view", row, NOW)
+    refused = explain(shipped, caller(), "article.view", row, NOW)
     assert ("it is not shared with the caller for view", False) in texts(refused)
-    allowed = explain(shipped, somebody(), "article.view", row, NOW, lambda *_: True)
+    allowed = explain(shipped, caller(), "article.view", row, NOW, lambda *_: True)
     assert allowed.decided_by is not None
     assert [fact.text for fact in allowed.decided_by.facts] == ["it is shared with the caller for view"]
 
@@ -143,14 +143,14 @@ def test_a_share_is_told_in_words(shipped: Policy) -> None:
         (FixedEnvironment(weekday=6), "the weekday (1 is Monday) is 6, must be less than 6"),
     ],
 )
-def test_the_clock_is_told_in_words(directory: Path, environment: FixedEnvironment, missing: str) -> None:
+def test_the_clock_is_explained_in_words(directory: Path, environment: FixedEnvironment, missing: str) -> None:
     add_line(directory / "admin.csv", "p, user, stats.view, office_hours, allow")
-    found = explain(load(directory, VOCABULARY), somebody(), "stats.view", None, environment)
+    found = explain(load(directory, VOCABULARY), caller(), "stats.view", None, environment)
     assert found.summary.endswith(f"needs office_hours; {missing}")
 
 
 def test_a_scope_that_does_not_cover_is_the_reason_and_the_ones_that_would_are_named(shipped: Policy) -> None:
-    reader = somebody("editor", kind="service", scopes=frozenset({"read:articles"}))
+    reader = caller("editor", kind="service", scopes=frozenset({"read:articles"}))
     found = explain(shipped, reader, "article.update", article(owner_id=BOB, status="draft"), NOW)
     assert found.verdict == REFUSED
     assert found.summary.endswith("the token's scopes do not cover it")
@@ -162,7 +162,7 @@ def test_a_scope_that_does_not_cover_is_the_reason_and_the_ones_that_would_are_n
 
 
 def test_without_an_object_the_answer_tells_what_it_depends_on(shipped: Policy) -> None:
-    found = explain(shipped, somebody(), "article.update", None, NOW)
+    found = explain(shipped, caller(), "article.update", None, NOW)
     assert found.verdict == DEPENDS
     assert {text: holds for text, holds in texts(found)} == {
         "owner_id must be the caller's id": None,
@@ -179,7 +179,7 @@ def test_without_an_object_the_answer_tells_what_it_depends_on(shipped: Policy) 
 def test_without_an_object_the_verdict_is_that_of_the_list(
     shipped: Policy, role: str, permission: str, verdict: str
 ) -> None:
-    assert explain(shipped, somebody(role), permission, None, NOW).verdict == verdict
+    assert explain(shipped, caller(role), permission, None, NOW).verdict == verdict
 
 
 @pytest.mark.parametrize(
@@ -195,12 +195,12 @@ def test_without_an_object_the_verdict_is_that_of_the_list(
 def test_the_condition_of_a_list_is_shown_as_sql(
     shipped: Policy, role: str, permission: str, sql: str | None
 ) -> None:
-    assert explain(shipped, somebody(role), permission, None, NOW).sql == sql
+    assert explain(shipped, caller(role), permission, None, NOW).sql == sql
 
 
 def test_a_value_with_a_question_mark_is_shown_as_it_is(directory: Path) -> None:
     add_line(directory / "orders.csv", "p, user, order.ship, same_department, allow")
-    found = explain(load(directory, VOCABULARY), somebody(department="a?b"), "order.ship", None, NOW)
+    found = explain(load(directory, VOCABULARY), caller(department="a?b"), "order.ship", None, NOW)
     assert found.sql == "department = 'a?b'"
 
 
@@ -209,7 +209,7 @@ def test_a_value_with_a_question_mark_is_shown_as_it_is(directory: Path) -> None
 
 def test_the_text_reads_like_an_answer(shipped: Policy) -> None:
     found = explain(
-        shipped, somebody(), "comment.update",
+        shipped, caller(), "comment.update",
         VOCABULARY.resources["comment"].row(id="c", owner_id=ANN, status="approved"), NOW,
         who="ann@x.org", name="comment c",
     )
@@ -231,7 +231,7 @@ def test_the_text_reads_like_an_answer(shipped: Policy) -> None:
 def test_every_permission_of_every_role_can_be_explained_and_agrees_with_the_decision(
     shipped: Policy, role: str
 ) -> None:
-    who = somebody(role)
+    who = caller(role)
     for permission in sorted(PERMISSIONS):
         resource = VOCABULARY.by_permission[permission]
         row = {name: {"owner_id": ANN, "status": "draft"}.get(name) for name in resource.columns}
@@ -245,4 +245,4 @@ def test_every_permission_of_every_role_can_be_explained_and_agrees_with_the_dec
 
 def test_an_unknown_permission_is_a_key_error(shipped: Policy) -> None:
     with pytest.raises(KeyError):
-        explain(shipped, somebody(), "article.fly", None, NOW)
+        explain(shipped, caller(), "article.fly", None, NOW)

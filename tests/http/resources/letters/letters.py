@@ -33,7 +33,7 @@ class LetterSchema(RecordSchema):
 
 
 class Letters(Collection):
-    """Letters that belong to nobody."""
+    """Letters, which have no owner."""
 
     name, resource = "letters", "letter"
     model, schema = Letter, LetterSchema

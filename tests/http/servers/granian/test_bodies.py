@@ -1,4 +1,4 @@
-"""Who holds a place where granian waits for bodies: few of one network, and not for long while others want it."""
+"""The places where granian waits for bodies: few for one network, and not for long while other networks wait."""
 
 from __future__ import annotations
 
@@ -120,13 +120,13 @@ def test_behind_a_proxy_it_is_the_clients_network_that_counts(clients):
             assert process.begin("127.0.0.1", f"198.51.100.7, {address}")[0].awaited.wait(PATIENCE)
 
 
-def test_where_nobody_leaves_a_body_is_refused(clients):
+def test_without_a_free_place_a_body_is_refused(clients):
     with clients(places=1) as process:
         assert process.begin("192.0.2.1")[0].awaited.wait(PATIENCE)
         assert code(process.begin("192.0.2.2")[2]) == "overloaded"
 
 
-def test_a_body_that_waits_for_its_turn_gives_up_nobody_whose_body_comes(clients, monkeypatch):
+def test_a_body_that_waits_for_a_place_does_not_stop_a_body_that_comes(clients, monkeypatch):
     """A place that is given back within `PATIENCE` is passed on."""
     monkeypatch.setattr(bodies, "PATIENCE", PATIENCE)
     with clients(places=1) as process:

@@ -1,6 +1,6 @@
-"""Clients of granian that send or read next to nothing: they are told so or cut off, and their thread is free again.
+"""Clients of granian that send or read next to nothing: they get 503 or are cut off, and their thread is free again.
 
-What counts as slow is told to the server in seconds here, not in half minutes; waitress has tests of its own.
+The server's limits are seconds here, not in half minutes; waitress has tests of its own.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def cut(connection: socket.socket, keep_busy: bytes = b"") -> bool:
     return False
 
 
-def test_an_answer_that_nobody_reads_ends_and_its_thread_is_free(service):
+def test_an_answer_that_its_client_does_not_read_ends_and_its_thread_is_free(service):
     token = service.log_in()
     with ExitStack() as unread:
         for _ in range(2):
@@ -98,7 +98,7 @@ def test_a_client_that_has_read_fast_may_pause_for_longer_and_is_closed_all_the_
         assert cut(connection)
 
 
-def test_whole_answers_that_nobody_reads_end_too(service):
+def test_whole_answers_that_their_client_does_not_read_end_too(service):
     asked = b"GET /docs/rapidoc-min.js HTTP/1.1\r\nHost: x\r\n\r\n" * 24
     with closing(connect(service, asked)) as connection:
         assert cut(connection)
@@ -151,7 +151,7 @@ def test_a_body_that_drips_is_given_up(service, length, drop):
         assert cut(connection, drop)
 
 
-def test_a_body_that_does_not_come_is_told_so(service):
+def test_a_body_that_does_not_come_gets_503(service):
     with (closing(connect(service, HEAD + b"Content-Length: 60000\r\n\r\n{")) as connection,
           answered(connection) as answer, pytest.raises(IncompleteRead) as error):
         answer.read()

@@ -133,7 +133,7 @@ def test_a_client_that_neither_sends_nor_closes_is_closed(address, listener, mon
 
 
 @pytest.mark.parametrize("body", [{"length": LIMIT + 1}, {"length": 2**40}], ids=str)
-def test_nobody_is_told_to_go_on_who_would_be_refused(address, body):
+def test_a_request_that_would_be_refused_gets_no_100_continue(address, body):
     answer = ask(address, post("/api/login", JSON, "Expect: 100-continue", **body))
     assert CONTINUE not in answer
     refused(answer, 413, "body_too_large")
@@ -192,7 +192,7 @@ def test_an_import_is_refused_by_its_head(address, as_role, body):
     refused(ask(address, post("/api/nothing/import", NDJSON, user, **body)), 404, "not_found")
 
 
-def test_the_client_is_told_to_go_on_when_the_head_is_good(address, allowed):
+def test_a_request_with_a_good_head_gets_100_continue(address, allowed):
     body = lines(2 * LIMIT)
     sent = post(IMPORT, NDJSON, allowed, "Expect: 100-continue", "Connection: close", length=len(body))
     with connect(address, sent) as connection:

@@ -1,4 +1,4 @@
-"""Connections of waitress: clients who do not read, do not send, or are too many leave the others alone."""
+"""Connections of waitress: clients that do not read, do not send, or are too many do not disturb others."""
 
 from __future__ import annotations
 
@@ -235,7 +235,7 @@ def test_a_handler_may_take_its_time(service, impatient):
         assert read_all(patient).endswith(b"read 0")
 
 
-def test_answers_that_nobody_reads_are_bounded_for_the_process(service, monkeypatch):
+def test_unread_answers_are_bounded_for_the_process(service, monkeypatch):
     """The connections that have kept theirs for longest make room."""
     monkeypatch.setattr(waitress_listener, "UNREAD", 2 * LARGE)
     monkeypatch.setattr(waitress_listener, "SWEEP", 0.02)

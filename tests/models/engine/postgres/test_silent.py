@@ -101,7 +101,7 @@ def test_a_commit_that_waits_for_a_lost_standby_ends_and_its_work_is_not_done_ag
     assert runs == [1]
     works_again(database)
     with database.connected():
-        # What could not be told then: here it had been stored.
+        # The commit whose answer did not come: here it had been stored.
         assert Tenant.by_name(name) is not None
 
 

@@ -288,7 +288,7 @@ def test_when_the_commit_fails_each_has_another_try(database: SqliteDatabase, mo
 
 
 @pytest.mark.parametrize("error", [Unavailable("the disk is full"), apsw.FullError("the disk is full")])
-def test_a_single_one_whose_commit_fails_is_told_so(
+def test_a_single_writer_whose_commit_fails_gets_the_error(
         database: SqliteDatabase, error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     def failing() -> None:
         raise error
@@ -305,7 +305,7 @@ def test_each_work_sees_the_context_of_its_own_thread(database: SqliteDatabase) 
     assert at_once(database, who.get, who.get, who.get) == ["thread 0", "thread 1", "thread 2"]
 
 
-def test_without_a_turn_in_time_every_member_is_told_that_the_database_is_busy(database: SqliteDatabase) -> None:
+def test_without_a_turn_in_time_every_member_gets_busy(database: SqliteDatabase) -> None:
     database.places.timeout = 0.2
     with database.writing():
         threads, results = in_threads(database, add("a"), add("b"))
@@ -469,7 +469,7 @@ def test_a_leader_waits_on_as_long_as_one_comes_after_the_other(
 
 
 @pytest.mark.parametrize("grouped", [False, True])
-def test_a_file_that_is_gone_is_told_as_what_it_is(database: SqliteDatabase, grouped: bool) -> None:
+def test_a_file_that_is_gone_is_unavailable(database: SqliteDatabase, grouped: bool) -> None:
     database.close_all()
     database.path.rename(database.path.with_suffix(".moved"))
     with pytest.raises(Unavailable):
