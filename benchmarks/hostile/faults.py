@@ -1,4 +1,4 @@
-"""What may go wrong around a server: a database that is silent, a lock that is held, a policy file that is none.
+"""Faults around a server: a database that is silent, a lock that is held, a policy file that is none.
 
 Each fault is a context manager: it holds while the block runs, and is gone afterwards.
 """

@@ -18,7 +18,7 @@ class Honest:
     """One client. A request is sent when its time has come, whether or not earlier ones were answered: a server that
     stands still for a second makes twenty slow answers, not one.
 
-    waits     seconds of each answer, also of those that were given up
+    waits     seconds of each answer, also of requests that were given up
     statuses  of the answers; 0 for none
     """
 

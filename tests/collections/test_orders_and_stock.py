@@ -1,5 +1,5 @@
-"""Whatever is done to orders and products in whatever order: stock is never negative, no piece and no money is lost
-or made up, and no step of an order is skipped.
+"""Random requests for orders and products: stock is never negative, no piece and no money is lost or made up, and no
+step of an order is skipped.
 
 A model keeps the books beside the service; hypothesis looks for a sequence of requests after which the two differ.
 """

@@ -1,4 +1,4 @@
-"""What strangers meet: the contact form, pages in their language, and an endpoint that is on its way out."""
+"""What a guest uses: the contact form, pages in their language, and a deprecated endpoint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""References: seen with the caller's eyes, never in a circle, and never left dangling."""
+"""References: only to rows that the caller may see, never in a circle, and never left dangling."""
 
 from __future__ import annotations
 

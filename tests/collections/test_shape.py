@@ -1,4 +1,4 @@
-"""A collection is one short file that stands for itself: without it, its table and its rules the rest goes on."""
+"""A collection is one short file that no other depends on: without it, its table and its rules the rest works."""
 
 from __future__ import annotations
 

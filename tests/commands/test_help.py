@@ -1,4 +1,4 @@
-"""What the commands say about themselves, and what they say where something is not there."""
+"""The help of the commands, and their messages when a file, a row or a setting is missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`gatepost init`: whole, once, and resumable."""
+"""`gatepost init`: makes a whole instance, refuses to do so twice, and can be resumed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`gatepost policy …`: what the administrator's commands print, and with which code they leave."""
+"""`gatepost policy …`: what the administrator's commands print, and their exit codes."""
 
 from __future__ import annotations
 

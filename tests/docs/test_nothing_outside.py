@@ -1,4 +1,4 @@
-"""Whatever code, tests and documents refer to is here: no reader is sent to a text that is not in the repository."""
+"""Code, tests and documents refer only to texts that are in the repository."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a client can make the service remember by asking ever differently: little, however often and long it asks."""
+"""Caches are bounded: a client that asks ever different questions does not make the process grow."""
 
 from __future__ import annotations
 

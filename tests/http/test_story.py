@@ -83,7 +83,7 @@ def test_no_role_of_another_tenant_finds_anything(as_role, names, role, which, m
         bodies = {"PUT": {"grantee": "role:user", "right": "manage"}}
     body = [bodies[method]] if method in bodies else []
     answer = as_role(role, tenant="other").call(method, f"/api/articles/{names[which]}{path}", *body)
-    # Whom the policy lets do such a thing nowhere, it refuses before it looks.
+    # A role that the policy allows this for no object is refused before the row is looked up.
     if answer.status_code != 403:
         check_problem(answer, 404, "not_found")
     else:

@@ -59,7 +59,7 @@ class Load:
                 try:
                     self._create(connection, f"{self.name}-{client}-{number}")
                 except (http.client.RemoteDisconnected, ConnectionError):
-                    return  # no answer had begun; what the database holds tells whether its handler had
+                    return  # no answer had begun; the database shows whether its handler had begun
                 except http.client.HTTPException as error:
                     self.cut.append(error)
                     return

@@ -195,7 +195,7 @@ def test_wherever_bytes_change_no_answer_is_a_500_and_no_command_ends_in_a_trace
                             seen[caller.get(path).status_code] += 1
                         if trial % 8 == 0:
                             for command in (["audit", "verify"], ["export", "articles"], ["doctor"]):
-                                done = instance.run(*command)  # raises what a command does not tell
+                                done = instance.run(*command)  # raises what the command does not catch
                                 assert done.returncode in (0, 1)
     assert set(seen) <= {200, 404, 401, 503} and seen[503] >= 10, seen
 

@@ -1,4 +1,4 @@
-"""The administrator's guide keeps its word: each recipe, as it stands there, does what it says."""
+"""The administrator's guide: each recipe, as it stands there, does what it says."""
 
 from __future__ import annotations
 

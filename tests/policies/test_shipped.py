@@ -180,7 +180,7 @@ def test_without_any_one_line_a_case_fails(file: str, questions: list[Question],
     for number in [number for name, number in _policy_lines() if name == file]:
         kind, *columns = (column.strip() for column in lines[number - 1].split(","))
         if (kind, columns[0]) == ("g", "admin"):
-            continue  # admin has `*` anyway; what it inherits says whom an admin may make and unmake
+            continue  # admin has `*` anyway; its inheritance says which users an admin may create and delete
         (directory / file).write_text("".join(lines[: number - 1] + lines[number:]))
         changed = load(directory, VOCABULARY)
         asked = [one for one in questions if kind == "g" or fnmatchcase(one.permission, columns[1])]

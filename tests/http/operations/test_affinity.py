@@ -1,4 +1,4 @@
-"""On which cores the threads of a server run: requests on one core each process, hashes of passwords on all."""
+"""The cores on which the threads of a server run: requests on one core each process, hashes of passwords on all."""
 
 from __future__ import annotations
 

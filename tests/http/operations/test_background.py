@@ -1,4 +1,4 @@
-"""What runs beside the requests: one thread a process, which nothing that fails can stop."""
+"""The background jobs: one thread a process, which a job that fails does not stop."""
 
 from __future__ import annotations
 

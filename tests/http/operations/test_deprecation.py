@@ -1,4 +1,4 @@
-"""One declaration on an endpoint, a parameter or a field: announced, described, counted, and gone on its day."""
+"""One declaration on an endpoint, a parameter or a field: announced, described, counted, and 410 from its sunset on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is done beside the requests for the database: statistics that follow the tables, and what has expired."""
+"""Background jobs for the database: statistics of the query planner, and the deletion of expired rows."""
 
 from __future__ import annotations
 

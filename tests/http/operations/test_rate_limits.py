@@ -398,7 +398,7 @@ def test_processes_share_their_counters_in_redis_and_count_alone_while_it_is_gon
         wait_until(lambda: health()["limits"] == "ok")
         for _ in range(20):
             known = left(client.get("/api/health/live"))[2]
-        limited(redis_url=url, address_units=1000)  # what another process would make
+        limited(redis_url=url, address_units=1000)  # the counters of another process
         assert left(client.get("/api/health/live"))[2] == known - 1
         assert ours.state == "ok"
     assert client.get("/api/health/live").status_code == 200

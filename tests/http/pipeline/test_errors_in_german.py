@@ -1,4 +1,4 @@
-"""Every kind of error says the same in German as in English: whatever a program reads stays what it is."""
+"""Every kind of error says the same in German as in English: codes, pointers and headers are the same."""
 
 from __future__ import annotations
 

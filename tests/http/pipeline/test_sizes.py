@@ -1,4 +1,4 @@
-"""How large, long, deep and many a request may be: one less, as many as allowed, and one more, for every limit."""
+"""The limits of a request's size, length and depth, each tested one below, at, and one above the limit."""
 
 from __future__ import annotations
 

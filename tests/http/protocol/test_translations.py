@@ -1,4 +1,4 @@
-"""Every text of an error is known by name, and said in every language that there is a file for."""
+"""Every text of an error has an entry in every translation, and is answered in that language."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What strangers may not see of a user: absent from every answer, and nothing else tells it either."""
+"""Guarded fields of a user: absent from every answer to a caller who may not see them, and not revealed by others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A list is what single decisions make of it: the same rows, the same number, under any rules, on both databases.
+"""A list has the rows that single decisions allow: the same rows, the same number, under any rules, on both databases.
 
 Rules are put together at random from hostile parts and asked through HTTP; Casbin itself has the last word.
 """

@@ -1,4 +1,4 @@
-"""Exports that are not read: two at a time for one caller, half of the threads for all, and the others go on."""
+"""Exports that are not read: two at a time for one caller, half of the threads for all; other requests are answered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever takes a right away takes it away on the very next request, in every process."""
+"""A right that is taken away is gone on the very next request, in every process."""
 
 from __future__ import annotations
 

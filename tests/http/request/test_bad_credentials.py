@@ -1,4 +1,4 @@
-"""Whatever is presented as a credential and is none: 401 with the right challenge, and never anything else."""
+"""Invalid credentials of every kind: 401 with the right challenge, and never anything else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The secrets of an instance: where they come from, and which are refused."""
+"""The keys of an instance: the file that they are read from, and the keys that are refused."""
 
 from __future__ import annotations
 

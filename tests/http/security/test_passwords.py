@@ -1,4 +1,4 @@
-"""Passwords: which are accepted, how they are kept, and how many are hashed at once."""
+"""Passwords: the accepted ones, their hashes, and how many are hashed at once."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def plans(database, monkeypatch, work):
     if database.dialect == "sqlite":
         found = [database.query(f"EXPLAIN QUERY PLAN {sql}", params) for sql, params in statements]
         return [[line for *_, line in rows] for rows in found]
-    # Our few rows are quickly read whole and sorted; what we ask is whether there is a plan that need not.
+    # Few rows are quickest read whole and sorted; the test asks whether there is a plan without a sort.
     for other in ("seqscan", "bitmapscan", "sort"):
         database.execute_sql(f"SET enable_{other} = off")
     found = [database.query(f"EXPLAIN (FORMAT JSON) {sql}", params) for sql, params in statements]

@@ -1,4 +1,4 @@
-"""The index of words on SQLite: whole whichever way rows are stored, and written once a transaction."""
+"""The full-text index on SQLite: complete however rows are stored, and written once a transaction."""
 
 from __future__ import annotations
 

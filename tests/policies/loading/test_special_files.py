@@ -1,4 +1,5 @@
-"""Whatever lies in the policy folder, and however its disk hangs: nothing blocks, and it is said by name."""
+"""FIFOs, sockets and other special files in the policy folder, and a disk that hangs: nothing blocks, and the finding
+names the file."""
 
 from __future__ import annotations
 

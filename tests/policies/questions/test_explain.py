@@ -1,4 +1,4 @@
-"""Explanations: who, which line of which file, which fact was missing, in words that need no code to be read."""
+"""Explanations: the principal, the line that decided, and the fact that was missing, in words for people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cases: what a file of cases means, that it fails when it should, and that a slip in it is never overlooked."""
+"""Cases: what a file of cases means, that it fails when it should, and that a misspelt word is always reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is stored in the background while no answer says whether its COMMIT succeeded: never twice."""
+"""Background writes whose COMMIT gets no answer: a row is never stored twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pool of Postgres connections: which thread connects, which ones wait, and which are refused."""
+"""The pool of Postgres connections: the thread that connects, the threads that wait, and those that are refused."""
 
 from __future__ import annotations
 
