@@ -218,7 +218,7 @@ class _Undo(Exception):
 
 @contextmanager
 def undone(database: Database) -> Iterator[None]:
-    """Whatever happens inside happens in one transaction, which is rolled back."""
+    """The block runs in one transaction, which is rolled back."""
     try:
         with database.connected(), database.writing(), database.atomic():
             yield

@@ -101,7 +101,7 @@ def counted(given):
 
 
 def refused(answer, field: str) -> bool:
-    """Not for them at all (401, 403), not there for them (404), or exactly this field is the fault."""
+    """The caller may not write it (401, 403) or see it (404), or the fault names exactly this field."""
     if answer.status_code in (401, 403, 404):
         return True
     faults = [(fault["code"], fault["pointer"]) for fault in answer.json.get("errors", ())]
@@ -111,7 +111,7 @@ def refused(answer, field: str) -> bool:
 
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("name", MODELS)
-def test_a_new_row_is_not_given_what_is_not_its_makers_to_give(name, role, as_role, rows, counted):
+def test_a_creation_does_not_take_read_only_or_privileged_fields(name, role, as_role, rows, counted):
     _, bodies, another = rows
     caller, before, wrong = as_role(role), counted(name), {}
     privileged, managers = PRIVILEGED.get(name, ({}, set()))
@@ -127,7 +127,7 @@ def test_a_new_row_is_not_given_what_is_not_its_makers_to_give(name, role, as_ro
 @pytest.mark.parametrize("method", ["PUT", "PATCH"])
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("name", CHANGING)
-def test_a_row_keeps_what_is_not_its_owners_to_change(name, role, method, as_role, rows, given):
+def test_a_change_does_not_take_read_only_or_privileged_fields(name, role, method, as_role, rows, given):
     made, bodies, another = rows
     caller, row, wrong = as_role(role), made[name, role], {}
     before = dict(given.found(MODELS[name], row.id).__data__)

@@ -158,7 +158,7 @@ def test_items_cannot_be_changed(as_role, given):
         assert answer.json["code"] == "read_only_field"
 
 
-def test_what_may_be_done_now_is_told(as_role, given):
+def test_allowed_actions_follow_the_state_of_an_order(as_role, given):
     def told(who, order):
         return set(as_role(who).get(f"/api/orders/{order.id}?fields=allowed_actions").json["allowed_actions"])
 

@@ -153,7 +153,7 @@ def test_a_package_with_collections_or_routes_is_found_like_a_module(tmp_path):
     assert done.stdout == "blueprints.comments.texts /api/clock\n", done.stderr
 
 
-def test_what_serves_collections_is_not_taken_for_one():
-    """`testing` least of all: it imports pytest, which need not be installed where Gatepost serves."""
+def test_discovery_does_not_import_pytest():
+    """`blueprints.testing` imports it, and pytest need not be installed where Gatepost serves."""
     script = "import sys; from app import discover; discover(); print('pytest' in sys.modules)"
     assert run(ROOT, "-c", script).stdout == "False\n"

@@ -53,7 +53,7 @@ def test_a_number_is_the_code_s(phrase: str):
     assert phrase in TEXT
 
 
-def test_what_is_kept_for_a_day_is():
+def test_cursors_and_idempotency_keys_live_for_a_day():
     assert idempotency.KEPT == cursors.MAX_AGE == DAY
     assert "kept for a day" in TEXT
     assert "good for a day" in TEXT

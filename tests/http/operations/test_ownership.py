@@ -63,7 +63,7 @@ def test_a_create_asks_the_database_once_a_minute_how_much_its_owner_has(most, a
 
 
 def test_before_a_user_is_refused_their_rows_are_counted_anew(most, as_user, given):
-    """It may have become less past this process, or a write that was counted may have been undone."""
+    """Another process may have deleted rows, or a write that was counted may have been undone."""
     most(2)
     author = as_user("user")
     for _ in range(2):
@@ -109,7 +109,7 @@ def test_a_user_has_a_hundred_service_tokens(as_user, given, most):
     assert refused(made[1]) == {"max": 100}
 
 
-def test_lines_beyond_what_their_owner_may_have_are_refused_without_counting_again(under, as_user, monkeypatch):
+def test_lines_beyond_the_owners_rows_are_refused_without_counting_again(under, as_user, monkeypatch):
     app = under(lines={"articles.csv": "p, user, article.import, always, allow"})
     monkeypatch.setattr(app.extensions["gatepost"], "ownership", Ownership(3))
     asked, count = [], ownership.owned

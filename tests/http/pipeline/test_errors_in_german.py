@@ -100,7 +100,7 @@ def test_an_error_says_the_same_in_german(as_role, there, scenario):
 
 
 def same_in_german(english, german):
-    """Whatever a program reads is the same; whatever people read is not."""
+    """Codes, pointers and headers are the same; titles and details differ."""
     told, said = english.get_json(), german.get_json()
     assert german.mimetype == "application/problem+json"
     assert (english.headers["Content-Language"], german.headers["Content-Language"]) == ("en", "de")

@@ -125,7 +125,7 @@ def test_another_body_under_the_same_key_is_a_mismatch(editor):
     assert (answer.status_code, answer.get_json()["code"]) == (422, "idempotency_mismatch")
 
 
-def test_what_had_no_effect_may_be_tried_again(editor, given):
+def test_a_request_without_effect_may_be_sent_again_with_its_key(editor, given):
     taken = given.article(slug="taken-for-now")
     body = {"title": "t", "slug": "taken-for-now", "body": "b"}
     assert editor.post("/api/articles", body, headers=key("again")).status_code == 409

@@ -55,7 +55,7 @@ def test_data_is_json_for_a_client_that_takes_json(as_role, scenario):
 
 @pytest.mark.parametrize("headers", [{}, GZIP], ids=["plain", "gzip"])
 @pytest.mark.parametrize("path", ["/api/articles", "/docs/rapidoc-min.js"])
-def test_what_is_not_sent_again_varies_as_it_did(client, path, headers):
+def test_a_304_has_the_vary_of_its_200(client, path, headers):
     # A cache keeps the newer answer's headers, and would send gzip to a client that cannot read it (RFC 9111 section
     # 4.3.4).
     sent = client.get(path, headers=headers)

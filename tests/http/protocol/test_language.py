@@ -170,7 +170,7 @@ def test_a_page_is_shown_in_the_language_of_lang(as_role, imprint, lang, header,
     "de;q=1e999", "de;q=٣", "\x01\x02", "de\x00", "ÿþ", '"', "de;;;;", "=", ",,,,", "de;q=0.1;q=1", "-", "*-*"],
     ids=lambda header: repr(header[:20]))
 @pytest.mark.parametrize("path", ["/api/nope", "/api/pages/imprint"])
-def test_whatever_is_wished_it_is_no_error(as_role, imprint, header, path):
+def test_no_accept_language_is_an_error(as_role, imprint, header, path):
     environ = {"HTTP_ACCEPT_LANGUAGE": header.encode("utf-8").decode("latin-1")}
     answer = as_role("guest").get(path, environ_overrides=environ)
     assert answer.status_code == (404 if path == "/api/nope" else 200)

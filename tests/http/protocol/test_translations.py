@@ -80,7 +80,7 @@ def test_bringing_a_translation_up_to_date_twice_changes_nothing(file, tmp_path)
 
 
 def literals() -> Iterator[tuple[str, ast.AST]]:
-    """Whatever is written where a text belongs, with where."""
+    """Every literal that stands where a text belongs, with its place."""
     for path in MODULES:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call):

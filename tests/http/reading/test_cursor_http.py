@@ -50,7 +50,7 @@ def test_anything_else_is_invalid(client, text):
         assert code(client, {"cursor": text}) == "invalid_cursor"
 
 
-def test_what_stands_around_a_cursor_is_part_of_it(client, cursor):
+def test_a_cursor_with_characters_around_it_is_invalid(client, cursor):
     for text in (f" {cursor}", f"{cursor} ", f"{cursor}=", f"{cursor}\n", f'"{cursor}"'):
         assert code(client, {"cursor": text}) == "invalid_cursor"
 
@@ -73,7 +73,7 @@ def test_another_tenant_is_a_mismatch(as_role, cursor):
     assert (answer.status_code, answer.get_json()["code"]) == (400, "cursor_mismatch")
 
 
-def test_what_is_known_of_a_query_is_known_for_one_tenant(as_role, client, cursor):
+def test_a_cursor_of_one_tenant_is_refused_in_another(as_role, client, cursor):
     query = {"limit": 2, "cursor": cursor}
     for _ in range(2):
         assert client.get("/api/articles", query_string=query).status_code == 200

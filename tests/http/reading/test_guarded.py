@@ -161,7 +161,7 @@ def test_comments_are_searched_with_the_callers_eyes(client, as_role, hidden):
     assert as_role("moderator").get("/api/comments?q=treasure&page=1").get_json()["total"] == 1
 
 
-def test_what_is_shared_is_listed_once_and_only_for_whom(as_user, given, hidden):
+def test_a_shared_article_is_listed_for_its_grantee_only(as_user, given, hidden):
     friend, other = as_user("user"), as_user("user")
     given.share("article", hidden, f"user:{friend.id}")
     assert [row["id"] for row in friend.get("/api/articles?slug=secret-slug").get_json()["items"]] == [hidden.id]

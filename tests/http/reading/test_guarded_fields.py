@@ -103,7 +103,7 @@ def test_the_order_of_a_list_tells_nothing_guarded(as_role, given):
     assert found == sorted(user.id for user in made)
 
 
-def test_what_a_stranger_may_do_to_a_user_is_nothing_whatever_the_user_is(as_role, given, eve):
+def test_an_editor_has_no_action_on_another_user_active_or_not(as_role, given, eve):
     idle = given.user("user", active=False)
     for user in (eve, idle):
         seen = as_role("editor").get(f"/api/users/{user.id}?fields=id,allowed_actions").get_json()

@@ -45,7 +45,7 @@ tables = st.lists(st.fixed_dictionaries({
 
 @dataclass(frozen=True)
 class Case:
-    """What is asked, and by whom."""
+    """One walk: the caller, the order, the page's size and a filter."""
 
     who: str
     sort: str

@@ -287,7 +287,7 @@ def test_a_token_of_a_session_that_is_over_or_that_was_made_up_keeps_no_writer_w
 
 
 @pytest.mark.parametrize("units", [1, 10, 19])
-def test_a_login_and_a_refresh_leave_half_of_what_the_account_may_do(units, login, limited, app):
+def test_a_login_and_a_refresh_leave_half_of_the_accounts_units(units, login, limited, app):
     limited(units)
     assert login.exchange(login.first["refresh_token"])[0] == 200
     limited(units)

@@ -239,7 +239,7 @@ def test_beyond_a_thousand_sources_a_minute_the_rest_is_one(given, flooded):
     assert (found[-1]["principal"], found[-1]["address"], found[-1]["count"]) == ("*", None, SOURCES)
 
 
-def test_networks_however_many_do_not_hide_what_a_principal_was_refused(given, flooded):
+def test_many_networks_do_not_hide_the_refusals_of_a_principal(given, flooded):
     found = flooded(*[refusal(given, address=f"192.0.{number // 250}.{number % 250}") for number in range(2 * SOURCES)],
                     refusal(given, principal="user:1", role="user", resource_id=NO_ROW))
     row, = (row for row in found if row["principal"] == "user:1")
@@ -389,7 +389,7 @@ def test_it_is_filtered_by_time(as_role):
     assert after and before and min(row["time"] for row in after) >= moment > max(row["time"] for row in before)
 
 
-def test_only_those_whom_the_policy_lets_read_it_do_and_each_in_their_tenant(as_role, given):
+def test_only_roles_with_audit_view_read_the_trail_each_of_their_tenant(as_role, given):
     as_role("editor").patch("/api/profile", {"name": "Seen"})
     for role in ("user", "editor", "support", "manager", "developer"):
         assert as_role(role).get("/api/audit").status_code == 403

@@ -154,7 +154,7 @@ def test_one_algorithm_is_accepted_at_a_time(signed, served, serve):
 
 
 def test_a_public_key_is_no_shared_secret(folder, serve):
-    """The old trick: sign with HS256 and the published key."""
+    """A known attack: sign with HS256 and the published key."""
     app = serve(token_algorithm="EdDSA")
     token = log_in(app)["access_token"]
     published = app.test_client().get("/.well-known/jwks.json").get_json()["keys"][0]

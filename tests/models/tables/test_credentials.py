@@ -43,7 +43,7 @@ def test_a_session_is_found_by_its_id_and_remembers_which_tokens_were_used(user:
     assert Session.by_id(new_id()) is None
 
 
-def test_whose_a_token_is_stands_in_one_row(user: User, database: Database) -> None:
+def test_the_owner_of_a_token_stands_in_one_row(user: User, database: Database) -> None:
     token = Rows(ServiceToken, user.tenant_id).insert(
         ServiceToken(owner_id=user.id, name="ci", token_hash=new_id(), scopes=["read:articles"]))
     bearer = ServiceToken.bearer(database, token.id)
@@ -52,7 +52,7 @@ def test_whose_a_token_is_stands_in_one_row(user: User, database: Database) -> N
     assert ServiceToken.bearer(database, new_id()) is None
 
 
-def test_revoking_ends_what_is_meant_once(user: User) -> None:
+def test_revoking_ends_a_session_once(user: User) -> None:
     mine, spared = session(user), session(user)
     assert revoke(user.tenant_id, Session.user_id == user.id, Session.id != spared.id) == 1
     assert revoke(user.tenant_id, Session.user_id == user.id, Session.id != spared.id) == 0

@@ -368,7 +368,7 @@ def test_members_that_give_up_leave_no_other_without_a_turn(
     assert database.transact(add("last"), grouped=True) == "last"
 
 
-def test_in_a_crowd_each_gets_what_is_theirs(database: SqliteDatabase) -> None:
+def test_in_a_crowd_each_writer_gets_its_own_result(database: SqliteDatabase) -> None:
     failures = []
 
     def crowd(number: int) -> None:
