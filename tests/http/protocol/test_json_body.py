@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from blueprints.http.protocol.json_body import MAX_DEPTH, parse_object
 from blueprints.http.protocol.problems import Problem
-from blueprints.http.servers.granian.bodies import Bodies
+from blueprints.http.servers.granian.bodies import BodyPlaces
 
 SCALARS = (st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1)
            | st.floats(allow_nan=False, allow_infinity=False)
@@ -83,7 +83,7 @@ def test_behind_granian_a_body_is_read_to_its_length_or_else_to_its_end(sent, re
             return super().read(size)
 
     environ = {"wsgi.input": Sent(b"a body"), "REQUEST_METHOD": "POST", **sent}
-    Bodies(1).of(environ, None)
+    BodyPlaces(1).of(environ, None)
     request = Request(environ)
     request.max_content_length = 1000
     assert request.get_data() == b"a body"

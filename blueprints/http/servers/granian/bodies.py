@@ -11,9 +11,9 @@ from wsgiref.types import InputStream, WSGIEnvironment
 
 from ...operations.slots import RETRY
 from ...protocol.problems import Problem
-from .. import transfers
+from .. import pace
 from ..forwarded import client_network
-from ..transfers import Pace
+from ..pace import Pace
 
 EACH = 2  # bodies of one network that hold a place
 PATIENCE = 0.2  # seconds that a body holds its place, though no more of it comes, while another one wants it
@@ -22,7 +22,7 @@ AT_ONCE = 8_192  # bytes that are asked for at a time: granian returns none of t
 Headers = list[tuple[str, str]]
 
 
-class Answering(Protocol):
+class ResponseSink(Protocol):
     """Where granian takes an answer from, in any thread. A second one is dropped."""
 
     def response_bytes(self, status: int, headers: Headers, body: bytes) -> None: ...
@@ -33,7 +33,7 @@ class Answering(Protocol):
 class Asked(NamedTuple):
     """One request: where its answer goes, what granian says of it, and when a thread first took it."""
 
-    answering: Answering
+    sink: ResponseSink
     scope: Mapping[str, Any]
     since: float
 
@@ -48,7 +48,7 @@ def overtaken() -> Problem:
     return Problem("overloaded", "Too many clients are sending slowly. Try again.", headers={"Retry-After": RETRY})
 
 
-class Bodies:
+class BodyPlaces:
     """Lets at most so many threads read what clients send (`places`), and `EACH` of them for one network.
 
     What has arrived already is read in no time. So where no place is free, the body that a thread has waited for
@@ -85,7 +85,7 @@ class Bodies:
             self._left.notify_all()
 
     def slow(self, now: float) -> list[Body]:
-        """Those for which a thread waits whose client sends less than `transfers` says: they are given up."""
+        """Those for which a thread waits whose client sends less than `pace` says: they are given up."""
         with self._left:
             found = [body for body in self._reading if body.refusal is None and body.slow(now)]
             for body in found:
@@ -135,18 +135,18 @@ class Body:
     asked    the request
     network  its client's
     began    when the last read began (monotonic)
-    refusal  what its client is told, once no more of it is read; set while `Bodies` counts it as read
+    refusal  what its client is told, once no more of it is read; set while `BodyPlaces` counts it as read
     """
 
     refusal: Problem | None = None
 
-    def __init__(self, sent: InputStream, length: int | None, asked: Asked, bodies: Bodies, network: str) -> None:
+    def __init__(self, sent: InputStream, length: int | None, asked: Asked, bodies: BodyPlaces, network: str) -> None:
         """`length` is in bytes, None when the body comes in chunks."""
         self.asked, self.network = asked, network
         self._sent, self._length, self._bodies = sent, length, bodies
         self._read_so_far, self._ended = 0, False
         self.began = self._waited = 0.0  # seconds; the second one is what the reads before took
-        self._pace = Pace(0.0, transfers.WINDOW)
+        self._pace = Pace(0.0, pace.WINDOW)
 
     def slow(self, now: float) -> bool:
         """Whether less came than should have, in the time for which it was waited for."""

@@ -23,9 +23,9 @@ from typing import Any
 from wsgiref.types import WSGIApplication
 
 from ...protocol.problems import REFUSAL, Problem
-from .. import transfers
+from .. import pace
 from ..admission import LIVE, LOOK, PATIENCE, overloaded
-from .bodies import Answering, Asked, Bodies, Body, Headers
+from .bodies import Asked, Body, BodyPlaces, Headers, ResponseSink
 from .transfers import Transfers
 
 log = logging.getLogger("gatepost.serving")
@@ -43,7 +43,7 @@ def threads_for(places: int) -> int:
 class Calls:
     """Handles so many requests at a time (`places`); the others wait in the order in which they came."""
 
-    def __init__(self, application: WSGIApplication, places: int, bodies: Bodies, connections: Transfers) -> None:
+    def __init__(self, application: WSGIApplication, places: int, bodies: BodyPlaces, connections: Transfers) -> None:
         self._application, self._bodies, self._connections = application, bodies, connections
         self._most = places
         self._places = [None] * places
@@ -61,15 +61,15 @@ class Calls:
         """Refuse what waits too long, is sent too slowly or is read too slowly, in a thread of its own."""
         Thread(target=self._watch, name="clients", daemon=True).start()
 
-    def __call__(self, answering: Answering, scope: Mapping[str, Any]) -> None:
+    def __call__(self, sink: ResponseSink, scope: Mapping[str, Any]) -> None:
         try:
             self._places.pop()
         except IndexError:
             if scope["PATH_INFO"] in LIVE:
-                self._answer(answering, scope)
+                self._answer(sink, scope)
                 return
             if not _sends(scope):
-                self._waiting.append(Asked(answering, scope, monotonic()))
+                self._waiting.append(Asked(sink, scope, monotonic()))
                 try:
                     self._places.pop()
                 except IndexError:
@@ -77,12 +77,12 @@ class Calls:
                         sleep(REST)
                     return
             elif self._claim():
-                self._answer(answering, scope)
+                self._answer(sink, scope)
             else:
-                self._answer(answering, scope, overloaded())
+                self._answer(sink, scope, overloaded())
                 return
         else:
-            self._answer(answering, scope)
+            self._answer(sink, scope)
         self._go_on()
 
     def _claim(self) -> bool:
@@ -130,7 +130,7 @@ class Calls:
                     asked = self._waiting.popleft()
                 except IndexError:  # another thread was quicker
                     break
-                self._answer(asked.answering, asked.scope,
+                self._answer(asked.sink, asked.scope,
                              overloaded() if monotonic() - asked.since > PATIENCE else None)
                 self._moved = monotonic()
             self._release()
@@ -141,11 +141,11 @@ class Calls:
             except IndexError:
                 return
 
-    def _answer(self, answering: Answering, scope: Mapping[str, Any], refusal: Problem | None = None) -> None:
+    def _answer(self, sink: ResponseSink, scope: Mapping[str, Any], refusal: Problem | None = None) -> None:
         environ = {**self._environ, **scope}
         if refusal is not None:
             environ[REFUSAL] = refusal
-        body = self._bodies.of(environ, Asked(answering, scope, monotonic())) if _sends(scope) else None
+        body = self._bodies.of(environ, Asked(sink, scope, monotonic())) if _sends(scope) else None
         start = Start()
         try:
             answer = self._application(environ, start)
@@ -153,12 +153,12 @@ class Calls:
                 # granian closes then, and the client must not send another request on this connection.
                 start.headers.append(("Connection", "close"))
             if isinstance(answer, list):
-                answering.response_bytes(start.status, start.headers, b"".join(answer))
+                sink.response_bytes(start.status, start.headers, b"".join(answer))
             else:
-                answering.response_iter(start.status, start.headers, Stream(answer))
+                sink.response_iter(start.status, start.headers, Stream(answer))
         except BaseException:  # whatever it is, the place must be given back
             log.exception("unhandled error")
-            answering.response_bytes(500, [], b"")
+            sink.response_bytes(500, [], b"")
 
     def _watch(self) -> None:
         look = monotonic() + LOOK
@@ -178,7 +178,7 @@ class Calls:
         for body in self._bodies.slow(now):
             self._give_up(body)
         if now >= self._look:
-            self._look = now + transfers.WINDOW / 10
+            self._look = now + pace.WINDOW / 10
             self._connections.look(now)
 
     def _refuse_overdue(self, late: float) -> None:
@@ -190,7 +190,7 @@ class Calls:
             if asked.since > late:
                 self._waiting.appendleft(asked)
                 return
-            self._answer(asked.answering, asked.scope, overloaded())
+            self._answer(asked.sink, asked.scope, overloaded())
 
     def _give_up(self, body: Body) -> None:
         """Tell a client that it sends too slowly, and close the connection: that wakes the thread that waits for it.
@@ -203,7 +203,7 @@ class Calls:
         document = b"".join(self._application(environ, start))
         headers = [each for each in start.headers if each[0].lower() != "content-length"]
         headers += [("Content-Length", str(len(document) + 1)), ("Connection", "close")]
-        asked.answering.response_iter(start.status, headers, Stream(_then_stop(document)))
+        asked.sink.response_iter(start.status, headers, Stream(_then_stop(document)))
 
 
 def _sends(scope: Mapping[str, Any]) -> bool:

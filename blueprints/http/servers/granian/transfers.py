@@ -11,7 +11,7 @@ import socket
 import struct
 from contextlib import suppress
 
-from ..transfers import CREDIT, Pace, unacknowledged
+from ..pace import CREDIT, Pace, unacknowledged
 
 # Of Linux's `struct tcp_info`: `tcpi_bytes_acked`, the 64 bits from byte 120 on.
 _ACKED = struct.Struct("=120xQ")

@@ -30,7 +30,7 @@ LARGE = 2  # bodies over `limit` that one address may send at a time
 _IMPORT = re.compile(r"/api/(v1/)?[^/]+/import")
 
 
-class Bodies:
+class BodyBudget:
     """What clients have sent of bodies whose requests are not yet answered, counted for one process.
 
     limit            most bytes of a body
@@ -67,7 +67,7 @@ class Bodies:
             self._large_of[address] += 1
             return True
 
-    def release(self, request: Request) -> None:
+    def release(self, request: WaitressRequest) -> None:
         """Count no more what was counted of this one; for the second time nothing."""
         with self._lock:
             address, size, large = request.address, request.held, request.large
@@ -93,21 +93,21 @@ class Missing(RawIOBase):
         raise Problem("body_too_large")
 
 
-class Request(Parser):
+class WaitressRequest(Parser):
     """A request whose body is read only as far as the application can use it.
 
-    asks    only its head is there: the application is asked about it
-    unread  its body is not read, or not to its end: the connection closes after the answer
-    told    what the application's environment says besides
-    held    bytes that `Bodies` counts of it
-    large   whether `Bodies` counts it as large
+    asks           only its head is there: the application is asked about it
+    unread         its body is not read, or not to its end: the connection closes after the answer
+    extra_environ  what is added to the environment that the application gets
+    held           bytes that `BodyBudget` counts of it
+    large          whether `BodyBudget` counts it as large
     """
 
     asks = unread = large = False
-    told: Mapping[str, Any] = MappingProxyType({})
+    extra_environ: Mapping[str, Any] = MappingProxyType({})
     held = 0
 
-    def __init__(self, adj: Adjustments, bodies: Bodies | None = None, peer: str = "") -> None:
+    def __init__(self, adj: Adjustments, bodies: BodyBudget | None = None, peer: str = "") -> None:
         super().__init__(adj)
         self._bodies, self._peer = bodies, peer
 
@@ -129,7 +129,7 @@ class Request(Parser):
         stream: BinaryIO = super().get_body_stream()
         return stream
 
-    def go_on(self, told: Mapping[str, Any]) -> Request | None:
+    def go_on(self, extra_environ: Mapping[str, Any]) -> WaitressRequest | None:
         """The same request, whose head was found good, to be read to its end; None when its client sends enough."""
         assert self._bodies is not None
         if not self._bodies.acquire_large(self.address):
@@ -138,12 +138,12 @@ class Request(Parser):
             return None
         whole = copy(self)
         whole.asks = whole.unread = whole.completed = False
-        whole.told, whole.large = told, True
+        whole.extra_environ, whole.large = extra_environ, True
         return whole
 
     def turn_away(self, problem: Problem) -> None:
         """Have the application answer this, whatever was asked."""
-        self.told, self.asks = {REFUSAL: problem}, False
+        self.extra_environ, self.asks = {REFUSAL: problem}, False
         if not self.completed:
             self._stop_reading()
 
@@ -159,7 +159,7 @@ class Request(Parser):
 
     @cached_property
     def address(self) -> str:
-        """What `Bodies` counts it by."""
+        """What `BodyBudget` counts it by."""
         assert self._bodies is not None
         return self._bodies.address(self.headers, self._peer)
 
@@ -170,7 +170,7 @@ class Request(Parser):
         large = self.command == "POST" and _IMPORT.fullmatch(self.path) is not None
         if large and self.content_length <= bodies.import_limit:
             self.asks = self.unread = self.completed = True
-            self.told = ASK
+            self.extra_environ = ASK
         elif not self.chunked:
             self._stop_reading()
 

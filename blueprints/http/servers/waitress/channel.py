@@ -19,9 +19,9 @@ from waitress.channel import HTTPChannel
 from waitress.task import WSGITask
 
 from ...protocol import expectation
-from .. import transfers
-from ..transfers import Pace, unacknowledged
-from .bodies import Bodies, Request
+from .. import pace
+from ..pace import Pace, unacknowledged
+from .bodies import BodyBudget, WaitressRequest
 
 # seconds
 IDLE = 60.0  # that a connection is kept without a request
@@ -47,7 +47,7 @@ class Doing(IntEnum):
 class Accepting(Protocol):
     """What a connection needs of the server that accepted it."""
 
-    bodies: Bodies
+    bodies: BodyBudget
 
     def add_task(self, task: Channel) -> None: ...
 
@@ -55,13 +55,13 @@ class Accepting(Protocol):
 class Task(WSGITask):
     """A request given to the application: whole, or its head alone, to be asked whether the body is worth reading."""
 
-    request: Request
+    request: WaitressRequest
     channel: Channel
 
     def get_environment(self) -> WSGIEnvironment:
         environ: WSGIEnvironment = super().get_environment()
-        if self.request.told:
-            environ.update(self.request.told)
+        if self.request.extra_environ:
+            environ.update(self.request.extra_environ)
         if self.request.unread:
             self.set_close_on_finish()
         return environ
@@ -85,10 +85,10 @@ class Task(WSGITask):
 class Channel(HTTPChannel):
     """Takes the next request from what a client has sent when the answer before it has left, and not sooner."""
 
-    parser_class = Request
+    parser_class = WaitressRequest
     task_class = Task
     server: Accepting
-    request: Request | None
+    request: WaitressRequest | None
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         self._unparsed = b""
@@ -164,9 +164,9 @@ class Channel(HTTPChannel):
         self._sent += sent
         return sent
 
-    def go_on(self, request: Request, told: Mapping[str, Any]) -> bool:
+    def go_on(self, request: WaitressRequest, extra_environ: Mapping[str, Any]) -> bool:
         """Read the body of a request whose head was found good; False when its client sends enough of them."""
-        whole = request.go_on(told)
+        whole = request.go_on(extra_environ)
         if whole is None:
             return False
         self.request = whole
@@ -185,9 +185,9 @@ class Channel(HTTPChannel):
 
     def _pace_of(self, doing: Doing, now: float) -> Pace | None:
         if doing is Doing.SENDING_BODY:
-            return Pace(now, transfers.WINDOW, self._arrived)
+            return Pace(now, pace.WINDOW, self._arrived)
         # An answer is sent in parts, between which the client waits for the handler: it keeps what it has earned.
-        return Pace(now, transfers.CREDIT) if doing is Doing.READING else None
+        return Pace(now, pace.CREDIT) if doing is Doing.READING else None
 
     def _doing(self) -> tuple[Doing, object]:
         """What the connection does; the second value is another one when it begins to do it anew."""
@@ -212,7 +212,7 @@ class Channel(HTTPChannel):
             while data and not (self.requests or self.close_when_flushed or self.will_close):
                 request = self.request
                 if request is None:
-                    request = self.request = Request(self.adj, self.server.bodies, self.addr[0])
+                    request = self.request = WaitressRequest(self.adj, self.server.bodies, self.addr[0])
                 data = data[request.received(data):]
                 if request.completed:
                     self.request, self.sent_continue = None, False

@@ -11,7 +11,7 @@ from typing import Any
 
 from waitress.server import TcpWSGIServer
 
-from .bodies import Bodies
+from .bodies import BodyBudget
 from .channel import Channel, Doing
 
 log = logging.getLogger("gatepost.serving")
@@ -45,7 +45,7 @@ class Listener(TcpWSGIServer):
 
     channel_class = Channel
 
-    def __init__(self, *arguments: Any, bodies: Bodies, connections: int, **options: Any) -> None:
+    def __init__(self, *arguments: Any, bodies: BodyBudget, connections: int, **options: Any) -> None:
         self.bodies = bodies
         self._connections = connections
         self._next_sweep = self._paused_until = 0.0  # monotonic

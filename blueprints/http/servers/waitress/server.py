@@ -19,7 +19,7 @@ from wsgiref.types import WSGIApplication
 from waitress import wasyncore
 from waitress.adjustments import Adjustments
 
-from .bodies import Bodies
+from .bodies import BodyBudget
 from .channel import Channel
 from .dispatcher import Dispatcher
 from .listener import Listener, connections_allowed
@@ -41,7 +41,7 @@ def serve(app: WSGIApplication, *, host: str, port: int, threads: int, body_limi
     Raises OSError when the address cannot be listened on.
     """
     sockets: dict[int, Any] = {}
-    bodies = Bodies(limit=body_limit, import_limit=import_limit, trusted_proxies=trusted_proxies)
+    bodies = BodyBudget(limit=body_limit, import_limit=import_limit, trusted_proxies=trusted_proxies)
     listeners = listen(app, sockets, host=host, port=port, threads=threads, connections=connections_allowed(threads),
                        bodies=bodies)
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
@@ -64,7 +64,7 @@ def serve(app: WSGIApplication, *, host: str, port: int, threads: int, body_limi
 
 
 def listen(app: WSGIApplication, sockets: dict[int, Any], *, host: str, port: int, threads: int, connections: int,
-           bodies: Bodies) -> list[Listener]:
+           bodies: BodyBudget) -> list[Listener]:
     """The listeners of an address, with the threads that they share; `sockets` is the map for `wasyncore.loop`.
 
     Raises OSError when the address cannot be listened on.
@@ -76,7 +76,7 @@ def listen(app: WSGIApplication, sockets: dict[int, Any], *, host: str, port: in
         backlog=1024,
         channel_request_lookahead=0,
         max_request_header_size=HEADERS,
-        max_request_body_size=sys.maxsize,  # `Bodies` decides
+        max_request_body_size=sys.maxsize,  # `BodyBudget` decides
         expose_tracebacks=False,
         # the application reads these headers, and only as many proxies deep as the settings say
         clear_untrusted_proxy_headers=False,

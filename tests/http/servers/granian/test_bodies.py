@@ -11,7 +11,7 @@ import pytest
 
 from blueprints.http.protocol.problems import Problem
 from blueprints.http.servers.granian import bodies
-from blueprints.http.servers.granian.bodies import Bodies, Body
+from blueprints.http.servers.granian.bodies import Body, BodyPlaces
 
 PATIENCE = 20  # seconds that a test waits for what has to happen
 
@@ -33,7 +33,7 @@ class Clients:
 
     def __init__(self, pool: ThreadPoolExecutor, places: int, trusted_proxies: int) -> None:
         self._pool, self._sent = pool, list[Sent]()
-        self.bodies = Bodies(places, trusted_proxies)
+        self.bodies = BodyPlaces(places, trusted_proxies)
 
     def begin(self, address: str, forwarded_for: str = "") -> tuple[Sent, Body, Future[bytes]]:
         """A body of which nothing has come, and what will be read of it."""

@@ -23,9 +23,9 @@ from tests.running import Instance, Served
 
 WINDOW, CREDIT = 1.5, 6.0
 IMPATIENT = f"""
-from blueprints.http.servers import transfers
-transfers.WINDOW = {WINDOW}
-transfers.CREDIT = {CREDIT}
+from blueprints.http.servers import pace
+pace.WINDOW = {WINDOW}
+pace.CREDIT = {CREDIT}
 from app import cli
 cli()
 """

@@ -11,7 +11,7 @@ from wsgiref.types import WSGIApplication
 
 from waitress import wasyncore
 
-from blueprints.http.servers.waitress.bodies import Bodies
+from blueprints.http.servers.waitress.bodies import BodyBudget
 from blueprints.http.servers.waitress.listener import Listener
 from blueprints.http.servers.waitress.server import listen
 
@@ -23,10 +23,10 @@ Address = tuple[str, int]
 
 @contextmanager
 def listening(app: WSGIApplication, *, threads: int = 4, connections: int = 100, **bodies: Any) -> Iterator[Listener]:
-    """`bodies` are the arguments of `Bodies` that differ from the limits above."""
+    """`bodies` are the arguments of `BodyBudget` that differ from the limits above."""
     sockets: dict[int, Any] = {}
     [listener] = listen(app, sockets, host="127.0.0.1", port=0, threads=threads, connections=connections + 2,
-                        bodies=Bodies(**{"limit": LIMIT, "import_limit": IMPORT_LIMIT, **bodies}))
+                        bodies=BodyBudget(**{"limit": LIMIT, "import_limit": IMPORT_LIMIT, **bodies}))
     stop = threading.Event()
 
     def loop() -> None:

@@ -286,7 +286,7 @@ def test_what_waits_for_a_handler_is_bounded_and_small_bodies_come_through(addre
 
 
 def test_an_address_holds_no_more_than_its_share(monkeypatch):
-    bodies = waitress_bodies.Bodies(limit=LIMIT, import_limit=IMPORT_LIMIT)
+    bodies = waitress_bodies.BodyBudget(limit=LIMIT, import_limit=IMPORT_LIMIT)
     assert bodies.acquire("192.0.2.1", waitress_bodies.SHARE)
     assert not bodies.acquire("192.0.2.1", 1)
     assert bodies.acquire("192.0.2.2", 1)

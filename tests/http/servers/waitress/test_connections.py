@@ -14,7 +14,7 @@ from itertools import pairwise
 
 import pytest
 
-from blueprints.http.servers import transfers
+from blueprints.http.servers import pace
 from blueprints.http.servers.waitress import channel, dispatcher
 from blueprints.http.servers.waitress import listener as waitress_listener
 from tests.http.servers.waitress.connections import (
@@ -66,9 +66,9 @@ def service():
 @pytest.fixture
 def impatient(monkeypatch):
     """Seconds become tenths."""
-    for module, name in ((channel, "IDLE"), (channel, "HEAD"), (transfers, "WINDOW")):
+    for module, name in ((channel, "IDLE"), (channel, "HEAD"), (pace, "WINDOW")):
         monkeypatch.setattr(module, name, 1.0)
-    monkeypatch.setattr(transfers, "CREDIT", 10.0)
+    monkeypatch.setattr(pace, "CREDIT", 10.0)
     monkeypatch.setattr(channel, "LINGER", 0.2)
     monkeypatch.setattr(waitress_listener, "SWEEP", 0.02)
 
@@ -171,7 +171,7 @@ def test_an_answer_that_is_whole_is_not_kept_for_a_client_that_reads_nothing(ser
 
 def test_a_client_that_reads_a_little_faster_than_the_least_rate_is_served_to_the_end(service, impatient, monkeypatch):
     """What the kernel has taken is not what the client has read: the last megabyte goes to it at once."""
-    monkeypatch.setattr(transfers, "RATE", 50_000)
+    monkeypatch.setattr(pace, "RATE", 50_000)
     with listening(service) as listener, connect(address_of(listener), get("/large"), receive_buffer=65_536) as slow:
         received, start = 0, time.monotonic()
         while (data := slow.recv(16_384)):
@@ -183,7 +183,7 @@ def test_a_client_that_reads_a_little_faster_than_the_least_rate_is_served_to_th
 
 def test_a_client_that_has_read_fast_may_pause_for_longer_and_is_closed_all_the_same(service, impatient, monkeypatch):
     """A receive window that has grown opens late: the kernel of an honest client is silent for minutes."""
-    monkeypatch.setattr(transfers, "CREDIT", 4.0)
+    monkeypatch.setattr(pace, "CREDIT", 4.0)
     with listening(service, threads=1) as listener, connect(address_of(listener), get("/stream")) as eager:
         received = 0
         while received < 2**25:
