@@ -188,7 +188,7 @@ class Watcher:
                 raise PolicyError([Finding(str(self._directory), 0, f"{_SILENT}, for {PATIENCE:.0f} s")])
             policy = self._loaded()
         except PolicyError as broken:
-            # An upgrade that brought a file is not a slip of the pen: the operator decides about it.
+            # A shipped file that is missing is no typing error: after an upgrade the operator decides about it.
             if answers and any(not os.path.lexists(self._directory / name)
                                for name in self._required if name not in self._plugins):
                 raise

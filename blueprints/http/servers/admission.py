@@ -1,4 +1,4 @@
-"""A request for which no thread is free waits, and is told so when that takes too long.
+"""A request for which no thread is free waits, and gets 503 after `PATIENCE`.
 
 Each server has more threads than requests are handled at a time (the setting `threads`), one of them for what must be
 answered when all others are stuck: `/api/health/live`, and the refusals. `granian/calls` and `waitress/dispatcher` do
@@ -15,5 +15,5 @@ LIVE = frozenset(("/api/health/live", "/api/v1/health/live"))
 
 
 def overloaded() -> Problem:
-    """What a request is told that has waited for too long."""
+    """The answer to a request that has waited for `PATIENCE`."""
     return Problem("overloaded", "Too many requests are under way. Try again.")

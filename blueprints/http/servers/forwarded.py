@@ -1,4 +1,4 @@
-"""By whose network a server counts what comes before the application, which sees the address that `ProxyFix` sets."""
+"""The client's network, for limits that a server applies itself, before `ProxyFix` has set the address."""
 
 from __future__ import annotations
 

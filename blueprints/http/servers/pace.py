@@ -8,8 +8,8 @@ import termios
 from typing import Protocol
 
 RATE = 1000  # bytes a second that a client sends or reads at least
-WINDOW = 30.0  # seconds for which it may move nothing,
-CREDIT = 300.0  # or a reader that has read as much faster: a receive window that has grown to 32 MB opens that late
+WINDOW = 30.0  # seconds for which it may move nothing
+CREDIT = 300.0  # most seconds that a fast reader can save up: a receive window that has grown to 32 MB opens that late
 
 
 class _HasFileno(Protocol):

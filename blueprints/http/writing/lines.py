@@ -19,7 +19,7 @@ from ..schemas.validation import load_body
 from .writable import Writable
 
 Values = Mapping[str, Any]
-# A row stays itself; and its version counts the changes made here, which cannot be brought along.
+# Never imported: a row stays itself, and its version counts the changes made here.
 _LASTING = frozenset(("id", "tenant_id", "version"))
 
 

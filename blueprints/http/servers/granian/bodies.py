@@ -39,12 +39,12 @@ class Asked(NamedTuple):
 
 
 def too_slow() -> Problem:
-    """What a client is told that sends too slowly."""
+    """The answer to a client that sends too slowly."""
     return Problem("timeout", "The body came too slowly.")
 
 
 def overtaken() -> Problem:
-    """What a client is told that sends slowly while others wait."""
+    """The answer to a client that sends slowly while others wait."""
     return Problem("overloaded", "Too many clients are sending slowly. Try again.", headers={"Retry-After": RETRY})
 
 
@@ -52,7 +52,7 @@ class BodyPlaces:
     """Lets at most so many threads read what clients send (`places`), and `EACH` of them for one network.
 
     What has arrived already is read in no time. So where no place is free, the body that a thread has waited for
-    longest, for `PATIENCE` at least, is given up: those come first of whose network there are `EACH`.
+    longest, for `PATIENCE` at least, is given up: first from a network that holds `EACH` places.
 
     places           threads that read at a time
     trusted_proxies  how many proxies deep the client's address is looked for
@@ -93,7 +93,7 @@ class BodyPlaces:
             return found
 
     def _rivals(self, body: Body) -> Collection[Body]:
-        """Those one of which has to give up its place for this one; none where there is a place."""
+        """Bodies of which one must yield its place to this one; none where there is a place."""
         if len(self._reading) < min(EACH, self._places):
             return ()
         own = [each for each in self._reading if each.network == body.network]
@@ -135,7 +135,7 @@ class Body:
     asked    the request
     network  its client's
     began    when the last read began (monotonic)
-    refusal  what its client is told, once no more of it is read; set while `BodyPlaces` counts it as read
+    refusal  what its client is answered, once no more of it is read; set while `BodyPlaces` counts it as read
     """
 
     refusal: Problem | None = None

@@ -1,11 +1,11 @@
 """What granian calls for each request, in one of its threads: the application, as long as there is a place.
 
-granian's own way to call a WSGI application has no place for the rest: that a thread which finds no place free lays the
-request aside and takes the next, and that a request can be answered from another thread while its own is stuck.
+granian cannot queue requests, nor answer one from another thread. Here a thread that finds no place free queues the
+request and takes the next one, and a request can be answered from another thread while its own is stuck.
 
-A request with a body is not laid aside: granian drops the body when the call returns. Its thread waits for a place. As
-many threads may do so as there are places, and the last one only while others finish their requests: when all are
-stuck, it has other things to answer.
+A request with a body is not queued: granian drops the body when the call returns. Its thread waits for a place. As many
+threads may do so as there are places, and the last thread only while others finish their requests: when all are stuck,
+it keeps answering the liveness probe.
 """
 
 from __future__ import annotations

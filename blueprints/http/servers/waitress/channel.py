@@ -28,7 +28,7 @@ IDLE = 60.0  # that a connection is kept without a request
 HEAD = 30.0  # in which line and headers have to come
 LINGER = 2.0  # that a client has to read an answer that came before its request had ended
 
-SWALLOWED = 32 * 2**20  # bytes that are read, and dropped, meanwhile
+SWALLOWED = 32 * 2**20  # bytes of an unwanted body that are discarded during `LINGER`
 
 _SINK = bytearray(65_536)
 

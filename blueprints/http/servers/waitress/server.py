@@ -1,8 +1,7 @@
 """The waitress server: one process that takes connections, and that stops without losing a request.
 
 Waitress by itself cancels what is queued when it is told to stop, and can be stopped by what clients send. The first is
-mended here, the second in `listener`, `channel`, `bodies` and `parser`. In
-production nginx or Caddy stands in front.
+mended here, the second in `listener`, `channel`, `bodies` and `parser`. In production nginx or Caddy stands in front.
 """
 
 from __future__ import annotations
