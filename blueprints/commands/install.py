@@ -25,9 +25,10 @@ from models.engine.errors import AlreadyExists
 from models.migrate import upgrade
 from models.tables.tenant import Tenant
 from models.tables.user import User
+from policies.loading.loader import CASES_FILE
 from settings import Settings
 
-NOT_COPIED = {"tests.yaml"}  # cases of the shipped files; an administrator writes their own
+NOT_COPIED = {CASES_FILE}  # cases of the shipped files; an administrator writes their own
 
 
 @dataclass

@@ -19,6 +19,7 @@ from blueprints.commands import policy_files
 from blueprints.commands.context import show_path
 from blueprints.commands.explain import explain_command
 from policies import SHIPPED, Finding, Policy, PolicyError, load
+from policies.loading.loader import CASES_FILE
 from policies.questions.diff import diff
 from policies.syntax.files import Unreadable, read_bytes, read_text, write
 from policies.tools.case_file import failures, read_suite
@@ -28,7 +29,6 @@ from policies.tools.lint import warnings
 from policies.tools.matrix import as_text, matrix
 from policies.tools.matrix_page import as_html
 
-CASES = "tests.yaml"
 DIRECTORY = click.argument("directory", type=click.Path(path_type=Path), required=False, metavar="[DIR]")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
 
@@ -78,8 +78,8 @@ def check(directory: Path | None, as_json: bool) -> None:
         findings = list(warnings(found))
         counted = [(len(found.rules), "rule"), (len(found.scopes), "scope line"), (len(findings), "warning")]
         summary = ", ".join([*(_counted(*one) for one in counted), f"version {version}"])
-        if os.path.lexists(folder / CASES):
-            findings += failures(found, folder / CASES)
+        if os.path.lexists(folder / CASES_FILE):
+            findings += failures(found, folder / CASES_FILE)
     _finish(findings, {"policy_version": version}, as_json, summary)
 
 
@@ -124,11 +124,11 @@ def test(directory: Path | None, coverage: bool, as_json: bool) -> None:
     Example: gatepost policy test --coverage
     """
     folder = policy_files.folder(directory)
-    if directory is None and not os.path.lexists(folder / CASES):
-        click.echo(f"No {CASES} in {show_path(folder)}: the shipped cases, on the shipped files.", err=True)
+    if directory is None and not os.path.lexists(folder / CASES_FILE):
+        click.echo(f"No {CASES_FILE} in {show_path(folder)}: the shipped cases, on the shipped files.", err=True)
         folder = SHIPPED
     found = policy_files.policy_in(folder)
-    suite = _suite(folder / CASES, found)
+    suite = _suite(folder / CASES_FILE, found)
     report = run(found, suite)
     missed = uncovered(found, suite) if coverage else []
     counted = [(report.cases, "case"), (report.asked, "question"), (len(report.failures), "wrong answer")]

@@ -18,7 +18,8 @@ from ..syntax.text import decoded, meaningful
 from ..syntax.vocabulary import Vocabulary
 from . import check
 
-ROLES = "roles.csv"
+ROLES_FILE = "roles.csv"
+CASES_FILE = "tests.yaml"  # no policy file: the cases that a policy has to pass
 # A copy such as `articles copy.csv` would bring back the lines that were taken out of the original.
 FILE_NAME = re.compile(r"[a-z][a-z0-9_]*\.csv")
 _ORPHAN = ("no installed collection has these rules; if a plugin that had them was taken out, move the file out of "
@@ -73,7 +74,7 @@ def read_files(directory: Path, plugins: Mapping[str, Path], findings: list[Find
 def from_files(files: Mapping[str, bytes], vocabulary: Vocabulary, findings: list[Finding] | None = None) -> Policy:
     """The policy that these files are, by name. Raises PolicyError with all findings, also those given."""
     findings = [] if findings is None else findings
-    for name in (MODEL_FILE, ROLES):
+    for name in (MODEL_FILE, ROLES_FILE):
         if name not in files and not any(finding.file == name for finding in findings):
             findings.append(Finding(name, 0, "the file is missing"))
     model, wrong = read_model(files[MODEL_FILE]) if MODEL_FILE in files else (None, ())

@@ -27,15 +27,13 @@ from ..syntax.finding import Finding
 from ..syntax.model import MODEL_FILE
 from ..syntax.rules import Rule
 from ..syntax.vocabulary import Resource
+from .check import ENVIRONMENT, SUBJECT
 
 # Casbin carries no types.
 Enforcer: Any = casbin.Enforcer
 EnforceContext: Any = casbin.core_enforcer.EnforceContext
 load_policy_line: Any = casbin.persist.adapter.load_policy_line
 ip_match: Any = casbin.util.ip_match
-
-SUBJECT = ("id", "key", "role", "tenant_id", "department", "kind")
-ENVIRONMENT = ("hour", "weekday", "date", "ip", "device", "method", "request")
 
 
 class _Missing:

@@ -27,9 +27,9 @@ from ..syntax.files import Unreadable, read_bytes
 from ..syntax.finding import Finding, PolicyError
 from ..syntax.vocabulary import Vocabulary
 from . import loader, snapshot
+from .loader import CASES_FILE
 from .oracle import sampled
 
-CASES = "tests.yaml"
 LAST_GOOD = "policy.last-good.json"
 PATIENCE = 10.0  # seconds in which the folder must answer at the start
 OVERDUE = 10  # intervals after which a look that has not ended is reported
@@ -253,7 +253,7 @@ class Watcher:
     def _checked(self) -> Policy:
         policy = loader.load(self._directory, self._vocabulary, plugins=self._plugins, required=self._required)
         findings = sampled(policy, seconds=self._sample)
-        cases = self._directory / CASES
+        cases = self._directory / CASES_FILE
         # A link that leads nowhere is there, too: cases that cannot be read must not count as passed.
         if self._cases is not None and os.path.lexists(cases):
             findings += [finding for finding in self._cases(policy, cases) if finding.severity == "error"]
@@ -273,9 +273,9 @@ class Watcher:
         findings: list[Finding] = []
         files = loader.read_files(self._directory, self._plugins, findings)
         try:
-            files[CASES] = read_bytes(self._directory / CASES)
+            files[CASES_FILE] = read_bytes(self._directory / CASES_FILE)
         except Unreadable as error:
-            files[CASES] = str(error).encode()
+            files[CASES_FILE] = str(error).encode()
         whole = hashlib.sha256(loader.digest(files).encode())
         whole.update("\n".join(map(str, findings)).encode())
         return whole.digest()

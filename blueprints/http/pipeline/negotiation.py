@@ -13,7 +13,7 @@ from werkzeug.exceptions import NotFound
 from werkzeug.http import parse_accept_header
 
 from ..protocol.messages import Message
-from ..protocol.problems import Fault, Problem
+from ..protocol.problems import Fault, Problem, not_acceptable
 from ..protocol.versions import CURRENT, named_version
 from ..request.call import Call
 from .errors import answer, translate
@@ -26,7 +26,7 @@ def check(call: Call) -> None:
     endpoint = call.endpoint
     sent = call.request.environ.get("HTTP_ACCEPT")
     if sent and endpoint.status != 204 and not endpoint.produces and not _takes_json(sent):
-        raise Problem("not_acceptable", Message("Media types that are answered here: {types}.", types=JSON))
+        raise not_acceptable((JSON,))
 
 
 def best(call: Call, *types: str) -> str:
@@ -39,7 +39,7 @@ def best(call: Call, *types: str) -> str:
         return types[0]
     found = max(types, key=wishes.quality)
     if not wishes.quality(found):
-        raise Problem("not_acceptable", Message("Media types that are answered here: {types}.", types=", ".join(types)))
+        raise not_acceptable(types)
     return found
 
 

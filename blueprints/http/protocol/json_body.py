@@ -14,7 +14,7 @@ from flask import Request
 
 from .json_pointer import below
 from .messages import Message
-from .problems import Fault, Problem
+from .problems import Fault, Problem, unsupported_media_type
 
 MAX_DEPTH = 64
 INT64 = range(-(2**63), 2**63)
@@ -32,10 +32,7 @@ def read_json(request: Request, *, accepts: tuple[str, ...] = JSON, required: bo
     if not raw and not required:
         return {}
     if request.mimetype not in accepts:
-        types = ", ".join(accepts)
-        headers = {"Accept-Patch" if request.method == "PATCH" else "Accept": types}
-        raise Problem("unsupported_media_type", Message("Media types that are taken here: {types}.", types=types),
-                      headers=headers)
+        raise unsupported_media_type(accepts, "Accept-Patch" if request.method == "PATCH" else "Accept")
     return parse_object(raw)
 
 

@@ -6,7 +6,7 @@ clients branch on; `CATALOGUE` is the complete list, and the documentation is ma
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -117,6 +117,18 @@ class Problem(Exception):
 def not_found() -> Problem:
     """The one answer for a row that is absent and for a row that the caller may not view."""
     return Problem("not_found", "There is no such object, or you may not see it.")
+
+
+def not_acceptable(types: Iterable[str]) -> Problem:
+    """406 for a client that takes none of these media types."""
+    return Problem("not_acceptable", Message("Media types that are answered here: {types}.", types=", ".join(types)))
+
+
+def unsupported_media_type(types: Iterable[str], header: str) -> Problem:
+    """415 for a body of none of these media types; `header` is the one that tells a client what is taken."""
+    known = ", ".join(types)
+    return Problem("unsupported_media_type", Message("Media types that are taken here: {types}.", types=known),
+                   headers={header: known})
 
 
 def dangling(pointer: str) -> Fault:

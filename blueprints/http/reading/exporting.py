@@ -11,8 +11,7 @@ from typing import Any
 
 from flask import Request, Response
 
-from ..protocol.messages import Message
-from ..protocol.problems import Problem
+from ..protocol.problems import not_acceptable
 from ..request.call import Call, Endpoint
 from ..schemas import file_formats
 from . import long_answers
@@ -72,6 +71,5 @@ def _wanted(request: Request) -> str:
         return file_formats.NDJSON
     found = request.accept_mimetypes.best_match((*file_formats.MEDIA_TYPES, f"{file_formats.CSV}; charset=utf-8"))
     if found is None:
-        raise Problem("not_acceptable", Message(
-            "Media types that are answered here: {types}.", types=", ".join(file_formats.MEDIA_TYPES)))
+        raise not_acceptable(file_formats.MEDIA_TYPES)
     return found.partition(";")[0]

@@ -24,7 +24,7 @@ def note_rule(call: Call) -> None:
         access = call.access
         rule = access.policy.deciding(call.principal, permission, None if call.row is None else call.facts,
                                       access.environment, access.shared)
-        call.write.rule = None if rule is None else f"{rule.file}:{rule.line}"
+        call.write.rule = None if rule is None else rule.place
 
 
 def record(call: Call, *, result: str = "allowed", reason: str | None = None) -> None:

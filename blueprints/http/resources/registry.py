@@ -25,6 +25,7 @@ from models import indexes, migrate
 from models.base import Owned
 from models.records.columns import IdField, ListField, TimeField
 from policies import SHIPPED, Column, Resource, Vocabulary
+from policies.evaluation.grants import ROLE_ORDER
 
 from ..protocol import messages
 from ..request.call import Endpoint
@@ -34,8 +35,7 @@ from .routes import Routes, blueprint
 Plugin = ModuleType | type[Collection]  # what an entry point names: a package is a module, too
 GROUP = "gatepost.collections"
 NOT_COLLECTIONS = frozenset(("commands", "http", "testing"))  # packages of `blueprints` that serve collections
-ROLES = frozenset(("guest", "user", "support", "editor", "moderator", "manager", "developer", "owner", "admin"))
-
+ROLES = frozenset(ROLE_ORDER)
 VERBS = ("view", "create", "update", "delete", "export", "import", "manage", "share")
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from flask import Flask, Response, current_app
+from flask import Flask, Response
 from flask_smorest import Blueprint
 
 from ..pipeline.stages import run
 from ..protocol.language import PARAMETER
-from ..request.call import Call, Endpoint, Services
+from ..request.call import Call, Endpoint, services
 from . import openapi
 
 Handler = Callable[[Call], Any]
@@ -70,9 +70,9 @@ def blueprint(name: str, about: str, endpoints: Iterable[Endpoint]) -> Blueprint
 
 def _view(endpoint: Endpoint) -> Callable[..., Response]:
     def view(**path: str) -> Response:
-        services: Services = current_app.extensions["gatepost"]
-        services.ensure_running()
-        return run(services, endpoint, path)
+        found = services()
+        found.ensure_running()
+        return run(found, endpoint, path)
 
     view.__name__ = endpoint.name
     view.endpoint = endpoint  # type: ignore[attr-defined]

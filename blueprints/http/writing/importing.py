@@ -14,8 +14,7 @@ from marshmallow import fields
 from ..operations import limits
 from ..operations.slots import RETRY
 from ..protocol import expectation
-from ..protocol.messages import Message
-from ..protocol.problems import Problem
+from ..protocol.problems import Problem, unsupported_media_type
 from ..request.call import Call, Endpoint
 from ..schemas import file_formats
 from ..schemas.fields import StrictSchema, one_of
@@ -64,9 +63,7 @@ def endpoint(collection: Writable) -> Endpoint:
 def _check(collection: Writable, call: Call) -> None:
     """Read the body and check every line, before any writer has to wait."""
     if call.request.mimetype not in file_formats.MEDIA_TYPES:
-        types = ", ".join(file_formats.MEDIA_TYPES)
-        raise Problem("unsupported_media_type", Message("Media types that are taken here: {types}.", types=types),
-                      headers={"Accept-Post": types})
+        raise unsupported_media_type(file_formats.MEDIA_TYPES, "Accept-Post")
     with _room(call):
         call.request.max_content_length = call.services.settings.import_limit
         body = _Body(call)
