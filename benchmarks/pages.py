@@ -188,7 +188,7 @@ def load(database: Database, articles: Iterator[tuple[object, ...]]) -> None:
         database.transact(partial(store, batch))
     if database.dialect == "postgres":
         database.execute_sql("VACUUM articles")
-    bulk.settle(database, Article)
+    bulk.optimize(database, Article)
 
 
 def _position(tenant: str, edge: SortOrder, depth: int) -> Position | None:

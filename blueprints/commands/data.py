@@ -8,7 +8,7 @@ import click
 
 from blueprints.commands import samples
 from blueprints.commands.context import open_instance
-from models.records.bulk import settle
+from models.records.bulk import optimize
 from models.tables.article import Article
 
 
@@ -26,5 +26,5 @@ def demo(articles: int) -> None:
         with click.progressbar(length=articles, label="articles") as bar:
             for size in samples.fill(instance.database, tenant.id, articles):
                 bar.update(size)
-        settle(instance.database, Article)
+        optimize(instance.database, Article)
     click.echo(f"Added {articles} articles in {perf_counter() - start:.1f} s.")

@@ -22,7 +22,7 @@ from blueprints.http.request.identity import principal_of
 from blueprints.http.resources.collection import Collection
 from blueprints.http.schemas import file_formats
 from blueprints.http.writing.intake import Import
-from models.records.bulk import ample_cache, settle
+from models.records.bulk import ample_cache, optimize
 from models.tables.user import User
 from policies import Principal
 
@@ -67,7 +67,7 @@ def import_(
         outcome = intake.outcome
         _report(outcome["errors"])
         click.echo(f"{outcome['imported']} imported, {outcome['updated']} updated, {outcome['failed']} failed.")
-        settle(database, found.model)
+        optimize(database, found.model)
 
 
 @click.command("export")

@@ -47,7 +47,7 @@ def insert(database: Database, tenant_id: str, rows: Sequence[Record]) -> None:
          [tuple(field.db_value(row.__data__.get(field.name)) for field in fields) for row in rows])
 
 
-def settle(database: Database, model: type[Table]) -> None:
+def optimize(database: Database, model: type[Table]) -> None:
     """After a load: let the query planner know the tables as they are now, and merge the index of the words of `model`.
 
     Not inside a transaction: it makes several.

@@ -50,12 +50,12 @@ def read_text(place: Path) -> str:
 
 def write(place: Path, content: bytes, mode: int = 0o600) -> None:
     """Put a file in place of what is there: readers find the old one or the whole new one. Raises OSError."""
-    with draft(place, content, mode) as fresh:
+    with fresh_file(place, content, mode) as fresh:
         os.replace(fresh, place)
 
 
 @contextmanager
-def draft(place: Path, content: bytes, mode: int = 0o600) -> Iterator[Path]:
+def fresh_file(place: Path, content: bytes, mode: int = 0o600) -> Iterator[Path]:
     """A file beside `place` whose content has reached the disk, gone afterwards unless it was moved. Raises OSError."""
     fresh = place.with_name(f".{place.name}.{os.getpid()}-{get_ident()}")
     try:

@@ -45,12 +45,12 @@ class Counted(Protocol):
 
 
 class Importing(Protocol):
-    """What is needed of an import: `full` are the owners who have too many rows, and `settle` stores rows that were
-    counted and still wait."""
+    """What is needed of an import: `full` are the owners who have too many rows, and `store_waiting` stores rows that
+    were counted and still wait."""
 
     full: set[str]
 
-    def settle(self) -> None: ...
+    def store_waiting(self) -> None: ...
 
 
 class Ownership:
@@ -83,7 +83,7 @@ class Ownership:
         known = owner in intake.full if intake is not None else count is not None and count.full_until > moment
         if not known:
             if intake is not None:
-                intake.settle()
+                intake.store_waiting()
             rows = owned(collection.model, row.tenant_id, owner, most)
             if len(self._counts) >= KNOWN:
                 self._counts.clear()

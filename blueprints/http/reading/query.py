@@ -20,7 +20,7 @@ from ..protocol.problems import Fault, Problem
 from ..schemas.cursor_parameter import CURSORS, CursorParameter
 from ..schemas.fields import StrictSchema, Text, one_of
 from ..schemas.loaded_query import LoadedQuery
-from ..schemas.parameters import Count, Switch, names
+from ..schemas.parameters import Count, Switch, name_list
 from ..security.cursors import fingerprint
 from .filters import Filter, operand, parameter
 from .readable import Readable
@@ -68,12 +68,12 @@ class ItemQuery:
         return StrictSchema.from_dict(found, name=type(self._collection).__name__ + kind)()
 
     def _fields(self) -> dict[str, Any]:
-        return {"fields": names(self._answered, "Which fields to answer, separated by commas.")}
+        return {"fields": name_list(self._answered, "Which fields to answer, separated by commas.")}
 
     def _expansions(self) -> dict[str, Any]:
         if not self._collection.expand:
             return {}
-        return {"expand": names(self._collection.expand, "References to answer as objects beside their ids.")}
+        return {"expand": name_list(self._collection.expand, "References to answer as objects beside their ids.")}
 
     def read(self, loaded: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The fields that are to be answered, and the references to expand."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from flask import Response
 
-from .pages import render
+from .rendering import render
 
 
 class Link(NamedTuple):

@@ -22,7 +22,7 @@ from ..protocol.problems import CATALOGUE, Problem
 from ..request.call import Endpoint, Registry
 from ..schemas.fields import Id, StrictSchema, Time
 from ..schemas.records import answered, is_row
-from .pages import render
+from .rendering import render
 
 PROBLEM_JSON = "application/problem+json"
 _ASSETS = files("blueprints.http.resources").joinpath("static", "docs")

@@ -1,5 +1,6 @@
 """What data may look like: strict fields, query parameters, the fields that every row has, validation, and rows as
 JSON, NDJSON and CSV.
 
-Nothing here knows a collection, a caller or the policy. It imports `protocol`.
+`bounded_cache` keeps what is derived from a query string. Nothing here knows a collection, a caller or the policy. It
+imports `protocol`.
 """

@@ -30,7 +30,7 @@ _CHUNK = 2**16  # bytes that are handed on at a time
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠", "'")
 
 Row = Mapping[str, Any]
-Line = tuple[int, dict[str, Any] | Problem]
+NumberedRow = tuple[int, dict[str, Any] | Problem]
 """A line number, counted from 1, and its row, or what is wrong with it."""
 
 
@@ -46,7 +46,7 @@ def write(media_type: str, names: Sequence[str], rows: Iterable[Row]) -> Iterato
         yield bytes(chunk)
 
 
-def read(media_type: str, stream: BinaryIO, schema: Schema) -> Iterator[Line]:
+def read(media_type: str, stream: BinaryIO, schema: Schema) -> Iterator[NumberedRow]:
     """The rows of a file, one at a time. Bad lines come as the `Problem` that they are; reading goes on.
 
     Raises `Problem` for a file of which no more can be understood: it is refused as a whole.
@@ -72,7 +72,7 @@ def _csv(names: Sequence[str], rows: Iterable[Row]) -> Iterator[bytes]:
     yield text.getvalue().encode()
 
 
-def _read_ndjson(stream: BinaryIO) -> Iterator[Line]:
+def _read_ndjson(stream: BinaryIO) -> Iterator[NumberedRow]:
     number = 0
     while line := stream.readline(LONGEST + 1):
         number += 1
@@ -91,7 +91,7 @@ def _read_ndjson(stream: BinaryIO) -> Iterator[Line]:
             yield number, problem
 
 
-def _read_csv(stream: BinaryIO, schema: Schema) -> Iterator[Line]:
+def _read_csv(stream: BinaryIO, schema: Schema) -> Iterator[NumberedRow]:
     # The module's own limit, the same for all readers of the process, is lower than our longest text.
     csv.field_size_limit(LONGEST)
     text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")

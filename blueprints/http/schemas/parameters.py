@@ -70,7 +70,7 @@ class Tag(fields.String):
         return tag
 
 
-def names(allowed: Sequence[str], about: str) -> fields.Field[Any]:
+def name_list(allowed: Sequence[str], about: str) -> fields.Field[Any]:
     """A list of names out of `allowed`, separated by commas."""
     known = frozenset(allowed)
 

@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from models.base import later, now, parse_time
-from policies.syntax.files import draft, write
+from policies.syntax.files import fresh_file, write
 
 from .base64url import decode, encode
 
@@ -119,7 +119,7 @@ def create_key_file(file: Path) -> bool:
 
     The file appears whole or not at all: a stop in the middle leaves no truncated key.
     """
-    with draft(file, _text([new_master()])) as fresh:
+    with fresh_file(file, _text([new_master()])) as fresh:
         try:
             os.link(fresh, file)
         except FileExistsError:

@@ -109,7 +109,7 @@ class Import:
                 except _REFUSED as error:
                     self._faults.add(entry.number, errors.translate(error))
                     self._faults.stop_if_full()
-            self.settle()
+            self.store_waiting()
             self._faults.stop_if_full()
             yield len(batch)
         if self._faults.lines and not self._skip:
@@ -146,7 +146,7 @@ class Import:
         addresses = self._addresses(entry.line or {})
         if not self._touched.isdisjoint(addresses):
             # An earlier line of the batch was about the same row: look again.
-            self.settle()
+            self.store_waiting()
             for address in addresses:
                 self._found.pop(address, None)
             self._found |= self._look_up([entry.line or {}], lock=True)
@@ -167,7 +167,7 @@ class Import:
             if not self._waiting:
                 raise
             # What the line refers to may be among the rows that wait.
-            self.settle()
+            self.store_waiting()
             row = self._lines.draft(body, read_only)
         self._call.services.ownership.take(self._collection, row, self._call.access.allows, self)
         if self._collection.stores_plainly:
@@ -187,7 +187,7 @@ class Import:
             raise
         self._updated += 1
 
-    def settle(self) -> None:
+    def store_waiting(self) -> None:
         """Store the new rows that wait."""
         waiting, self._waiting = self._waiting, []
         if not waiting:

@@ -100,7 +100,7 @@ def test_after_a_load_the_index_is_in_one_piece_and_whole(opened: Database) -> N
     for title in ("lark", "owl", "wren"):
         opened.transact(partial(bulk.insert, opened, rows.tenant_id, [article(title)]))
     assert pieces(opened) == 3
-    bulk.settle(opened, Article)
+    bulk.optimize(opened, Article)
     assert pieces(opened) == 1
     check_index(opened)
     opened.transact(lambda: rows.insert(article("owl")))
@@ -120,7 +120,7 @@ def test_a_merge_ends_though_others_write_all_the_time(opened: Database, monkeyp
         return merge(database, index, pages)
 
     monkeypatch.setattr(search, "_merge_some", beside_others)
-    bulk.settle(opened, Article)
+    bulk.optimize(opened, Article)
     assert 5 < len(steps) < 200
     assert pieces(opened) < 10
     check_index(opened)
@@ -132,7 +132,7 @@ def test_an_index_is_left_in_pieces_where_others_write_without_a_pause(opened: D
         opened.transact(partial(bulk.insert, opened, rows.tenant_id, [article(title)]))
     opened.places.timeout, other = 0.05, WriterLock(opened.path)
     other.acquire(Wait(opened.places))
-    bulk.settle(opened, Article)
+    bulk.optimize(opened, Article)
     other.release()
     assert pieces(opened) == 2
 

@@ -6,7 +6,7 @@ import pytest
 from jinja2 import UndefinedError
 
 from blueprints.http.resources.front import Link, page
-from blueprints.http.resources.pages import render
+from blueprints.http.resources.rendering import render
 
 
 def test_what_a_page_shows_is_escaped():
