@@ -76,7 +76,7 @@ def test_policies_use_peewee_only_to_write_and_show_sql():
     assert users <= {"sql.py", "explain.py"}
 
 
-# postgres.py hands its own environment on to pg_dump, and metrics.py tells prometheus-client its folder there
+# postgres/database.py hands its own environment on to pg_dump, and metrics.py tells prometheus-client its folder there
 READERS = {ROOT / "settings.py", ROOT / "models" / "engine" / "postgres" / "database.py",
            ROOT / "blueprints" / "http" / "operations" / "metrics.py"}
 

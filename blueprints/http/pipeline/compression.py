@@ -37,7 +37,7 @@ def install(app: Flask) -> None:
         if response.status_code == 304 or headers.get("Content-Type", "").partition(";")[0] not in KINDS:
             return response
         headers["Content-Encoding"] = "gzip"
-        # Reads say so anyhow (`respond.VARIES`); errors and writes only when they are compressed.
+        # Reads say so anyhow (`responses.VARIES`); errors and writes only when they are compressed.
         response.vary.add("Accept-Encoding")
         if length is None:
             response.response = _compressed(cast("Iterable[bytes]", response.response))

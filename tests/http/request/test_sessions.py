@@ -12,7 +12,7 @@ from argon2.exceptions import VerificationError
 
 from blueprints import session
 from blueprints.http.operations.limits import Limits
-from blueprints.http.request import sessions as sessions
+from blueprints.http.request import sessions
 from blueprints.http.security import passwords
 from models.engine.errors import Contended
 from models.tables.audit import Audit, of_tenant
