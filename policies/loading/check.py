@@ -41,7 +41,7 @@ NEGATED_OBJECT = "`!` over the object: a missing value would read as a match; wr
 LOOSE_CONDITION = (
     "part of the matcher holds whatever the condition is; put brackets around the branch: p.when == '…' && (…)"
 )
-LOOSE_ROLE = "part of the matcher holds whoever asks; keep g(r.sub.role, p.sub) before every branch"
+LOOSE_ROLE = "part of the matcher holds for every caller; keep g(r.sub.role, p.sub) before every branch"
 LOOSE_PERMISSION = "part of the matcher holds whatever is asked; keep globMatch(r.act, p.act) before every branch"
 # Values that no line can hold.
 NO_WORD = "\0"

@@ -89,7 +89,7 @@ def test_a_finding_in_the_matcher_names_the_line_of_the_branch() -> None:
         ("m2 = r2.scope == p2.scope &&", "m2 =", "m2 must compare"),
         ("m2 = r2.scope == p2.scope &&", "m2 = r.sub.id == p2.scope &&", "cannot be used"),
         ("globMatch(r.act, p.act) && ", "", "holds whatever is asked"),
-        ("(g(r.sub.role, p.sub) || g(r.sub.key, p.sub)) && ", "", "holds whoever asks"),
+        ("(g(r.sub.role, p.sub) || g(r.sub.key, p.sub)) && ", "", "holds for every caller"),
         ("p.when == 'always' || \\", "p.when == 'always' || # ! \\", "comments on lines of their own"),
         ("p.when == 'always' || \\\n", "p.when == 'always' || \\\n\n", "needs another line"),
     ],
