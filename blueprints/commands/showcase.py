@@ -11,17 +11,16 @@ from typing import Any
 from blueprints.commands import samples
 from blueprints.http.resources.registry import discover
 from blueprints.http.security.passwords import UNUSABLE
-from models.base import Record, Rows, later
+from models.base import DAY, Record, Rows, later
 from models.engine.database import Database
 from models.tables.order import Order, give_back, place
 from models.tables.tenant import Tenant
 from models.tables.user import User
 
 SECOND_TENANT = "harbour"
-DAY = 24 * 60 * 60
 
 # Besides the administrator that `gatepost init` makes; all others of `samples.AUTHORS` are users.
-ROLES = {
+ROLE_OF = {
     "Maya Okafor": "editor", "Jonas Lindqvist": "moderator", "Priya Raman": "manager", "Ruth Herrera": "support",
     "Leila Haddad": "developer", "Ingrid Bauer": "owner",
 }
@@ -105,7 +104,7 @@ def add(database: Database, tenant: Tenant) -> None:
     """Fill an empty tenant and a second one; inside the caller's transaction."""
     house = _House(tenant)
     for name, department in samples.AUTHORS:
-        house.person(name, ROLES.get(name, "user"), department)
+        house.person(name, ROLE_OF.get(name, "user"), department)
     samples.add_small_demo(database, tenant.id)
     house.furnish(PRODUCTS, ARTICLES)
     house.sell()

@@ -7,10 +7,8 @@ import click
 from blueprints.commands.context import open_instance, record
 from blueprints.commands.server import AppFactory, services_for
 from blueprints.http.request.identity import service_token
-from models.base import Rows, is_id, later
+from models.base import DAY, Rows, is_id, later
 from models.tables.service_token import ServiceToken
-
-_DAY = 24 * 60 * 60
 
 
 @click.group()
@@ -38,7 +36,7 @@ def add(create_app: AppFactory, email: str, name: str, scopes: tuple[str, ...], 
     with open_instance() as instance:
         owner = instance.user(email)
         row = ServiceToken(owner_id=owner.id, department=owner.department, name=name, scopes=list(scopes),
-                           expires_at=None if days is None else later(days * _DAY))
+                           expires_at=None if days is None else later(days * DAY))
         row.id, row.token_hash, text = service_token()
 
         def work() -> None:

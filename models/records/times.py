@@ -7,6 +7,8 @@ import time
 from datetime import UTC, datetime
 from functools import lru_cache
 
+DAY = 24 * 60 * 60  # seconds
+
 _RFC3339 = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d{1,6})\d*)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
 

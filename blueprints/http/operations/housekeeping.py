@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from models.base import later, now
+from models.base import DAY, later, now
 from models.engine.errors import Busy
 from models.tables import seals
 from models.tables.contact import ContactMessage
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from models.engine.database import Database
     from settings import Settings
 
-_DAY = 24 * 60 * 60
 _BATCH, _BATCHES = 200, 100  # rows in one transaction, transactions in a row
 
 
@@ -33,9 +32,9 @@ def end_retention(settings: Settings, database: Database) -> int:
     """Delete audit rows and contact messages older than the settings `audit_days` and `contact_days`; how many."""
     gone = 0
     if settings.contact_days:
-        gone += _in_batches(database, ContactMessage.purge, later(-settings.contact_days * _DAY))
+        gone += _in_batches(database, ContactMessage.purge, later(-settings.contact_days * DAY))
     if settings.audit_days:
-        gone += seals.retire(database, later(-settings.audit_days * _DAY))
+        gone += seals.retire(database, later(-settings.audit_days * DAY))
     return gone
 
 

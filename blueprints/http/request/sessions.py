@@ -8,11 +8,10 @@ it tells a token that was issued and used before from one that was made up.
 from __future__ import annotations
 
 import secrets
-from datetime import timedelta
 from hmac import compare_digest, digest
 from typing import Any
 
-from models.base import Rows, is_id, later, new_id, now
+from models.base import DAY, Rows, is_id, later, new_id, now
 from models.tables.session import Session, keep_newest, revoke
 from models.tables.user import User
 
@@ -27,16 +26,15 @@ from .identity import hashed, principal_of
 GRACE = 10.0  # seconds
 PREFIX = "gr_"
 _ID, _SECRET, _SEAL = 36, 43, 22  # characters of an id, of 256 and of 128 bits
-_DAY = timedelta(days=1).total_seconds()
 
 
 def open_session(call: Call, user: User) -> dict[str, Any]:
     """Start a session of the user, in whose name the login is recorded; the answer of a login. In a transaction."""
     settings, id = call.services.settings, new_id()
     refresh = _sealed(call.services.keys, id, secrets.token_urlsafe(32))
-    end = later(settings.refresh_absolute_days * _DAY)
+    end = later(settings.refresh_absolute_days * DAY)
     session = Session(id=id, user_id=user.id, family=id, token_hash=hashed(refresh),
-                      expires_at=min(later(settings.refresh_idle_days * _DAY), end), absolute_expires_at=end)
+                      expires_at=min(later(settings.refresh_idle_days * DAY), end), absolute_expires_at=end)
     call.row = Rows(Session, user.tenant_id).insert(session)
     keep_newest(session, settings.user_sessions)
     return _answer(call, user, session, refresh)
@@ -96,7 +94,7 @@ def _exchange(call: Call, id: str, token: str) -> dict[str, Any] | None:
         refresh = _successor(keys, id, token)
         session.recent = [" ".join(use) for use in (*_uses(session), (presented, moment))]
         session.token_hash, session.used_at = hashed(refresh), moment
-        session.expires_at = min(later(call.services.settings.refresh_idle_days * _DAY), session.absolute_expires_at)
+        session.expires_at = min(later(call.services.settings.refresh_idle_days * DAY), session.absolute_expires_at)
         Rows(Session, session.tenant_id).save(session)
         answer = _answer(call, user, session, refresh)
         audit.record(call)
