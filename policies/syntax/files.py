@@ -1,4 +1,5 @@
-"""Files that an administrator edits: regular ones of a bounded size, never waited for; and files written as a whole.
+"""Files that an administrator edits: regular ones of a bounded size, never waited for; and files written as a whole,
+also those that are no policy, such as the key file.
 
 A plain read of a FIFO, a terminal or a socket would block for ever, one of a link to /dev/zero would fill the memory.
 A link to a regular file is read like the file.

@@ -1,0 +1,31 @@
+"""What a condition may read as `r.sub` and `r.env` is listed in several places, which must list the same."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import pytest
+
+from blueprints.http.request import environment
+from policies import Principal
+from policies.loading.check import ENVIRONMENT, SUBJECT
+from policies.questions import facts
+from policies.tools.cases import FixedEnvironment
+
+
+def test_a_caller_has_every_attribute_of_r_sub():
+    assert set(SUBJECT) <= {field.name for field in fields(Principal)}
+
+
+def test_cases_pin_every_attribute_of_r_env_and_no_other():
+    assert {field.name for field in fields(FixedEnvironment)} == set(ENVIRONMENT)
+
+
+@pytest.mark.parametrize("attribute", ENVIRONMENT)
+def test_a_request_has_every_attribute_of_r_env(attribute):
+    [found] = [each for each in vars(environment).values() if getattr(each, "__module__", "") == environment.__name__]
+    assert attribute in vars(found)
+
+
+def test_explanations_have_words_for_every_attribute():
+    assert set(facts._NAMES) == {("sub", name) for name in SUBJECT} | {("env", name) for name in ENVIRONMENT}
