@@ -1,7 +1,14 @@
 """One request, top to bottom: read this file to know where a request can be refused, and why.
 
-`ARRIVAL` finds out who asks, `VALIDATION` what for; nothing is touched yet. `EFFECT` does it, for a write inside one
-transaction. Each stage is a function below, in the order in which it runs; it fills the `Call` or raises a `Problem`.
+Each stage is a function below, in the order in which it runs; it fills the `Call` or raises:
+
+    `ARRIVAL`     limit_by_address, identify, choose_version, limit_by_principal, admit, retire: who asks
+    `VALIDATION`  validate, prepare, replay: what for; no row is changed yet
+    `EFFECT`      claim, load, judge, check_precondition, act, judge_after, record, answer: for a write inside one
+                  transaction
+
+Where the server asks with the head alone whether a body is worth reading (`expectation`), that runs `HEAD_ONLY`, and
+the whole request `AFTER_HEAD` in the place of `ARRIVAL`.
 """
 
 from __future__ import annotations
@@ -63,7 +70,7 @@ def admit(call: Call) -> None:
 
 
 def retire(call: Call) -> None:
-    """410 when the endpoint's last day has passed; until then it says when that is, and counts who still comes."""
+    """410 when the endpoint's last day has passed; until then it says when that is, and counts each use."""
     if call.endpoint.deprecated is not None:
         _announce(call, call.endpoint.deprecated)
 
@@ -91,7 +98,9 @@ def validate(call: Call) -> None:
 
 
 def prepare(call: Call) -> None:
-    """Does what takes long and changes no row, such as checking a password, before any writer has to wait."""
+    """Does what takes long and changes no row, before any writer has to wait. A password: 401 when it is wrong, 400
+    when a new one is too weak, 429 for too many guesses. The file of an import is read here: 400, 413, 415, 429, 503.
+    """
     if call.endpoint.prepare is not None:
         call.endpoint.prepare(call)
 
@@ -107,7 +116,8 @@ def claim(call: Call) -> None:
 
 
 def load(call: Call) -> None:
-    """404 when the row is absent, or the caller may not view it; the two are one answer."""
+    """404 when the row is absent, or the caller may not view it; the two are one answer. 400 when the body of a POST
+    refers to such a row, or sets a field that the caller cannot set, such as `owner_id`."""
     if call.endpoint.load is not None:
         call.row = call.endpoint.load(call)
         if call.row is None:
@@ -119,7 +129,7 @@ def judge(call: Call) -> None:
     if call.row is not None:
         _judge(call)
     elif call.endpoint.permission is not None and not call.endpoint.narrows:
-        # Without a row, a rule about rows gives nothing.
+        # Without a row, rules with a condition on the row do not match.
         call.access.require(call.endpoint.permission)
     if call.endpoint.writes:
         audit.note_rule(call)
@@ -131,7 +141,9 @@ def check_precondition(call: Call) -> None:
 
 
 def act(call: Call) -> None:
-    """Does it. 409 when the state of the row does not allow it."""
+    """Does it. 409 when the state of the row does not allow it, or another row has its unique value. 400 when a PUT or
+    PATCH refers to an absent row or changes a read-only field, when a line of an import fails, and for a cursor that
+    cannot be used. 401 for a refresh token; 406 and 503 for an export."""
     call.write.result = call.endpoint.handler(call)
 
 
@@ -159,26 +171,26 @@ def go_on(call: Call) -> None:
 
 
 def resume(call: Call) -> None:
-    """Has the answer carry what the one about the head was to carry, such as how many units are left."""
-    trace.carry(call.request.environ, call.request.environ[expectation.HEAD])
+    """Copies the headers of the head's answer, such as `RateLimit`, to this one."""
+    trace.carry(call.request.environ, call.request.environ[expectation.ENVIRON_KEY])
 
 
 ARRIVAL: tuple[Stage, ...] = (limit_by_address, identify, choose_version, limit_by_principal, admit, retire)
-# Of a request whose server asks about its head, and of the same one with its body.
-HEAD: tuple[Stage, ...] = (limit_by_address, identify, choose_version, limit_by_principal, admit, go_on)
-RESUMED: tuple[Stage, ...] = (resume, identify, choose_version, admit, retire)
+# Waitress asks first with the head alone (`expectation`), then sends the whole request.
+HEAD_ONLY: tuple[Stage, ...] = (limit_by_address, identify, choose_version, limit_by_principal, admit, go_on)
+AFTER_HEAD: tuple[Stage, ...] = (resume, identify, choose_version, admit, retire)
 VALIDATION: tuple[Stage, ...] = (validate, prepare, replay)
 EFFECT: tuple[Stage, ...] = (claim, load, judge, check_precondition, act, judge_after, record, answer)
 
 
 def run(services: Services, endpoint: Endpoint, path: dict[str, str]) -> Response:
-    """Answer one request of one endpoint. Whatever refuses it is raised as a `Problem`."""
+    """Answer one request of one endpoint. Whatever refuses it is raised; `errors` translates it."""
     call = Call(services, endpoint, request._get_current_object(), path)  # type: ignore[attr-defined]
     g.call = call
     if services.settings.server_timing or (services.metrics is not None and services.metrics.samples()):
         call.timings = {}
     try:
-        _answer(call)
+        _run(call)
     except Problem as problem:
         audit.note_refusal(call, problem)
         raise
@@ -186,22 +198,28 @@ def run(services: Services, endpoint: Endpoint, path: dict[str, str]) -> Respons
     return call.write.response
 
 
-def _answer(call: Call) -> None:
+def _run(call: Call) -> None:
     # Credentials are looked up in the database; without them, some endpoints need no database.
     offline = call.endpoint.anonymous or (call.endpoint.offline and "Authorization" not in call.request.headers)
     with nullcontext() if offline else call.services.database.connected():
-        head = call.request.environ.get(expectation.HEAD)
-        _through(ARRIVAL if head is None else HEAD if head == expectation.ASKED else RESUMED, call)
+        _through(_arrival(call), call)
         if call.write.response is not None:
             return
         if not call.endpoint.writes:
             _through(VALIDATION, call)
             _through(EFFECT, call)
             return
-    # Not above: while a body is read, or a writer waits for its turn, the call holds no connection.
+    # Outside `connected()`: while a body is read, or a writer waits for its turn, the call holds no connection.
     _through(VALIDATION, call)
     if call.write.response is None:
         _write(call)
+
+
+def _arrival(call: Call) -> tuple[Stage, ...]:
+    head = call.request.environ.get(expectation.ENVIRON_KEY)
+    if head is None:
+        return ARRIVAL
+    return HEAD_ONLY if head == expectation.ASKED else AFTER_HEAD
 
 
 def _write(call: Call) -> None:
@@ -218,6 +236,7 @@ def _write(call: Call) -> None:
     except (idempotency.Claimed, Busy):
         if call.claim is None:
             raise
+        # A writer may also be busy because the twin holds the key: then the twin's answer is there by now.
         idempotency.replay_twin(call, call.claim)
 
 

@@ -12,12 +12,12 @@ from wsgiref.types import WSGIEnvironment
 
 from . import trace
 
-HEAD = "gatepost.head"  # in the environment: `ASKED`, or what the answer about the head was to carry
+ENVIRON_KEY = "gatepost.head"  # its value is `ASKED`, or the headers that the answer about the head was to carry
 ASKED = "asked"
-ASK = {HEAD: ASKED}
+ASK = {ENVIRON_KEY: ASKED}
 
 
 def resumed(asked: WSGIEnvironment) -> dict[str, Any]:
     """What to add to the environment of the whole request, once its head (`asked`) was found good."""
     carried = trace.carried(asked)
-    return {HEAD: carried} | ({"HTTP_X_REQUEST_ID": carried["X-Request-ID"]} if carried else {})
+    return {ENVIRON_KEY: carried} | ({"HTTP_X_REQUEST_ID": carried["X-Request-ID"]} if carried else {})

@@ -80,7 +80,7 @@ def _room(call: Call) -> Iterator[None]:
     """
     length, slots = call.request.content_length, call.services.large_bodies
     small = length is not None and length <= call.services.settings.body_limit
-    if small or expectation.HEAD in call.request.environ:
+    if small or expectation.ENVIRON_KEY in call.request.environ:
         yield
         return
     key = limits.network_of(call.address)

@@ -25,7 +25,7 @@ from .bodies import BodyBudget, WaitressRequest
 
 # seconds
 IDLE = 60.0  # that a connection is kept without a request
-HEAD = 30.0  # in which line and headers have to come
+HEAD_SECONDS = 30.0  # in which line and headers have to come
 LINGER = 2.0  # that a client has to read an answer that came before its request had ended
 
 SWALLOWED = 32 * 2**20  # bytes of an unwanted body that are discarded during `LINGER`
@@ -240,5 +240,5 @@ def _patience(doing: Doing) -> float:
     if doing is Doing.IDLING:
         return IDLE
     if doing is Doing.SENDING_HEAD:
-        return HEAD
+        return HEAD_SECONDS
     return LINGER if doing is Doing.LINGERING else inf

@@ -66,7 +66,7 @@ def service():
 @pytest.fixture
 def impatient(monkeypatch):
     """Seconds become tenths."""
-    for module, name in ((channel, "IDLE"), (channel, "HEAD"), (pace, "WINDOW")):
+    for module, name in ((channel, "IDLE"), (channel, "HEAD_SECONDS"), (pace, "WINDOW")):
         monkeypatch.setattr(module, name, 1.0)
     monkeypatch.setattr(pace, "CREDIT", 10.0)
     monkeypatch.setattr(channel, "LINGER", 0.2)
