@@ -15,15 +15,15 @@ from blueprints.http.operations import logs, metrics
 from blueprints.http.operations.background import Background, Job
 from blueprints.http.operations.counters import MINUTE
 from blueprints.http.operations.deprecation import DeprecatedUses
-from blueprints.http.operations.housekeeping import end_retention, throw_away
+from blueprints.http.operations.housekeeping import delete_expired, end_retention
 from blueprints.http.operations.limits import Limits
 from blueprints.http.operations.ownership import Ownership
 from blueprints.http.operations.slots import half, threads_of
 from blueprints.http.pipeline import browsers, compression, errors, negotiation, uri
-from blueprints.http.pipeline.application import Application
+from blueprints.http.pipeline.application import Application, NotReady
 from blueprints.http.protocol import trace, versions
 from blueprints.http.protocol.messages import Translations
-from blueprints.http.request.call import NotReady, Services
+from blueprints.http.request.call import Services
 from blueprints.http.request.trail import Trail
 from blueprints.http.resources.registry import Plugin, discover
 from blueprints.http.resources.routes import answer_options, refuse_strays
@@ -53,7 +53,7 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
     registry = discover(collections)
     policy = Watcher(settings.policies, registry.vocabulary, plugins=registry.plugin_policies,
                      required=registry.required_policies, keep=settings.instance, cases=failures, sample=0.1)
-    # One connection more, for what runs beside the requests; half of the threads for requests that need not wait.
+    # One connection more, for the background jobs; half of the threads for requests that need not wait.
     database = open_database(settings.database_url, pool_size=settings.pool_size + 1,
                              synchronous=settings.synchronous, group_commit=settings.group_commit,
                              statement_timeout=settings.statement_timeout, waiting=half(threads_of(settings)))
@@ -100,7 +100,7 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
 
 def _jobs(settings: Settings, database: Database, policy: Watcher, keys: Keys, trail: Trail,
           uses: DeprecatedUses) -> Background:
-    """What is done beside the requests, in the order in which those that are due are done."""
+    """The background jobs, in the order in which those that are due are done."""
     return Background(
         Job("storing refusals", 1, trail.flush, last=lambda: trail.flush(early=True)),
         Job("sealing the audit trail", 2, trail.seal, last=trail.seal),
@@ -108,7 +108,7 @@ def _jobs(settings: Settings, database: Database, policy: Watcher, keys: Keys, t
         Job("telling what the log left out", MINUTE, logs.repetitions.tell),
         Job("following the key file", 1, keys.refresh),
         Job("following the policy files", 1, policy.prove_followed),
-        Job("throwing away what has expired", MINUTE, lambda: throw_away(database)),
+        Job("throwing away what has expired", MINUTE, lambda: delete_expired(database)),
         Job("telling the planner how tables have grown", MINUTE, database.refresh_statistics),
         Job("ending the retention of audit rows and messages", 60 * MINUTE, lambda: end_retention(settings, database)),
     )

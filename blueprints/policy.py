@@ -53,7 +53,7 @@ class FactSchema(StrictSchema):
 
 
 class LineSchema(StrictSchema):
-    """A line that reaches who asks, by way of which roles it does, and what it looks at."""
+    """A policy line that applies to the caller, the roles through which it does, the facts it reads."""
 
     file = fields.String(required=True)
     line = fields.Integer(required=True)

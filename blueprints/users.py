@@ -52,7 +52,7 @@ class Users(Collection):
         row.id = row.owner_id = new_id()
 
     def restrict(self, call: Call) -> None:
-        """Nobody makes, changes or unmakes a user above their own role, whatever the policy says."""
+        """403 when the user's role is none of the caller's roles: also where a policy line would allow it."""
         if call.row.role not in call.access.roles:
             raise Problem("forbidden", Message("A {role} cannot decide about a user with the role {other}.",
                                                role=call.principal.role, other=call.row.role))

@@ -25,7 +25,8 @@ from blueprints.commands.context import (
 )
 from blueprints.commands.install import Outcome, install
 from blueprints.http.operations import affinity, logs, metrics
-from blueprints.http.request.call import NotReady, Services
+from blueprints.http.pipeline.application import NotReady
+from blueprints.http.request.call import Services
 from blueprints.http.resources.registry import PluginError
 from blueprints.http.security.keys import KeyFileError
 from blueprints.http.security.passwords import CannotHash

@@ -51,7 +51,8 @@ class Places:
         self.moved = monotonic()
 
     def admit(self) -> None:
-        """Raises `Overloaded` where all places are taken, the first before a moment, and nothing moved since."""
+        """Raises `Overloaded` where all places are taken, one of them for longer than a moment, and for as long no
+        thread got or gave back what the others wait for."""
         long_ago = monotonic() - self.moment
         if self.moved < long_ago:
             with self._mutex:

@@ -12,7 +12,7 @@ import pytest
 from flask import Flask
 
 from blueprints.http.pipeline import stages
-from blueprints.http.request.call import NotReady
+from blueprints.http.pipeline.application import NotReady
 from tests.apps import close, make_app, new_instance
 from tests.databases import Server, new_database
 

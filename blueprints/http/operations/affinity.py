@@ -1,8 +1,9 @@
 """Which cores the threads of a server run on.
 
-Only one thread of an interpreter runs Python at a time. To hand its lock to a thread that sleeps on another core takes
-longer than most requests; on one core it is a change of context. So the threads that answer requests keep to one core
-each process, and what lets go of the lock for long, such as hashing a password, may use them all.
+Only one thread of an interpreter runs Python at a time. To hand the interpreter's lock to a thread that sleeps on
+another core takes longer than most requests; on the same core it is a change of context. So all threads of a process
+that answer requests keep to one core, and a thread that releases the lock for long, to hash a password, may use every
+core meanwhile.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ class Background:
             self._stopping.clear()
             for job in self._jobs:
                 job.due = monotonic() + min(job.every, 60.0)
-            self._thread = Thread(target=self._run, name="beside the requests", daemon=True)
+            self._thread = Thread(target=self._run, name="background jobs", daemon=True)
             self._thread.start()
 
     def stop(self) -> None:

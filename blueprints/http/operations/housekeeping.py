@@ -1,4 +1,4 @@
-"""What a job beside the requests deletes: what has expired, and what has been kept for as long as it may be."""
+"""What a background job deletes: what has expired, and what has been kept for as long as it may be."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _BATCH, _BATCHES = 200, 100  # rows in one transaction, transactions in a row
 
 
-def throw_away(database: Database) -> None:
+def delete_expired(database: Database) -> None:
     """Delete expired sessions and idempotency keys; what is left is done the next time."""
     # Requests that write come first: a minute later is early enough.
     with suppress(Busy):

@@ -1,8 +1,8 @@
 """Rate limits: cost units a minute, by address before anybody is identified, then by principal.
 
 Guessing is counted more tightly, before anything is hashed: wrong passwords by network, whatever account they aim at,
-and loosely by account, so that no network can lock an account for the others, nor many networks for those from which
-its owner logged in lately. Requests of endpoints marked `tight` are counted by network. A window lasts a minute.
+and loosely by account: one network alone cannot lock an account, and networks of recent logins are exempt. Requests
+of endpoints marked `tight` are counted by network. A window lasts a minute.
 
 Bytes of a body cost units, too, and contact messages and new accounts are counted by the day.
 
@@ -37,7 +37,7 @@ LONGEST_ADDRESS = 64  # characters: an IPv6 address with a zone fits
 DAILY = 50  # contact messages, and accounts opened, of one address in a day
 MOST_KEPT = 16 * 2**20  # bytes of answers that one process keeps for a principal in a day, for repeated requests
 SESSION = 10  # units of the user's that a login and a refresh take: each leaves rows behind
-LOOSER = 10  # times as many wrong passwords for one account, from all networks together, as from one network
+ACCOUNT_FACTOR = 10  # times as many wrong passwords for one account, from all networks together, as from one network
 _LEFT = "gatepost.left"  # units that the nearest limit of a request leaves
 
 
@@ -58,7 +58,7 @@ class Limits:
         self._principal = Quota("principal", settings.principal_units)
         self._roles = {role: Quota("principal", units) for role, units in settings.role_units.items()}
         self._guesses = Quota("guesses", settings.login_attempts)
-        self._guesses_of_account = Quota("account", LOOSER * settings.login_attempts)
+        self._guesses_of_account = Quota("account", ACCOUNT_FACTOR * settings.login_attempts)
         self._counters = Counters(settings.redis_url)
         self._kept = OwnCounters()
 
@@ -76,7 +76,8 @@ class Limits:
         self._spend(self._quota(principal), _account(principal), cost)
 
     def spend_of_session(self, principal: Principal) -> None:
-        """Take what a login or a refresh costs, at most half of a minute's units: something can be done then.
+        """Take what a login or a refresh costs: at most half of a minute's units, so that a fresh session can still
+        make requests.
 
         Raises `Problem` (`rate_limited`).
         """
@@ -156,7 +157,7 @@ class Limits:
     def _spend(self, quota: Quota, key: str, cost: int, excused: Callable[[], bool] | None = None) -> None:
         if not self.enabled:
             return
-        # What costs more than there ever is takes all of it: large bodies are rare then, not impossible.
+        # A cost above the quota takes the whole quota: large bodies are rare then, not impossible.
         used, ends = self._counters.add(f"{quota.name}/{key}", min(cost, quota.units), quota.seconds)
         left, wait = quota.units - used, max(1, ceil(ends))
         if left < 0 and excused is not None and excused():
@@ -173,7 +174,7 @@ class Limits:
 
 
 def payer(principal: Principal, address: str) -> str:
-    """By what a caller is counted: a principal, or of a guest the network."""
+    """The counter's key for a caller: the principal's, or the network of a guest."""
     return network_of(address) if principal.kind == "guest" else _account(principal)
 
 

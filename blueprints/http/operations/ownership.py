@@ -99,7 +99,7 @@ class Ownership:
         raise _too_many(most)
 
     def forget(self, collection: Counted, owner: str | None) -> None:
-        """Look again how many rows the owner has: one of them goes."""
+        """Forget the owner's count: a row is being deleted."""
         if owner is not None:
             self._counts.pop((collection.name, owner), None)
 

@@ -1,12 +1,12 @@
-"""Refusals on their way to the audit trail: few rows for a flood of them, and no bytes of the client's choosing.
+"""Refusals on their way to the audit trail: few rows for a flood of them, and nothing that a client can choose freely.
 
 One source is a principal, or for guests the network of an address as the limits count it. In each minute its first
 `OWN` distinct refusals are rows of their own, stored within about a second with the count so far. Everything else
 (repetitions of what is stored, and whatever is distinct beyond) becomes one row for each tenant and result, stored when
 the minute is over or the service stops. So no source makes more than about `OWN` + 1 rows a minute.
 
-Failed logins are counted apart from what else a source was refused, so that other refusals cannot hide whose password
-is guessed; and principals apart from guests, so that no number of networks can hide what a principal tries.
+Failed logins are counted apart from what else a source was refused, so that the attacked account stays visible
+among other refusals; and principals apart from guests, so that no number of networks can hide what a principal tries.
 
 What a minute's row would have told is lost with a process that is killed (SIGKILL, a power cut): up to a minute of
 repetitions, never the first occurrence of anything beyond a second.
@@ -53,7 +53,7 @@ class Refusal(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """With which other refusals it competes for rows of their own."""
+        """The kind under which sources are counted (`SOURCES`)."""
         return "failed" if self.result == "failed" else "guest" if self.principal == "guest" else "principal"
 
     @property
@@ -155,7 +155,7 @@ class Refusals:
                 self._count(str(source), merged)
 
     def _count(self, source: str, merged: Merged) -> None:
-        """Let a minute's row of the source stand for these, too."""
+        """Merge into the source's row of this minute."""
         key = source, merged.refusal.tenant_id, merged.refusal.result
         if key not in self._rest and len(self._rest) >= MOST:
             source, key = ANY, (ANY, *key[1:])

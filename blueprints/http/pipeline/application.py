@@ -12,6 +12,10 @@ from werkzeug.routing import MapAdapter
 _NONE = NullSession()
 
 
+class NotReady(Exception):
+    """The instance cannot be served yet; the sentence says which command mends that."""
+
+
 class _NoCookies(SessionInterface):
     def open_session(self, app: Flask, request: Request) -> NullSession:
         return _NONE

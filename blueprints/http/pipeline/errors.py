@@ -114,7 +114,7 @@ def translate(error: Exception) -> Problem:
             return Problem("unavailable", "The database cannot be reached right now.")
         case HTTPException():
             return _from_werkzeug(error)
-    # A value that no write puts there makes errors of any kind: is it our mistake, or the disk's?
+    # A damaged database makes errors of any kind: check for that before reporting a bug.
     if (damage := services().database.suspect()) is not None:
         return translate(damage)
     log.exception("unhandled error", exc_info=error)

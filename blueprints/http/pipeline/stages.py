@@ -47,7 +47,7 @@ def identify(call: Call) -> None:
     if call.endpoint.anonymous:
         call.principal = identity.guest(call.services.guest_tenant)
     else:
-        call.principal, call.session_id = identity.identify(call.services, call.request)
+        call.principal, call.credential_id = identity.identify(call.services, call.request)
     environment = Environment(call.request, call.services.settings.zone)
     call.access = Access(call.services.policy.current, call.principal, environment)
 

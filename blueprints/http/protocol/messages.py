@@ -1,4 +1,4 @@
-"""What is said to people: English texts, and their translations.
+"""Texts for clients, in English, and their translations.
 
 A text is its own name, as gettext has it: `translations/de.po` says what it is in German. A constant text is a plain
 `str`; one with values in it is a `Message`, which is put together again in the language of the answer. Words of the
@@ -77,7 +77,7 @@ class Translation:
             return said.format(**{name: self.say(value) if isinstance(value, Message) else value
                                   for name, value in text.values.items()})
         except (AttributeError, LookupError, TypeError, ValueError):
-            # Who mends a translation must not break the answer.
+            # A faulty translation must not break the answer.
             return str(text)
 
 

@@ -31,7 +31,7 @@ def record(call: Call, *, result: str = "allowed", reason: str | None = None) ->
     """Add the row of a write, inside its transaction."""
     resource, action = _what(call)
     actor = call.write.acted_as or call.principal
-    program = f"service token {call.session_id}" if actor.kind == "service" else None
+    program = f"service token {call.credential_id}" if actor.kind == "service" else None
     add(
         tenant_id=actor.tenant_id, principal=actor.key, role=actor.role, action=action,
         resource=resource, resource_id=None if call.row is None else call.facts.get("id"),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import atexit
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import abc
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
@@ -48,14 +49,14 @@ class Endpoint:
     up there does so in `services.database.connected()`.
 
     name        its name within the blueprint, such as `list` or `publish`
-    path        below `/api`, in Flask's notation: `/articles/<id>`
+    method      in capitals; with `path`, the whole path in Flask's notation: `/api/articles/<id>`
     permission  `<resource>.<action>`; None only with `public`, the reason why none is needed
     handler     does it: takes the `Call`, returns JSON-ready data, None (204), or a Response
     query       schema of the query string; None: no parameter is known
-    body        schema of the JSON body; None: no body is read
+    body        schema of the JSON body, of a media type of `accepts`; absent it is `{}`, or 415 if `body_required`
     partial     PATCH: absent fields stay as they are
     fixed       fields of the body schema that this endpoint cannot change; sent, they must equal the stored ones
-    answer      schema of the answer, for the documentation; the contract tests hold answers against it
+    answer      schema of the answer of `status`, for the documentation; the contract tests hold answers against it
     produces    media types of an answer that no schema describes
     answers_401 though it is `anonymous`: its handler asks for a credential of its own; the documentation names it
     answers_404 for reasons that its path does not show; the documentation names it
@@ -125,7 +126,7 @@ class Write:
     response  the answer; set early by a stage that answers instead of the handler
     rule      file and line of the rule that allows a write
     note      what the audit trail should say besides
-    acted_as  in whose name the audit trail records the call, where that is not who asked: who logged in
+    acted_as  in whose name the audit trail records the call, if not the caller's: the user who logs in, on a login
     """
 
     row: Any = None
@@ -142,7 +143,9 @@ class Call:
 
     Each stage fills what it knows; a handler finds everything here and touches no global.
 
+    services, endpoint, request  the app's, the declared one, and Flask's
     path       the variables of the path, such as `id`
+    principal  who asks; `access`: what the policy allows them; `credential_id`: of their session or service token
     query      the loaded query string
     body       the loaded body; `read_only` the read-only fields that were sent with it, unchecked
     prepared   what `prepare` made ready for the handler
@@ -161,7 +164,7 @@ class Call:
     path: Mapping[str, str]
     principal: Principal = field(init=False)
     access: Access = field(init=False)
-    session_id: str | None = None
+    credential_id: str | None = None
     query: LoadedQuery = field(default_factory=LoadedQuery)
     body: Mapping[str, Any] = field(default_factory=dict)
     read_only: Mapping[str, Any] = field(default_factory=dict)
@@ -192,7 +195,7 @@ class Call:
 
     @property
     def actor(self) -> Principal | None:
-        """In whose name the call is recorded: the caller, or who logged in; None before credentials were looked at."""
+        """In whose name the call is recorded: `acted_as`, else the caller; None before credentials were looked at."""
         return self.write.acted_as or getattr(self, "principal", None)
 
     @property
@@ -207,7 +210,7 @@ class Call:
 
 
 class Peer(Protocol):
-    """What one collection may ask of another, and an endpoint of any; `Collection` explains it."""
+    """What one collection may ask of another, and an endpoint of any; `resources/collection` explains it."""
 
     name: ClassVar[str]
     resource: ClassVar[str]
@@ -220,13 +223,13 @@ class Peer(Protocol):
     def manage(self) -> str: ...
     def sees(self, call: Call, id: str) -> bool: ...
     def visible(self, call: Call, key: str, column: str = "id") -> dict[str, Any] | None: ...
-    def visible_many(self, call: Call, ids: Collection[str]) -> dict[str, dict[str, Any]]: ...
+    def visible_many(self, call: Call, ids: abc.Collection[str]) -> dict[str, dict[str, Any]]: ...
     def referred(self, call: Call, ids: Sequence[str], pointer: str) -> list[Any]: ...
     def represent(self, call: Call, rows: list[dict[str, Any]], names: Sequence[str]) -> list[dict[str, Any]]: ...
 
 
-class Registry(Protocol):
-    """What is served; `resources/registry` finds it."""
+class Discovered(Protocol):
+    """What is served: the `Registry` of `resources`, as an endpoint sees it."""
 
     @property
     def collections(self) -> Mapping[str, Peer]: ...
@@ -236,18 +239,14 @@ class Registry(Protocol):
     def __hash__(self) -> int: ...
 
 
-class NotReady(Exception):
-    """The instance cannot be served yet; the sentence says which command mends that."""
-
-
 @dataclass
 class Services:
     """The long-lived objects of one app, made once by `create_app`: handlers reach them as `call.services`.
 
     threads       requests that one process handles at a time
     guest_tenant  id of the tenant in which callers without credentials act
-    long_answers  those that are being sent; half of the threads are for others
-    large_bodies  those that are being read, by address
+    long_answers  slots for exports that are being sent, by payer; half of the threads are for others
+    large_bodies  slots for bodies that are being read, by network
     """
 
     settings: Settings
@@ -258,7 +257,7 @@ class Services:
     cursors: Cursors
     limits: Limits
     ownership: Ownership
-    registry: Registry
+    registry: Discovered
     guest_tenant: str
     trail: Trail
     background: Background
@@ -278,7 +277,7 @@ class Services:
         return self.registry.collections
 
     def ensure_running(self) -> None:
-        """Start what runs beside the requests, once per process: a server may fork after the app was made."""
+        """Start the watcher and the background jobs, once per process: a server may fork after the app was made."""
         if self._process != os.getpid():
             self._process = os.getpid()
             self.policy.start()
@@ -287,7 +286,7 @@ class Services:
             atexit.register(self.stop)
 
     def stop(self) -> None:
-        """End what runs beside the requests, store what waits, and let the connections go."""
+        """End the watcher and the background jobs, store what waits, and close the connections."""
         atexit.unregister(self.stop)
         self._process = 0
         self.policy.stop()

@@ -1,4 +1,4 @@
-"""The audit trail of one process beside its requests: refusals on their way to the database, and the seals.
+"""The audit trail's background jobs: the queue of refusals in one process, and the sealing of what all have stored.
 
 Refusals are kept in memory for a while and merged (`refusals`), so that a flood of them neither slows a writer nor
 fills the disk. When a service token was last used is stored the same way: no request writes for its own sake.

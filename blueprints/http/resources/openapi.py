@@ -19,7 +19,7 @@ from marshmallow import Schema, fields
 
 from ..protocol.language import PARAMETER
 from ..protocol.problems import CATALOGUE, Problem
-from ..request.call import Endpoint, Registry
+from ..request.call import Discovered, Endpoint
 from ..schemas.fields import Id, StrictSchema, Time
 from ..schemas.records import answered, is_row
 from .rendering import render
@@ -150,7 +150,7 @@ Log in with `POST /api/login`, then send `Authorization: Bearer <access_token>`.
 
 
 @lru_cache(maxsize=8)
-def document(registry: Registry, version: str) -> bytes:
+def document(registry: Discovered, version: str) -> bytes:
     """The OpenAPI document of everything in the registry, `3.1.0` or `3.0.3`, as JSON."""
     # An app documents in one version only, so each document is made in a throw-away app.
     app = Flask("gatepost-docs", static_folder=None)

@@ -36,8 +36,8 @@ class LoadedQuery(Mapping[str, Any]):
         return found
 
     def derive(self, key: tuple[Hashable, ...], make: Callable[[], T]) -> T:
-        """What `make` reads in these parameters, made once for each `key`. Where the cursor is may make a difference,
-        what it says may not."""
+        """What `make` reads in these parameters, made once for each `key`. It may depend on the cursor's
+        parameter, never on its value."""
         derived: T = self._derived.get((self._parameter, key), make)
         return derived
 

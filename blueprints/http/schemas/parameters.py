@@ -29,7 +29,7 @@ class Number(fields.Integer):
 
 
 class Count(fields.Integer):
-    """A number of rows or pages. However long it is, it is a number: who reads it says what is too much."""
+    """A number of rows or pages. However long it is, it is a number: `ListQuery` checks its range."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
         number = _whole(value)

@@ -134,5 +134,5 @@ class AccessTokens:
     def _renew(self) -> None:
         scheme = self._scheme
         self._ring = [(kid, scheme.load(secret)) for kid, secret in self._keys.ring(scheme.purpose, scheme.length)]
-        # A key that was dropped must not live on in what it has proved.
+        # Tokens that were verified with a removed key must leave the cache.
         self._decode.cache_clear()

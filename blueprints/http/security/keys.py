@@ -97,7 +97,7 @@ class Keys:
                 for each in self.generations() if each.until is None or moment < each.until]
 
     def secrets(self, purpose: str) -> list[bytes]:
-        """The keys of `ring` without their names, for what is not named in what it signs."""
+        """The keys of `ring` without their names, for signatures that carry no kid."""
         return [key for _, key in self.ring(purpose)]
 
     def every(self, purpose: str) -> list[tuple[str, bytes]]:

@@ -103,7 +103,7 @@ class Writable(Readable):
         return row
 
     def stamp(self, call: Call, row: Any) -> None:
-        """Give a new row its owner and department: those of who makes it."""
+        """Give a new row its owner and department: the caller's id and department."""
         row.owner_id, row.department = call.principal.id, call.principal.department
 
     # What may be written

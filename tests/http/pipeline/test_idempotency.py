@@ -261,7 +261,7 @@ def test_a_twin_that_waits_too_long_gets_409_and_retry_after(tmp_path, database_
 
 
 def test_keys_are_thrown_away_in_batches_once_they_have_expired(editor, given):
-    from blueprints.http.operations.housekeeping import throw_away
+    from blueprints.http.operations.housekeeping import delete_expired
 
     body = {"title": "t", "slug": "kept-key", "body": "b"}
     expire_all(given)
@@ -270,6 +270,6 @@ def test_keys_are_thrown_away_in_batches_once_they_have_expired(editor, given):
         keys = Rows(IdempotencyKey, given.tenant_id)
         before = keys.select().where(IdempotencyKey.expires_at <= now()).count()
         assert given.database.transact(lambda: IdempotencyKey.purge(now(), 3)) == min(3, before) > 0
-        throw_away(given.database)
+        delete_expired(given.database)
         assert [row.key for row in keys.select()] == ["kept"]
         assert Rows(Article, given.tenant_id).select().where(Article.slug == "kept-key").count() == 1
