@@ -18,7 +18,7 @@ from blueprints.http.operations.deprecation import DeprecatedUses
 from blueprints.http.operations.housekeeping import delete_expired, end_retention
 from blueprints.http.operations.limits import Limits
 from blueprints.http.operations.ownership import Ownership
-from blueprints.http.operations.slots import half, threads_of
+from blueprints.http.operations.slots import most_waiting, threads_of
 from blueprints.http.pipeline import browsers, compression, errors, negotiation, uri
 from blueprints.http.pipeline.application import Application, NotReady
 from blueprints.http.protocol import trace, versions
@@ -56,7 +56,7 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
     # One connection more, for the background jobs; half of the threads for requests that need not wait.
     database = open_database(settings.database_url, pool_size=settings.pool_size + 1,
                              synchronous=settings.synchronous, group_commit=settings.group_commit,
-                             statement_timeout=settings.statement_timeout, waiting=half(threads_of(settings)))
+                             statement_timeout=settings.statement_timeout, waiting=most_waiting(threads_of(settings)))
     try:
         with database.connected():
             if waiting := pending(database, registry.migrations):
@@ -72,7 +72,7 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
     trail, uses = Trail(database, keys), DeprecatedUses(database)
     services = app.extensions["gatepost"] = Services(
         settings=settings, database=database, policy=policy, keys=keys, registry=registry,
-        tokens=AccessTokens(app, settings, keys), limits=Limits(settings), guest_tenant=tenant.id,
+        access_tokens=AccessTokens(app, settings, keys), limits=Limits(settings), guest_tenant=tenant.id,
         ownership=Ownership(settings.owner_rows), cursors=cursors, trail=trail, deprecated_uses=uses,
         translations=Translations(settings.language, registry.translations),
         background=_jobs(settings, database, policy, keys, trail, uses))

@@ -13,7 +13,7 @@ from policies.tools.lint import warnings
 from .http.protocol.problems import not_found
 from .http.request.access import Access
 from .http.request.call import Peer
-from .http.request.environment import Environment
+from .http.request.environment import RequestEnvironment
 from .http.request.identity import guest, principal_of
 
 routes = Routes("policy", "The access rules in force, and why they allow or refuse.")
@@ -112,7 +112,7 @@ def explained(call: Call) -> dict[str, Any]:
     collection, row = _object(call, permission, call.query["id"]) if "id" in call.query else (None, None)
     _refuse_to_tell(call, principal, permission, person, collection, row)
     resource, _, verb = permission.partition(".")
-    asked = Access(policy, principal, _circumstances(call, verb))
+    asked = Access(policy, principal, _environment(call, verb))
     answer = explain(policy, principal, permission, row, asked.environment, asked.shared,
                      who=call.query["who"], name=call.query.get("id")).as_json()
     return {**answer, "hidden": row is not None and not asked.allows(f"{resource}.view", row)}
@@ -166,9 +166,9 @@ def _hidden(call: Call, collection: Peer, row: dict[str, Any]) -> set[str]:
     return hidden - {"owner_id"} if row.get("owner_id") == row["id"] else hidden
 
 
-def _circumstances(call: Call, verb: str) -> Environment:
+def _environment(call: Call, verb: str) -> RequestEnvironment:
     """The caller's own, had they asked for this instead of for its explanation."""
-    found = Environment(call.request, call.services.settings.zone)
+    found = RequestEnvironment(call.request, call.services.settings.zone)
     if verb not in READS:
         found.method, found.request = "POST", "write"
     return found

@@ -189,7 +189,7 @@ def change_password(call: Call) -> None:
 @routes.get("/.well-known/jwks.json", public=_JWKS, answer=KeySetSchema(), answers_404=True)
 def public_keys(call: Call) -> Response | dict[str, Any]:
     """The public keys that verify access tokens (RFC 7517), where the setting `token_algorithm` is not HS256."""
-    keys = call.services.tokens.public_keys()
+    keys = call.services.access_tokens.public_keys()
     if not keys:
         raise Problem("not_found", "Tokens are signed with a shared secret.")
     call.headers["Cache-Control"] = "public, max-age=300"

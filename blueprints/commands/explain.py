@@ -143,5 +143,5 @@ def _ground(create_app: AppFactory, needs_rows: bool) -> Iterator[Ground]:
 def _environment(permission: str, clock: datetime | None, ip: str | None) -> FixedEnvironment:
     moment = clock or datetime.now(load_settings().zone)
     reads = permission.partition(".")[2] in READS
-    circumstances = {"request": "read", "method": "GET"} if reads else {"request": "write", "method": "POST"}
-    return replace(FixedEnvironment(), ip=ip).at(moment).having(circumstances)
+    values = {"request": "read", "method": "GET"} if reads else {"request": "write", "method": "POST"}
+    return replace(FixedEnvironment(), ip=ip).at(moment).having(values)

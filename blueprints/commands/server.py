@@ -158,7 +158,7 @@ def _several_processes(make_app: Callable[[], Flask], settings: Settings) -> Non
     if not settings.trusted_proxies and settings.host not in _LOOPBACK:
         click.echo("No proxy in front: clients that send slowly can keep others from sending. See deploy/.", err=True)
     if settings.metrics_token:
-        metrics.share(settings.instance / "metrics")
+        metrics.share_between_processes(settings.instance / "metrics")
     app = make_app()
     services: Services = app.extensions["gatepost"]
     services.stop()

@@ -17,7 +17,7 @@ from blueprints.http.reading.exporting import content
 from blueprints.http.request import audit
 from blueprints.http.request.access import Access
 from blueprints.http.request.call import Call, Services
-from blueprints.http.request.environment import Environment
+from blueprints.http.request.environment import RequestEnvironment
 from blueprints.http.request.identity import principal_of
 from blueprints.http.resources.collection import Collection
 from blueprints.http.schemas import file_formats
@@ -133,7 +133,7 @@ def _call(create_app: AppFactory, name: str, verb: str, tenant: str | None,
         with sentences(services.database), services.database.connected(), asked:
             call = Call(services, endpoint, asked.request, {})
             call.principal = _principal(services, tenant, email)
-            environment = Environment(call.request, services.settings.zone)
+            environment = RequestEnvironment(call.request, services.settings.zone)
             call.access = Access(services.policy.current, call.principal, environment)
             if not call.access.may_ever(endpoint.permission):
                 raise call.access.refusal(endpoint.permission)

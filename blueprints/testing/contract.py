@@ -15,7 +15,7 @@ from werkzeug.test import TestResponse
 
 from blueprints.http.request.access import Access
 from blueprints.http.request.call import Services
-from blueprints.http.request.environment import Environment
+from blueprints.http.request.environment import RequestEnvironment
 from blueprints.http.request.identity import guest
 from blueprints.http.resources.collection import Collection
 from models.base import Rows
@@ -164,7 +164,7 @@ def another_tenant_sees_and_reaches_nothing(world: World) -> None:
 
 def a_guest_may_only_what_the_policy_says(world: World) -> None:
     with world.app.test_request_context():
-        environment = Environment(request, world.services.settings.zone)
+        environment = RequestEnvironment(request, world.services.settings.zone)
         access = Access(world.services.policy.current, guest(world.services.guest_tenant), environment)
         forbidden = [endpoint for endpoint in world.collection.endpoints()
                      if endpoint.permission and not access.may_ever(endpoint.permission)]

@@ -82,7 +82,7 @@ def log_in(app: Flask, who: User | str, *, tenant: str = "default", scope: str =
 
     user, session = services.database.transact(work)
     with app.app_context():
-        token = services.tokens.issue(user, session.id, [], scope)
+        token = services.access_tokens.issue(user, session.id, [], scope)
     return Caller(app.test_client(), user, token)
 
 

@@ -17,7 +17,7 @@ from models.tables.user import User
 KEPT = 3600  # seconds for which the row of an ended session stays
 
 
-class Caller(NamedTuple):
+class SessionUser(NamedTuple):
     """What every request must know again of a session and its user."""
 
     user_id: str
@@ -60,15 +60,15 @@ class Session(Record):
         return (locked(query) if lock else query).first()
 
     @classmethod
-    def caller(cls, database: Database, id: str) -> Caller | None:
+    def user_of(cls, database: Database, id: str) -> SessionUser | None:
         """Whose session it is, by primary keys, in one statement: the first query of every request."""
         # Across tenants: a token names its session before it is known whose it is.
-        found = _CALLER.on(database, lambda: cls.select(*_CALLER_COLUMNS).join(
+        found = _USER_OF.on(database, lambda: cls.select(*_USER_COLUMNS).join(
             User, on=(User.id == cls.user_id)).where(cls.id == Bind("id"))).recall(database, {"id": id})
         if not found:
             return None
         user_id, tenant_id, role, department, groups, active, *rest = found[0]
-        return Caller(user_id, tenant_id, role, department, tuple(User.groups.python_value(groups)), bool(active),
+        return SessionUser(user_id, tenant_id, role, department, tuple(User.groups.python_value(groups)), bool(active),
                       *rest)
 
     @classmethod
@@ -77,8 +77,8 @@ class Session(Record):
         return expire(cls.expires_at, later(-KEPT, before), most)
 
 
-_CALLER = Statement()
-_CALLER_COLUMNS = (User.id, User.tenant_id, User.role, User.department, User.groups, User.active, User.token_version,
+_USER_OF = Statement()
+_USER_COLUMNS = (User.id, User.tenant_id, User.role, User.department, User.groups, User.active, User.token_version,
                    Session.expires_at, Session.revoked_at)
 
 

@@ -14,7 +14,7 @@ from ..syntax.vocabulary import Vocabulary
 from .compiled import NO_OBJECT, Row, SharedWith, no_shares
 from .fold import Folder
 from .plan import NEVER, Plan
-from .principal import Circumstances, Principal
+from .principal import Environment, Principal
 from .residual import Residual
 from .rule_trace import RuleTrace, trace_rule
 
@@ -52,7 +52,7 @@ class Policy:
         principal: Principal,
         permission: str,
         obj: Row | None,
-        env: Circumstances,
+        env: Environment,
         shared: SharedWith = no_shares,
     ) -> bool:
         """May `principal` do this to `obj`, a mapping of all columns to values (None: there is no object)?
@@ -70,19 +70,19 @@ class Policy:
         return residual.decide(principal, NO_OBJECT if obj is None else obj, env, shared)
 
     def deciding(
-        self, principal: Principal, permission: str, obj: Row | None, env: Circumstances, shared: SharedWith = no_shares
+        self, principal: Principal, permission: str, obj: Row | None, env: Environment, shared: SharedWith = no_shares
     ) -> Rule | None:
         """The first rule by which something was allowed: what an audit trail names."""
         residual = self.residual(principal.role, principal.key, permission)
         return residual.deciding(principal, NO_OBJECT if obj is None else obj, env, shared)
 
-    def plan(self, principal: Principal, permission: str, env: Circumstances) -> Plan:
+    def plan(self, principal: Principal, permission: str, env: Environment) -> Plan:
         """The rows on which `principal` has this permission now: hashable, a key for caches."""
         if principal.scopes is not None and not self.covers(principal, permission):
             return _NO_RULES.plan(principal, env)
         return self.residual(principal.role, principal.key, permission).plan(principal, env)
 
-    def may_ever(self, principal: Principal, permission: str, env: Circumstances) -> bool:
+    def may_ever(self, principal: Principal, permission: str, env: Environment) -> bool:
         """Whether there can be an object on which `principal` has this permission now."""
         return self.plan(principal, permission, env).outcome is not NEVER
 
@@ -119,7 +119,7 @@ class Policy:
         principal: Principal,
         permission: str,
         obj: Row | None,
-        env: Circumstances,
+        env: Environment,
         shared: SharedWith = no_shares,
     ) -> list[RuleTrace]:
         """Every rule about this caller and permission: whether it holds, and which facts it lacks."""

@@ -1,4 +1,4 @@
-"""Who asks, and under which circumstances: what a condition reads as `r.sub` and `r.env`."""
+"""Who asks, and in which environment: what a condition reads as `r.sub` and `r.env`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Principal:
     scopes: frozenset[str] | None = None
 
 
-class Circumstances(Protocol):
+class Environment(Protocol):
     """What a condition reads as `r.env`: hour 0–23, weekday ISO 1–7, date YYYY-MM-DD; request is read or write."""
 
     @property

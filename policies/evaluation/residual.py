@@ -21,7 +21,7 @@ from ..syntax.expression import (
 from ..syntax.rules import Rule
 from .compiled import NO_OBJECT, Row, SharedWith, Test, compiled, either, no_shares, value_of
 from .plan import Plan, planned
-from .principal import Circumstances, Principal
+from .principal import Environment, Principal
 
 
 class Residual:
@@ -44,7 +44,7 @@ class Residual:
         self._readers = tuple(value_of(attribute) for attribute in self._parameters)
         self._plans: dict[tuple[bool, ...], Plan] = {}
 
-    def plan(self, principal: Principal, env: Circumstances) -> Plan:
+    def plan(self, principal: Principal, env: Environment) -> Plan:
         """The plan for this caller now: atoms that do not read the object are replaced by their answers."""
         answers = (
             *(test(principal, NO_OBJECT, env, no_shares) for test in self._tests),
@@ -55,7 +55,7 @@ class Residual:
             plan = self._plans[answers] = self._planned(answers)
         return plan
 
-    def deciding(self, principal: Principal, row: Row, env: Circumstances, shared: SharedWith) -> Rule | None:
+    def deciding(self, principal: Principal, row: Row, env: Environment, shared: SharedWith) -> Rule | None:
         """The first rule that allows this; denials are not looked at."""
         return next((rule for rule, test in self._reasons if test(principal, row, env, shared)), None)
 

@@ -8,7 +8,7 @@ from typing import Any
 from ..syntax.expression import AllOf, AnyOf, Atom, Expression, Negation, attributes, text
 from ..syntax.rules import Rule
 from .compiled import NO_OBJECT, Row, SharedWith, compiled, value_of
-from .principal import Circumstances, Principal
+from .principal import Environment, Principal
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ def trace_rule(
     permission: str,
     principal: Principal,
     obj: Row | None,
-    env: Circumstances,
+    env: Environment,
     shared: SharedWith,
 ) -> RuleTrace:
     """Evaluate what is left of a rule, fact by fact."""

@@ -14,7 +14,7 @@ from ..evaluation.compiled import SharedWith, no_shares
 from ..evaluation.grants import Grants, ordered
 from ..evaluation.plan import ALWAYS, NEVER, Plan
 from ..evaluation.policy import Policy
-from ..evaluation.principal import Circumstances, Principal
+from ..evaluation.principal import Environment, Principal
 from ..evaluation.rule_trace import RuleTrace
 from ..evaluation.sql import where
 from . import facts
@@ -31,7 +31,7 @@ def explain(
     principal: Principal,
     permission: str,
     obj: Mapping[str, Any] | None,
-    env: Circumstances,
+    env: Environment,
     shared: SharedWith = no_shares,
     *,
     who: str | None = None,
@@ -131,7 +131,7 @@ def _covering(policy: Policy, principal: Principal, permission: str) -> Iterator
             yield scope
 
 
-def _sql(plan: Plan, principal: Principal, env: Circumstances) -> str | None:
+def _sql(plan: Plan, principal: Principal, env: Environment) -> str | None:
     """The plan as the WHERE that a list would have, values filled in, for reading only."""
     if plan.outcome is NEVER:
         return None

@@ -33,7 +33,7 @@ class FixedEnvironment:
     request: str = "read"
 
     def at(self, moment: datetime) -> FixedEnvironment:
-        """The same circumstances at another time."""
+        """The same environment at another time."""
         return replace(
             self, hour=moment.hour, weekday=moment.isoweekday(), date=moment.date().isoformat()
         )

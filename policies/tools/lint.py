@@ -104,7 +104,7 @@ def _about_condition(rule: Rule, left: Expression, resource: Resource) -> Iterat
         for name in sorted(columns(left)):
             if resource.columns[name].nullable:
                 yield f"this denies nothing on {resource.name} rows whose {name} is missing"
-        for name in sorted(_nullable_circumstances(left)):
+        for name in sorted(_nullable_environment(left)):
             yield f"this denies nothing while r.env.{name} is missing"
         return
     for branch in disjuncts(left):
@@ -112,7 +112,7 @@ def _about_condition(rule: Rule, left: Expression, resource: Resource) -> Iterat
             yield f"no index of {resource.name} serves lists by {', '.join(sorted(columns(branch)))}; they will be slow"
 
 
-def _nullable_circumstances(left: Expression) -> set[str]:
+def _nullable_environment(left: Expression) -> set[str]:
     read = (attribute for atom in atoms(left) for attribute in attributes(atom))
     return {fact.name for fact in read if fact.root == "env" and ENVIRONMENT[fact.name].nullable}
 

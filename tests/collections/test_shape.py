@@ -53,7 +53,7 @@ SMOKE = """
             id=id, user_id=admin.id, family=id, token_hash=id, expires_at=later(900),
             absolute_expires_at=later(900))))
     with app.app_context():
-        token = services.tokens.issue(admin, id, [])
+        token = services.access_tokens.issue(admin, id, [])
 
     def call(method, path, body=None, status=200):
         answer = client.open(path, method=method, json=body, headers={"Authorization": f"Bearer {token}"})

@@ -19,7 +19,7 @@ from settings import SettingError
 log = logging.getLogger("gatepost.limits")
 
 MINUTE, DAY = 60, 24 * 60 * 60  # seconds for which a counter counts
-RETRY = 1.0  # seconds between two looks at a Redis that was gone
+RECONNECT_AFTER = 1.0  # seconds between two looks at a Redis that was gone
 PATIENCE = 0.25  # seconds that a request waits for Redis
 
 Count = tuple[int, float]
@@ -100,11 +100,11 @@ class Counters:
         if self._shared is not None and monotonic() >= self._next_try:
             if self.degraded:
                 # Before it is asked: while it is silent, one request a second waits for it, and no other.
-                self._next_try = monotonic() + RETRY
+                self._next_try = monotonic() + RECONNECT_AFTER
             try:
                 counted = self._shared.add(key, units, seconds)
             except StorageError as error:
-                self._next_try = monotonic() + RETRY
+                self._next_try = monotonic() + RECONNECT_AFTER
                 if not self.degraded:
                     log.error("Redis does not answer, each process limits by itself: %s", error.storage_error)
                 self.degraded = True

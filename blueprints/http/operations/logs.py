@@ -109,10 +109,10 @@ class Repetitions(logging.Filter):
 
 
 def _alike(record: logging.LogRecord) -> Hashable:
-    kind, _, trace = record.exc_info or (None, None, None)
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    where = None if trace is None else (trace.tb_frame.f_code.co_filename, trace.tb_lineno)
+    kind, _, traceback = record.exc_info or (None, None, None)
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    where = None if traceback is None else (traceback.tb_frame.f_code.co_filename, traceback.tb_lineno)
     return record.name, record.levelno, str(record.msg), kind, where
 
 

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from .limits import Limits
 
 METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
-REFUSALS = frozenset(("forbidden", "insufficient_scope", "unauthenticated"))
+REFUSAL_CODES = frozenset(("forbidden", "insufficient_scope", "unauthenticated"))
 SAMPLE = 64  # one request in so many tells how long its stages took
 BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 STAGES = (0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10.0)
 
 
-def share(folder: Path) -> None:
+def share_between_processes(folder: Path) -> None:
     """Let the processes forked from this one add up their numbers in `folder`, which is emptied. Call it first."""
     folder.mkdir(mode=0o700, exist_ok=True)
     for file in folder.glob("*.db"):
@@ -81,7 +81,7 @@ class Metrics:
         if call.endpoint.permission is not None:
             if response.status_code < 400:
                 self._allowed.inc()
-            elif g.get("problem") in REFUSALS:
+            elif g.get("problem") in REFUSAL_CODES:
                 self._refused.inc()
         for stage, taken in (call.timings or {}).items():
             self._stages.labels(stage).observe(taken)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from settings import Settings
 
 EACH = 2  # at a time, for one key
-RETRY = "5"  # seconds after which a client that found no slot may try again
+RETRY_AFTER = "5"  # seconds after which a client that found no slot may try again
 
 
 def threads_of(settings: Settings) -> int:
@@ -22,7 +22,7 @@ def threads_of(settings: Settings) -> int:
     return settings.threads if on_sqlite else min(settings.threads, settings.pool_size)
 
 
-def half(threads: int) -> int:
+def most_waiting(threads: int) -> int:
     """How many of these threads may last long, or wait: the others are for requests that do neither."""
     return max(1, threads // 2)
 

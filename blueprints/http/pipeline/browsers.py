@@ -21,23 +21,23 @@ MAX_AGE = 600  # seconds that a browser remembers a permission
 def install(app: Flask, *, hsts_seconds: int, cors_origins: str) -> None:
     """Tell what depends on the request; `hsts_seconds` and `cors_origins` are the settings of that name."""
     if hsts_seconds:
-        _insist(app, hsts_seconds)
+        _require_https(app, hsts_seconds)
     if cors_origins:
-        _share(app, frozenset(cors_origins.split()))
+        _allow_origins(app, frozenset(cors_origins.split()))
 
 
-def _insist(app: Flask, seconds: int) -> None:
+def _require_https(app: Flask, seconds: int) -> None:
     @app.after_request
-    def insist(response: Response) -> Response:
+    def require_https(response: Response) -> Response:
         # Over plain HTTP it must not be sent (RFC 6797 section 7.2).
         if request.is_secure:
             response.headers["Strict-Transport-Security"] = f"max-age={seconds}"
         return response
 
 
-def _share(app: Flask, origins: frozenset[str]) -> None:
+def _allow_origins(app: Flask, origins: frozenset[str]) -> None:
     @app.after_request
-    def share(response: Response) -> Response:
+    def allow_origin(response: Response) -> Response:
         headers, origin = response.headers, request.headers.get("Origin")
         if "*" not in origins:
             response.vary.add("Origin")

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ..protocol.entity_tags import TAG, TAGS, VERSION, entity_tag, names
+from ..protocol.entity_tags import TAG, TAGS, VERSION, entity_tag, names_version
 from ..protocol.messages import Message
 from ..protocol.problems import Fault, Problem
 from ..request.call import Call
@@ -29,10 +29,10 @@ def check(call: Call) -> None:
     if wanted is None and call.services.settings.require_if_match:
         raise Problem("precondition_required", "Send If-Match with the ETag that you have read.")
     version = str(call.row.version)
-    if wanted is not None and not names(wanted, version, weak=False):
+    if wanted is not None and not names_version(wanted, version, weak=False):
         raise _conflict(version)
     # A write answers 412 where a read would answer 304 (RFC 9110 section 13.1.2).
-    if unwanted is not None and names(unwanted, version, weak=True):
+    if unwanted is not None and names_version(unwanted, version, weak=True):
         raise _conflict(version)
 
 
@@ -44,7 +44,7 @@ def is_known(call: Call, tag: str) -> bool:
     sent, wanted = call.request.environ.get("HTTP_IF_NONE_MATCH"), call.request.environ.get("HTTP_IF_MATCH")
     if wanted is not None:
         found = VERSION.fullmatch(tag)
-        if found and not names(wanted, found[2], weak=False):
+        if found and not names_version(wanted, found[2], weak=False):
             raise _conflict(found[2])
     return sent is not None and (
         sent.strip() == "*" or tag in (known.removeprefix("W/") for known in TAG.findall(sent)))

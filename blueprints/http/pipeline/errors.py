@@ -24,7 +24,7 @@ from models.engine.errors import (
 
 from ..protocol import trace
 from ..protocol.messages import Message
-from ..protocol.problems import CATALOGUE, REFUSAL, Fault, Problem
+from ..protocol.problems import CATALOGUE, REFUSED_BY_SERVER, Fault, Problem
 from ..request.call import services
 from ..security.passwords import CannotHash, TooManyHashes
 
@@ -139,8 +139,8 @@ def install(app: Flask) -> None:
 
     @app.before_request
     def refuse_for_the_server() -> None:
-        if REFUSAL in request.environ:
-            raise request.environ[REFUSAL]
+        if REFUSED_BY_SERVER in request.environ:
+            raise request.environ[REFUSED_BY_SERVER]
 
     def handle(error: Exception) -> Response:
         return answer(translate(error))

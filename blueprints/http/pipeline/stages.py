@@ -30,7 +30,7 @@ from ..protocol.problems import Fault, Problem, not_found
 from ..request import audit, identity
 from ..request.access import Access
 from ..request.call import Call, Endpoint, Services, Write
-from ..request.environment import Environment
+from ..request.environment import RequestEnvironment
 from ..schemas import validation
 from . import conditional, idempotency, limiting, negotiation, responses
 
@@ -48,7 +48,7 @@ def identify(call: Call) -> None:
         call.principal = identity.guest(call.services.guest_tenant)
     else:
         call.principal, call.credential_id = identity.identify(call.services, call.request)
-    environment = Environment(call.request, call.services.settings.zone)
+    environment = RequestEnvironment(call.request, call.services.settings.zone)
     call.access = Access(call.services.policy.current, call.principal, environment)
 
 

@@ -23,7 +23,7 @@ def body_hash(body: bytes) -> str:
     return sha256(body).hexdigest()[:16]
 
 
-def names(tags: str, version: str, *, weak: bool) -> bool:
+def names_version(tags: str, version: str, *, weak: bool) -> bool:
     """Whether a list of entity tags holds this version; `*` is any (RFC 9110 section 8.8.3.2).
 
     weak  a weak tag of the version counts, too

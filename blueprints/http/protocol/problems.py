@@ -12,7 +12,7 @@ from typing import Any
 
 from .messages import Message, Translation, plural
 
-REFUSAL = "gatepost.refusal"  # in the environment, from the server: a `Problem` that is all there is to answer
+REFUSED_BY_SERVER = "gatepost.refusal"  # in the environment, from the server: a `Problem`, which is all to answer
 
 # code → (status, title). A code's meaning never changes; a new meaning is a new code.
 CATALOGUE: dict[str, tuple[int, str]] = {

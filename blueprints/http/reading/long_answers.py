@@ -12,7 +12,7 @@ from weakref import finalize
 from flask import Response
 
 from ..operations.limits import payer
-from ..operations.slots import RETRY
+from ..operations.slots import RETRY_AFTER
 from ..protocol.problems import Problem
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def answer(call: Call, make: Callable[[], Iterable[bytes]], **options: Any) -> R
     slots, key = call.services.long_answers, payer(call.principal, call.address)
     if not slots.acquire(key):
         raise Problem("overloaded", "Too many long answers are being sent. Try again when one has ended.",
-                      headers={"Retry-After": RETRY})
+                      headers={"Retry-After": RETRY_AFTER})
     try:
         response = Response(make(), **options)
     except BaseException:

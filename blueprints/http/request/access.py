@@ -18,7 +18,7 @@ from models.base import Record
 from models.engine.prepared import Bind
 from models.tables.share import any_shared, has_right, shared_ids
 from policies import NEVER, Plan, Policy, Principal
-from policies.evaluation.principal import Circumstances
+from policies.evaluation.principal import Environment
 from policies.evaluation.rights import rights_for
 from policies.evaluation.sql import where
 from policies.syntax.expression import AllOf, Shared
@@ -58,7 +58,7 @@ class Access:
 
     __slots__ = ("environment", "policy", "principal")
 
-    def __init__(self, policy: Policy, principal: Principal, environment: Circumstances) -> None:
+    def __init__(self, policy: Policy, principal: Principal, environment: Environment) -> None:
         self.policy = policy
         self.principal = principal
         self.environment = environment

@@ -14,7 +14,7 @@ from flask import Request, Response, current_app
 from marshmallow import Schema
 
 from ..operations.deprecation import DeprecatedUses, Deprecation
-from ..operations.slots import Slots, half, threads_of
+from ..operations.slots import Slots, most_waiting, threads_of
 from ..protocol.json_body import JSON
 from ..schemas.loaded_query import LoadedQuery
 
@@ -253,7 +253,7 @@ class Services:
     database: Database
     policy: Watcher
     keys: Keys
-    tokens: AccessTokens
+    access_tokens: AccessTokens
     cursors: Cursors
     limits: Limits
     ownership: Ownership
@@ -268,7 +268,7 @@ class Services:
 
     def __post_init__(self) -> None:
         self.threads = threads_of(self.settings)
-        few = half(self.threads)
+        few = most_waiting(self.threads)
         self.long_answers, self.large_bodies = Slots(few), Slots(few)
 
     @property

@@ -1,4 +1,4 @@
-"""`r.env`: what a condition may ask about the circumstances of a request.
+"""`r.env`: what a condition may ask about a request besides who asks and what for.
 
 Everything is computed when a condition asks for it, and then only once: most policies never do.
 """
@@ -18,8 +18,8 @@ _BOT = re.compile(r"bot\b|bot/|crawl|spider|slurp", re.IGNORECASE)
 _DESKTOP = re.compile(r"windows nt|macintosh|x11|cros", re.IGNORECASE)
 
 
-class Environment:
-    """The circumstances of one request; times are those of the setting `time_zone`."""
+class RequestEnvironment:
+    """The `Environment` of one request; times are those of the setting `time_zone`."""
 
     def __init__(self, request: Request, time_zone: ZoneInfo) -> None:
         self._request = request

@@ -15,7 +15,7 @@ from flask import Request
 
 from models.base import is_id, new_id, now
 from models.tables.service_token import Bearer, ServiceToken
-from models.tables.session import Caller, Session
+from models.tables.session import Session, SessionUser
 from models.tables.user import User
 from policies import Principal
 
@@ -64,15 +64,15 @@ def hashed(token: str) -> str:
 
 
 def _user(services: Services, token: str) -> tuple[Principal, str]:
-    claims = services.tokens.verify(token)
-    caller = Session.caller(services.database, claims.session_id)
+    claims = services.access_tokens.verify(token)
+    found = Session.user_of(services.database, claims.session_id)
     # A disabled user, a new password and a logout act on the very next request, and so does a lowered role:
     # the role that counts is the one in the database.
-    if (caller is None or not caller.active or caller.revoked_at is not None or caller.expires_at <= now()
-            or caller.user_id != claims.user_id or caller.tenant_id != claims.tenant_id
-            or caller.token_version != claims.version):
+    if (found is None or not found.active or found.revoked_at is not None or found.expires_at <= now()
+            or found.user_id != claims.user_id or found.tenant_id != claims.tenant_id
+            or found.token_version != claims.version):
         raise Problem("invalid_token", "The session has ended. Log in again.")
-    return _principal(caller.user_id, caller, "user", claims.scopes), claims.session_id
+    return _principal(found.user_id, found, "user", claims.scopes), claims.session_id
 
 
 def _service(services: Services, token: str) -> tuple[Principal, str]:
@@ -86,6 +86,6 @@ def _service(services: Services, token: str) -> tuple[Principal, str]:
     return _principal(bearer.user_id, bearer, "service", bearer.scopes), id
 
 
-def _principal(id: str, who: Caller | Bearer | User, kind: str, scopes: frozenset[str] | None) -> Principal:
+def _principal(id: str, who: SessionUser | Bearer | User, kind: str, scopes: frozenset[str] | None) -> Principal:
     return Principal(id=id, key=f"user:{id}", role=who.role, tenant_id=who.tenant_id, department=who.department,
                      kind=kind, groups=tuple(who.groups), scopes=scopes)

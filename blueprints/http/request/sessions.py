@@ -112,7 +112,7 @@ def _exchange(call: Call, id: str, token: str) -> dict[str, Any] | None:
 
 def _answer(call: Call, user: User, session: Session, refresh: str) -> dict[str, Any]:
     """What login and refresh answer (RFC 6749 section 5.1)."""
-    tokens = call.services.tokens
+    tokens = call.services.access_tokens
     call.write.acted_as = principal = principal_of(user)
     permissions = Access(call.access.policy, principal, call.access.environment).permissions()
     call.headers["Cache-Control"] = "no-store"

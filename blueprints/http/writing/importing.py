@@ -12,7 +12,7 @@ from typing import Any
 from marshmallow import fields
 
 from ..operations import limits
-from ..operations.slots import RETRY
+from ..operations.slots import RETRY_AFTER
 from ..protocol import expectation
 from ..protocol.problems import Problem, unsupported_media_type
 from ..request.call import Call, Endpoint
@@ -86,7 +86,7 @@ def _room(call: Call) -> Iterator[None]:
     key = limits.network_of(call.address)
     if not slots.acquire(key):
         raise Problem("overloaded", "Too many large bodies are being sent. Try again when one has ended.",
-                      headers={"Retry-After": RETRY})
+                      headers={"Retry-After": RETRY_AFTER})
     try:
         yield
     finally:

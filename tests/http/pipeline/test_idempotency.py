@@ -230,7 +230,7 @@ def test_a_twin_that_waits_too_long_gets_409_and_retry_after(tmp_path, database_
         there = Given(app, "default")
         user = there.user("editor")
         with app.app_context():
-            token = services.tokens.issue(user, there.session(user).id, [], "*")
+            token = services.access_tokens.issue(user, there.session(user).id, [], "*")
         editor = Caller(app.test_client(), user, token)
         if services.database.dialect == "sqlite":
             services.database.places.timeout = 0.3

@@ -89,7 +89,7 @@ def callers(as_role, as_user, elsewhere):
 
 @pytest.fixture
 def noon(monkeypatch):
-    monkeypatch.setattr(stages, "Environment", lambda *_: NOON)
+    monkeypatch.setattr(stages, "RequestEnvironment", lambda *_: NOON)
 
 
 class Rules:

@@ -265,7 +265,7 @@ class served:
         def caller(role):
             user = there.user(role)
             with self.app.app_context():
-                token = self.app.extensions["gatepost"].tokens.issue(user, there.session(user).id, [], "*")
+                token = self.app.extensions["gatepost"].access_tokens.issue(user, there.session(user).id, [], "*")
             return Caller(self.app.test_client(), user, token)
 
         return caller, there

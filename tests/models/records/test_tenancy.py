@@ -36,7 +36,7 @@ CROSSING = {
     "service_token.ServiceToken.by_id", "service_token.ServiceToken.bearer", "service_token.ServiceToken.touch",
     "paging._reading",  # looks up, in the same statement, what `Shape.rows` has found
     "shape.Shape.rows",  # its filters hold the tenant
-    "session.Session.by_id", "session.Session.caller",
+    "session.Session.by_id", "session.Session.user_of",
     "tenant.Tenant.add", "tenant.Tenant.by_name", "tenant.Tenant.by_id", "tenant.Tenant.all",
     "user.User.by_email", "user.User.by_id",
 }

@@ -9,7 +9,7 @@ from time import monotonic
 from typing import Any, NamedTuple, Protocol
 from wsgiref.types import InputStream, WSGIEnvironment
 
-from ...operations.slots import RETRY
+from ...operations.slots import RETRY_AFTER
 from ...protocol.problems import Problem
 from .. import pace
 from ..forwarded import client_network
@@ -45,7 +45,8 @@ def too_slow() -> Problem:
 
 def overtaken() -> Problem:
     """The answer to a client that sends slowly while others wait."""
-    return Problem("overloaded", "Too many clients are sending slowly. Try again.", headers={"Retry-After": RETRY})
+    return Problem("overloaded", "Too many clients are sending slowly. Try again.",
+                   headers={"Retry-After": RETRY_AFTER})
 
 
 class BodyPlaces:

@@ -22,7 +22,7 @@ from time import monotonic, sleep
 from typing import Any
 from wsgiref.types import WSGIApplication
 
-from ...protocol.problems import REFUSAL, Problem
+from ...protocol.problems import REFUSED_BY_SERVER, Problem
 from .. import pace
 from ..admission import LIVE, LOOK, PATIENCE, overloaded
 from .bodies import Asked, Body, BodyPlaces, Headers, ResponseSink
@@ -144,7 +144,7 @@ class Calls:
     def _answer(self, sink: ResponseSink, scope: Mapping[str, Any], refusal: Problem | None = None) -> None:
         environ = {**self._environ, **scope}
         if refusal is not None:
-            environ[REFUSAL] = refusal
+            environ[REFUSED_BY_SERVER] = refusal
         body = self._bodies.of(environ, Asked(sink, scope, monotonic())) if _sends(scope) else None
         start = Start()
         try:
@@ -199,7 +199,7 @@ class Calls:
         """
         asked, start = body.asked, Start()
         environ = {**self._environ, **asked.scope}
-        environ |= {"wsgi.input": BytesIO(), REFUSAL: body.refusal}
+        environ |= {"wsgi.input": BytesIO(), REFUSED_BY_SERVER: body.refusal}
         document = b"".join(self._application(environ, start))
         headers = [each for each in start.headers if each[0].lower() != "content-length"]
         headers += [("Content-Length", str(len(document) + 1)), ("Connection", "close")]

@@ -25,7 +25,7 @@ from granian.server import mp
 from granian.server.mp import MPServer
 
 from ...operations.affinity import OneCore
-from ...operations.slots import half
+from ...operations.slots import most_waiting
 from .. import signals
 from .bodies import BodyPlaces
 from .calls import Calls, threads_for
@@ -104,7 +104,7 @@ def serve(app: Flask, *, begin: Callable[[], None], end: Callable[[], None], hos
         def work(number: int, *arguments: Any) -> None:
             if one_core:
                 app.wsgi_app = OneCore(app.wsgi_app, first + number)  # type: ignore[method-assign]
-            bodies = BodyPlaces(half(threads), trusted_proxies)
+            bodies = BodyPlaces(most_waiting(threads), trusted_proxies)
             calls = Calls(app, threads, bodies, Transfers(free))
             calls.watch()
             # What granian makes of an application is not an option. This process is a worker's own.

@@ -16,9 +16,9 @@ from typing import Any, BinaryIO, cast
 
 from waitress.adjustments import Adjustments
 
-from ...operations.slots import RETRY
+from ...operations.slots import RETRY_AFTER
 from ...protocol.expectation import ASK
-from ...protocol.problems import REFUSAL, Problem
+from ...protocol.problems import REFUSED_BY_SERVER, Problem
 from ..forwarded import client_network
 from .parser import Parser
 
@@ -134,7 +134,7 @@ class WaitressRequest(Parser):
         assert self._bodies is not None
         if not self._bodies.acquire_large(self.address):
             self.turn_away(Problem("overloaded", "Your address sends other large bodies at this moment.",
-                                   headers={"Retry-After": RETRY}))
+                                   headers={"Retry-After": RETRY_AFTER}))
             return None
         whole = copy(self)
         whole.asks = whole.unread = whole.completed = False
@@ -143,7 +143,7 @@ class WaitressRequest(Parser):
 
     def turn_away(self, problem: Problem) -> None:
         """Have the application answer this, whatever was asked."""
-        self.extra_environ, self.asks = {REFUSAL: problem}, False
+        self.extra_environ, self.asks = {REFUSED_BY_SERVER: problem}, False
         if not self.completed:
             self._stop_reading()
 
@@ -186,7 +186,7 @@ class WaitressRequest(Parser):
                 self.held += more
             else:
                 self.turn_away(Problem("overloaded", "Too many bodies are being sent at this moment.",
-                                       headers={"Retry-After": RETRY}))
+                                       headers={"Retry-After": RETRY_AFTER}))
 
     def _stop_reading(self) -> None:
         self.close()
