@@ -21,7 +21,8 @@ from blueprints.http.operations.ownership import Ownership
 from blueprints.http.operations.slots import most_waiting, threads_of
 from blueprints.http.pipeline import browsers, compression, errors, negotiation, uri
 from blueprints.http.pipeline.application import Application, NotReady
-from blueprints.http.protocol import trace, versions
+from blueprints.http.protocol import versions
+from blueprints.http.protocol.answer_headers import AnswerHeaders
 from blueprints.http.protocol.messages import Translations
 from blueprints.http.request.call import Services
 from blueprints.http.request.trail import Trail
@@ -91,7 +92,7 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
     uri.install(app)
     negotiation.refuse_unknown_versions(app)
     app.wsgi_app = versions.VersionPrefix(app.wsgi_app)  # type: ignore[method-assign]
-    app.wsgi_app = trace.Stamp(  # type: ignore[method-assign]
+    app.wsgi_app = AnswerHeaders(  # type: ignore[method-assign]
         app.wsgi_app, (("API-Version", versions.CURRENT), *browsers.PROTECTION))
     if deep := settings.trusted_proxies:
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=deep, x_proto=deep, x_host=deep)  # type: ignore[method-assign]

@@ -11,6 +11,7 @@ from threading import Lock
 from time import monotonic, time
 from typing import cast
 
+# The library `limits`, not the module of that name beside this one.
 from limits.errors import ConfigurationError, StorageError
 from limits.storage import Storage, storage_from_string
 

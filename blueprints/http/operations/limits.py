@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from flask import request
 
-from ..protocol import trace
+from ..protocol.answer_headers import carry
 from ..protocol.messages import Message
 from ..protocol.problems import Problem
 from .counters import DAY, MINUTE, Counters, OwnCounters
@@ -166,8 +166,8 @@ class Limits:
         # Another limit may be nearer; one that refuses comes last.
         if left < environ.get(_LEFT, inf):
             environ[_LEFT] = left
-            trace.carry(environ, {"RateLimit-Policy": f'"{quota.name}";q={quota.units};w={quota.seconds}',
-                                  "RateLimit": f'"{quota.name}";r={max(0, left)};t={wait}'})
+            carry(environ, {"RateLimit-Policy": f'"{quota.name}";q={quota.units};w={quota.seconds}',
+                            "RateLimit": f'"{quota.name}";r={max(0, left)};t={wait}'})
         if left < 0:
             raise Problem("rate_limited", Message("Try again in {seconds} s.", seconds=wait),
                           headers={"Retry-After": str(wait)})

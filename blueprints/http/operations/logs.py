@@ -17,11 +17,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from threading import RLock
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from flask import Flask, Response, g, has_request_context, request
 
 from ..protocol import trace
+
+if TYPE_CHECKING:
+    from policies import Principal
 
 requests = logging.getLogger("gatepost.request")
 
@@ -29,6 +32,27 @@ LONGEST = 8192  # characters of one text in a line
 OFTEN, MINUTE = 20, 60.0  # lines of one message in so many seconds
 BEGINNING = 200  # characters of a message that tell which lines were left out
 MESSAGES = 1000  # told apart in a minute; what is beyond is counted by logger and level
+
+
+class Permitted(Protocol):
+    """What is needed of the endpoint that answers."""
+
+    @property
+    def permission(self) -> str | None: ...
+
+
+class Answered(Protocol):
+    """What logs and metrics need of the call that is answered.
+
+    `stages` leave it in Flask's `g.call`, and `errors` the code of an error that is answered in `g.problem`.
+    """
+
+    timings: dict[str, float] | None
+
+    @property
+    def endpoint(self) -> Permitted: ...
+    @property
+    def actor(self) -> Principal | None: ...
 
 
 class JsonFormatter(logging.Formatter):
@@ -144,7 +168,7 @@ def install(app: Flask) -> None:
     @app.after_request
     def log_answer(response: Response) -> Response:
         if response.status_code != 100 and requests.isEnabledFor(logging.INFO):
-            call = g.get("call")
+            call: Answered | None = g.get("call")
             principal = None if call is None else call.actor
             requests.info("%s %s", request.method, request.path, extra={"fields": {
                 "status": response.status_code, "code": g.get("problem"),

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from policies.loading.watch import Watcher
 
     from .limits import Limits
+    from .logs import Answered
 
 METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 REFUSAL_CODES = frozenset(("forbidden", "insufficient_scope", "unauthenticated"))
@@ -75,7 +76,7 @@ class Metrics:
         requests, seconds = self._children(method, route, response.status_code)
         requests.inc()
         seconds.observe(trace.elapsed(asked.environ))
-        call = g.get("call")
+        call: Answered | None = g.get("call")
         if call is None:
             return
         if call.endpoint.permission is not None:

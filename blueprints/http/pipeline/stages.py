@@ -23,7 +23,8 @@ from models.base import is_id
 from models.engine.errors import Busy
 
 from ..operations.deprecation import Deprecation, announced
-from ..protocol import expectation, trace
+from ..protocol import expectation
+from ..protocol.answer_headers import carry
 from ..protocol.json_body import read_json
 from ..protocol.messages import Message
 from ..protocol.problems import Fault, Problem, not_found
@@ -172,7 +173,7 @@ def go_on(call: Call) -> None:
 
 def resume(call: Call) -> None:
     """Copies the headers of the head's answer, such as `RateLimit`, to this one."""
-    trace.carry(call.request.environ, call.request.environ[expectation.ENVIRON_KEY])
+    carry(call.request.environ, call.request.environ[expectation.ENVIRON_KEY])
 
 
 ARRIVAL: tuple[Stage, ...] = (limit_by_address, identify, choose_version, limit_by_principal, admit, retire)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 from wsgiref.types import WSGIEnvironment
 
-from . import trace
+from .answer_headers import carried
 
 ENVIRON_KEY = "gatepost.head"  # its value is `ASKED`, or the headers that the answer about the head was to carry
 ASKED = "asked"
@@ -19,5 +19,5 @@ ASK = {ENVIRON_KEY: ASKED}
 
 def resumed(asked: WSGIEnvironment) -> dict[str, Any]:
     """What to add to the environment of the whole request, once its head (`asked`) was found good."""
-    carried = trace.carried(asked)
-    return {ENVIRON_KEY: carried} | ({"HTTP_X_REQUEST_ID": carried["X-Request-ID"]} if carried else {})
+    headers = carried(asked)
+    return {ENVIRON_KEY: headers} | ({"HTTP_X_REQUEST_ID": headers["X-Request-ID"]} if headers else {})

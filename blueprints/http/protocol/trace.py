@@ -1,4 +1,4 @@
-"""Who is who in the logs, and what every answer carries: its request id, constant headers, and what a stage adds.
+"""Request ids, trace ids, and how long a request takes: by what log lines and answers of one request are found.
 
 `X-Request-ID` of the client is taken when it is well-formed, else a new one is made. `traceparent` (W3C Trace Context,
 section 3.2) is read, so that log lines join a trace.
@@ -7,10 +7,8 @@ section 3.2) is read, so that log lines join a trace.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
 from time import perf_counter
-from typing import Any
-from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
+from wsgiref.types import WSGIEnvironment
 
 from flask import request
 
@@ -18,52 +16,24 @@ from models.base import new_id
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 _TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?")
-_ID, _STARTED, _CARRIED = "gatepost.request_id", "gatepost.started", "gatepost.carried"
+_ID, _STARTED = "gatepost.request_id", "gatepost.started"
 
 
-class Stamp:
-    """WSGI middleware: the headers that every answer carries, whether a handler, Flask or a server made it.
-
-    `headers` are put on an answer unless it has one of that name already; what was given to `carry`, always.
-    """
-
-    def __init__(self, application: WSGIApplication, headers: Iterable[tuple[str, str]]) -> None:
-        self._application = application
-        self._headers = dict(headers)
-
-    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        environ[_STARTED] = perf_counter()
-        sent = environ.get("HTTP_X_REQUEST_ID")
-        id = environ[_ID] = sent if sent is not None and _REQUEST_ID.fullmatch(sent) else new_id()
-        carried = environ[_CARRIED] = {"X-Request-ID": id}
-
-        def start(status: str, headers: list[tuple[str, str]], error: Any = None) -> Any:
-            constant = self._headers
-            for name, _ in headers:
-                if name in constant:
-                    constant = {other: value for other, value in constant.items() if other != name}
-            return start_response(status, [*headers, *carried.items(), *constant.items()], error)
-
-        return self._application(environ, start)
+def begin(environ: WSGIEnvironment) -> str:
+    """Note that a request arrives now; its id, the client's own when valid, else one made for it."""
+    environ[_STARTED] = perf_counter()
+    sent = environ.get("HTTP_X_REQUEST_ID")
+    id: str = sent if sent is not None and _REQUEST_ID.fullmatch(sent) else new_id()
+    environ[_ID] = id
+    return id
 
 
 def request_id() -> str:
-    """The id of the current request: the client's own when valid, else one made for it."""
+    """The id of the current request."""
     id: str | None = request.environ.get(_ID)
     if id is None:  # what a command does is no client's request
         id = request.environ[_ID] = new_id()
     return id
-
-
-def carry(environ: WSGIEnvironment, headers: Mapping[str, str]) -> None:
-    """Put these headers on whatever answers this request, an error too."""
-    environ.setdefault(_CARRIED, {}).update(headers)
-
-
-def carried(environ: WSGIEnvironment) -> dict[str, str]:
-    """What was given to `carry` for this request, and its `X-Request-ID`."""
-    headers: dict[str, str] = environ.get(_CARRIED, {})
-    return headers
 
 
 def elapsed(environ: WSGIEnvironment) -> float:
