@@ -106,7 +106,7 @@ class Refusals:
         self._own: dict[Key, Merged] = {}
         self._rest: dict[Key, Merged] = {}
         # By kind and source: what has, or will have, a row of its own in this minute.
-        self._told: defaultdict[str, dict[str, set[Key]]] = defaultdict(dict)
+        self._own_keys: defaultdict[str, dict[str, set[Key]]] = defaultdict(dict)
         self._ends = monotonic() + MINUTE
 
     def add(self, refusal: Refusal, request_id: str) -> None:
@@ -117,14 +117,14 @@ class Refusals:
             if own is not None:
                 own.add(refusal)
                 return
-            sources = self._told[refusal.kind]
-            told = sources.get(source)
-            if told is None:
+            sources = self._own_keys[refusal.kind]
+            keys = sources.get(source)
+            if keys is None:
                 if len(sources) >= SOURCES:
                     source = ANY
-                told = sources.setdefault(source, set())
-            if source != ANY and what not in told and len(told) < OWN and len(self._own) < MOST:
-                told.add(what)
+                keys = sources.setdefault(source, set())
+            if source != ANY and what not in keys and len(keys) < OWN and len(self._own) < MOST:
+                keys.add(what)
                 self._own[source, *what] = Merged(refusal, request_id)
             else:
                 self._count(source, Merged(refusal, request_id))
@@ -136,7 +136,7 @@ class Refusals:
             rest: dict[Key, Merged] = {}
             if early or monotonic() >= self._ends:
                 rest, self._rest = self._rest, {}
-                self._told.clear()
+                self._own_keys.clear()
                 self._ends = monotonic() + MINUTE
         return Taken(own, rest)
 

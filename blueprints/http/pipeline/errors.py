@@ -56,8 +56,6 @@ def answer(problem: Problem) -> Response:
     response.headers.update(problem.headers)
     if status == 401:
         response.headers.setdefault("WWW-Authenticate", _challenge(problem.code))
-    elif problem.code == "insufficient_scope":
-        response.headers.setdefault("WWW-Authenticate", 'Bearer error="insufficient_scope"')
     elif status == 503:
         response.headers.setdefault("Retry-After", "1")
     return response
