@@ -1,5 +1,7 @@
 """Articles: written posts, from draft to archive."""
 
+from __future__ import annotations
+
 from marshmallow import fields
 
 from gatepost import Collection, Language, Line, OwnedSchema, Reference, Slug, Text, Time, action, now, transition

@@ -1,5 +1,7 @@
 """The audit trail: pages of what callers and operators did, tried and were refused."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import replace
 

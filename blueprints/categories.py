@@ -1,5 +1,7 @@
 """Categories: a tree of topics for articles and products."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Contact: messages that visitors leave, for support to read and clear away."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any

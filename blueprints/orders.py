@@ -1,5 +1,7 @@
 """Orders: what a customer buys, at the server's prices, out of the server's stock."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 

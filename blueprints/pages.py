@@ -1,5 +1,7 @@
 """Pages: standing texts such as an imprint, each in several languages; readers ask for them by slug."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any

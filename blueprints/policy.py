@@ -1,5 +1,7 @@
 """The policy as endpoints, for callers with `policy.view`: the rules in force, and the reasons of a decision."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from marshmallow import fields

@@ -1,5 +1,7 @@
 """What the service says about itself: where to begin, health, its OpenAPI description and the documentation page."""
 
+from __future__ import annotations
+
 from datetime import date
 from hmac import compare_digest
 from importlib.metadata import version

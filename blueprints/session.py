@@ -1,5 +1,7 @@
 """Logging in and out, opening an account, and looking after one's own."""
 
+from __future__ import annotations
+
 from contextlib import AbstractContextManager
 from typing import Any
 

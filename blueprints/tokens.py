@@ -1,5 +1,7 @@
 """Service tokens: long-lived credentials of a program that acts for a user, narrowed by scopes."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import replace
 

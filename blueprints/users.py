@@ -1,5 +1,7 @@
 """Users: who may log in, and as what."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 

@@ -18,8 +18,6 @@ and `settings` may change with every version. `docs/plugins.md` tells how a plug
     a migration   ddl, Database
 """
 
-from __future__ import annotations
-
 import gatepost_start  # noqa: F401 - before the imports that it looks after
 from app import create_app
 from blueprints.http.protocol.messages import Message, plural

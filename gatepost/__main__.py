@@ -1,7 +1,5 @@
 """`python -m gatepost`: the `gatepost` command, where its script is not on the search path of the shell."""
 
-from __future__ import annotations
-
 from app import cli
 
 cli(prog_name="gatepost")

@@ -12,8 +12,6 @@ test_contract = contract(Example(Notes, body=lambda admin, n: {"text": f"Note {n
 ```
 """
 
-from __future__ import annotations
-
 from blueprints.testing.contract import Example, contract
 from blueprints.testing.serving import Caller, log_in, served
 

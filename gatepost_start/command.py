@@ -1,7 +1,5 @@
 """The `gatepost` command. Its script imports this module: a foreign `app` or `gatepost` is told of, not imported."""
 
-from __future__ import annotations
-
 from app import cli
 
 __all__ = ["cli"]

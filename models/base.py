@@ -3,8 +3,6 @@
 Modules within `models` import from its rooms instead.
 """
 
-from __future__ import annotations
-
 from models.records.ids import is_id, new_id
 from models.records.rows import Rows, expire
 from models.records.table import Owned, Record, Table, whole

@@ -5,8 +5,6 @@ This folder holds the administrator's files; the code is in the rooms `syntax`, 
 into a `Policy`.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from .evaluation.plan import ALWAYS, IF, NEVER, Outcome, Plan

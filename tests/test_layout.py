@@ -91,3 +91,13 @@ def test_a_file_is_one_idea_long_and_says_which(path):
     text = path.read_text(encoding="utf-8")
     assert len(text.splitlines()) <= LONGEST
     assert ast.get_docstring(ast.parse(text)) or path.stat().st_size == 0
+
+
+# but in settings.py: the fields of `DECLARED` tell the types of the settings
+@pytest.mark.parametrize("path", named([path for path in FILES if path != ROOT / "settings.py"]))
+def test_annotations_are_evaluated_in_no_file(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    annotated = any(isinstance(node, ast.AnnAssign) or getattr(node, "returns", None)
+                    or getattr(node, "annotation", None) for node in ast.walk(tree))
+    postponed = any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body)
+    assert postponed == annotated

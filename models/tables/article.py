@@ -1,7 +1,5 @@
 """Articles: written posts."""
 
-from __future__ import annotations
-
 import peewee as pw
 
 from models.records.columns import IdField, TimeField

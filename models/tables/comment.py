@@ -1,7 +1,5 @@
 """Comments on articles."""
 
-from __future__ import annotations
-
 import peewee as pw
 
 from models.records.columns import IdField

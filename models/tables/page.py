@@ -1,7 +1,5 @@
 """Pages: standing texts such as an imprint, in several languages."""
 
-from __future__ import annotations
-
 import peewee as pw
 
 from models.records.columns import TimeField
