@@ -2,5 +2,5 @@
 
 A module here, or a package that declares `routes` or collections, is found and served; `http` is the machinery of
 requests, `commands` the command line, `testing` the contract for tests, `translations` what errors say in other
-languages. Collections import from `gatepost`, and besides only what is theirs.
+languages. Collections import from `gatepost`, as plugins do, and what that face lacks from `.http`.
 """

@@ -2,7 +2,7 @@
 
 `pipeline/stages` tells the story of a request: each stage in order, and where it may refuse the request. The rooms,
 from the ground up; each imports only rooms that are named before it (`schemas` and `operations` know nothing of each
-other, nor do `pipeline` and `reading`):
+other, nor do `pipeline` and `reading`), and none imports `servers`:
 
     protocol    HTTP and its words: problems, languages, entity tags, versions, traces
     schemas     what data may look like: fields, validation, rows as JSON, files of rows

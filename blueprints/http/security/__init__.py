@@ -1,5 +1,6 @@
 """What is signed, sealed and hashed: the ring of keys and what is derived from it, access tokens, cursors, passwords.
 
-A secret is made, kept and compared here and nowhere else. It imports `protocol`, `schemas` and `operations`, and knows
-no request.
+What uses them lies above: who shows a token (`request/identity`), how refresh tokens follow each other
+(`request/sessions`), how the audit trail is sealed (`request/trail`). It imports `protocol`, `schemas` and
+`operations`, and knows no request.
 """
