@@ -1,7 +1,7 @@
 """The audit trail's background jobs: the queue of refusals in one process, and the sealing of what all have stored.
 
 Refusals are kept in memory for a while and merged (`refusals`), so that a flood of them neither slows a writer nor
-fills the disk. When a service token was last used is stored the same way: no request writes for its own sake.
+fills the disk. The uses of service tokens (`token_uses`) are stored in the same transaction.
 
 Where a COMMIT is not answered, its rows may be there or not. They keep their ids, and the next flush adds those that
 are missing before it takes anything else: each is stored once.
@@ -15,13 +15,13 @@ from hmac import compare_digest, digest
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from models.base import later, now
 from models.engine.errors import RowError, TimedOut, Unavailable
 from models.tables import seals
 from models.tables.audit import Audit, append, append_missing
 from models.tables.service_token import ServiceToken
 
 from ..operations.refusals import Refusal, Refusals
+from .token_uses import TokenUses
 
 if TYPE_CHECKING:
     from models.engine.database import Database
@@ -30,35 +30,20 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("gatepost.audit")
 
-MOST = 1000  # service tokens of which is remembered when their use was noted
-NOTED_EVERY = 60.0  # seconds between two notes that a service token is in use
-
 
 class Trail:
-    """Collects what one process has to tell, and seals what all of them told."""
+    """Stores the refusals and token uses of one process, and seals the rows that all processes have stored."""
 
     def __init__(self, database: Database, keys: Keys) -> None:
         self._database, self._keys = database, keys
         self._lock = Lock()
         self._refusals = Refusals()
         self._doubtful: list[Audit] = []
-        self._used: dict[str, str] = {}
-        self._noted: dict[str, str] = {}
+        self.token_uses = TokenUses()
 
     def refuse(self, refusal: Refusal, request_id: str) -> None:
         """Keep a refusal for a later flush."""
         self._refusals.add(refusal, request_id)
-
-    def used(self, token_id: str, last_used_at: str | None) -> None:
-        """Note that a service token is in use, unless that was noted a moment ago."""
-        moment = now()
-        recently = max(last_used_at or "", self._noted.get(token_id, ""))
-        if recently and recently > later(-NOTED_EVERY, moment):
-            return
-        with self._lock:
-            if len(self._noted) > MOST:
-                self._noted.clear()
-            self._noted[token_id] = self._used[token_id] = moment
 
     def flush(self, *, early: bool = False) -> None:
         """Store what waits, in one transaction; `early`: also what would wait for the end of its minute.
@@ -67,8 +52,7 @@ class Trail:
         """
         self._settle()
         taken = self._refusals.take(early=early)
-        with self._lock:
-            used, self._used = self._used, {}
+        used = self.token_uses.take()
         rows = taken.rows()
         if not rows and not used:
             return
@@ -85,8 +69,7 @@ class Trail:
         try:
             self._database.transact(work)
         except (Unavailable, TimedOut):
-            with self._lock:
-                self._used = used | self._used
+            self.token_uses.put_back(used)
             if done:
                 self._doubt(rows)
             else:

@@ -106,7 +106,7 @@ def test_a_token_expires(as_user, given):
     assert answer.headers["WWW-Authenticate"] == 'Bearer error="invalid_token"'
 
 
-def test_its_use_is_noted_beside_the_requests_and_not_again_within_a_minute(app, as_user, given):
+def test_its_use_is_stored_by_a_background_job_and_not_again_within_a_minute(app, as_user, given):
     user, trail = as_user("user"), app.extensions["gatepost"].trail
     made = issue(user, "read:articles")
     caller = Caller(user.client, user.user, made["token"])
