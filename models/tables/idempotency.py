@@ -57,7 +57,7 @@ def claim(tenant_id: str, wanted: IdempotencyKey) -> IdempotencyKey:
     return rows.insert(wanted)
 
 
-def answer(tenant_id: str, claimed: IdempotencyKey, status: int, headers: str, body: bytes | None) -> None:
+def keep_answer(tenant_id: str, claimed: IdempotencyKey, status: int, headers: str, body: bytes | None) -> None:
     """Keep what the request was answered: HTTP status, headers as JSON, body or None."""
     claimed.status, claimed.headers, claimed.body = status, headers, body
     Rows(IdempotencyKey, tenant_id).save(claimed)

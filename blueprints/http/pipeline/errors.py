@@ -34,7 +34,7 @@ _BY_STATUS = {404: "not_found", 405: "method_not_allowed", 406: "not_acceptable"
               414: "uri_too_long", 415: "unsupported_media_type", 429: "rate_limited", 503: "unavailable"}
 
 
-def answer(problem: Problem) -> Response:
+def problem_response(problem: Problem) -> Response:
     """The problem document (RFC 9457 section 3) with its headers, in the language that suits the caller."""
     translation = services().translations.wanted(request)
     status, title = problem.status, translation.say(CATALOGUE[problem.code][1])
@@ -141,7 +141,7 @@ def install(app: Flask) -> None:
             raise request.environ[REFUSED_BY_SERVER]
 
     def handle(error: Exception) -> Response:
-        return answer(translate(error))
+        return problem_response(translate(error))
 
     app.register_error_handler(HTTPException, handle)
     app.register_error_handler(Exception, handle)

@@ -85,8 +85,8 @@ def remember(call: Call, response: Response) -> None:
     headers = {name: response.headers[name] for name in _REPLAYED_HEADERS if name in response.headers}
     body = response.get_data()
     kept = len(body) <= LARGE and call.services.limits.may_keep(call.principal, len(body))
-    idempotency.answer(call.tenant_id, call.claim, response.status_code, orjson.dumps(headers).decode(),
-                       body if kept else None)
+    idempotency.keep_answer(call.tenant_id, call.claim, response.status_code, orjson.dumps(headers).decode(),
+                            body if kept else None)
 
 
 def replay_twin(call: Call, wanted: IdempotencyKey) -> None:

@@ -16,7 +16,7 @@ from ..protocol.messages import Message
 from ..protocol.problems import Fault, Problem, not_acceptable
 from ..protocol.versions import CURRENT, named_version
 from ..request.call import Call
-from .errors import answer, translate
+from .errors import problem_response, translate
 
 JSON, HTML = "application/json", "text/html"
 
@@ -60,8 +60,8 @@ def refuse_unknown_versions(app: Flask) -> None:
         # Only the version that is spoken is taken out of a path, so no route has any other.
         named = named_version(request)
         if named == CURRENT:
-            return answer(translate(error))
-        return answer(Problem("unsupported_version", Message(
+            return problem_response(translate(error))
+        return problem_response(Problem("unsupported_version", Message(
             "This server speaks version {current}, not {asked}.", current=CURRENT, asked=named)))
 
 

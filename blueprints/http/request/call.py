@@ -210,7 +210,7 @@ class Call:
 
 
 class Peer(Protocol):
-    """What one collection may ask of another, and an endpoint of any; `resources/collection` explains it."""
+    """What one collection may ask of another, and an endpoint of any; `reading/readable` explains it."""
 
     name: ClassVar[str]
     resource: ClassVar[str]
