@@ -237,7 +237,7 @@ def _write(call: Call) -> None:
     except (idempotency.Claimed, Busy):
         if call.claim is None:
             raise
-        # A writer may also be busy because the twin holds the key: then the twin's answer is there by now.
+        # What kept a `Busy` writer waiting may be its twin: the twin's answer is replayed, or 409 says to try again.
         idempotency.replay_twin(call, call.claim)
 
 

@@ -50,7 +50,7 @@ class Trail:
 
         Raises `RowError`; then it waits for the next flush.
         """
-        self._settle()
+        self._store_doubtful()
         taken = self._refusals.take(early=early)
         used = self.token_uses.take()
         rows = taken.rows()
@@ -84,7 +84,7 @@ class Trail:
         (kid, key), *_ = self._keys.every("audit seal")
         return seals.seal(self._database, lambda content: f"{kid}:{digest(key, content, 'sha256').hex()}")
 
-    def _settle(self) -> None:
+    def _store_doubtful(self) -> None:
         """Add what is missing of the rows whose COMMIT was not answered. Raises `RowError`."""
         with self._lock:
             rows, self._doubtful = self._doubtful, []
