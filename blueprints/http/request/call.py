@@ -49,11 +49,11 @@ class Endpoint:
     up there does so in `services.database.connected()`.
 
     name        its name within the blueprint, such as `list` or `publish`
-    method      in capitals; with `path`, the whole path in Flask's notation: `/api/articles/<id>`
+    path        the whole path, in Flask's notation: `/api/articles/<id>`; `method` in capitals
     permission  `<resource>.<action>`; None only with `public`, the reason why none is needed
     handler     does it: takes the `Call`, returns JSON-ready data, None (204), or a Response
     query       schema of the query string; None: no parameter is known
-    body        schema of the JSON body, of a media type of `accepts`; absent it is `{}`, or 415 if `body_required`
+    body        schema of the JSON body, None: none is read; one of `accepts`, refused if absent (`body_required`)
     partial     PATCH: absent fields stay as they are
     fixed       fields of the body schema that this endpoint cannot change; sent, they must equal the stored ones
     answer      schema of the answer of `status`, for the documentation; the contract tests hold answers against it
