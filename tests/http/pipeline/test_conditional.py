@@ -159,7 +159,7 @@ def test_a_setting_demands_if_match_on_every_change(tmp_path, database_url):
         there = Given(app, "default")
         user = there.user("editor")
         with app.app_context():
-            token = app.extensions["gatepost"].tokens.issue(user, there.session(user).id, [], "*")
+            token = app.extensions["gatepost"].access_tokens.issue(user, there.session(user).id, [], "*")
         editor = Caller(app.test_client(), user, token)
         article = editor.get(f"/api/articles/{there.article('draft').id}").get_json()
         for method in WRITES:
