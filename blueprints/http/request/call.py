@@ -16,7 +16,7 @@ from marshmallow import Schema
 from ..operations.deprecation import DeprecatedUses, Deprecation
 from ..operations.slots import Slots, most_waiting, threads_of
 from ..protocol.json_body import JSON
-from ..schemas.loaded_query import LoadedQuery
+from ..schemas.loaded_query import NO_PARAMETERS, LoadedQuery
 
 if TYPE_CHECKING:
     from flask_smorest import Blueprint
@@ -165,7 +165,7 @@ class Call:
     principal: Principal = field(init=False)
     access: Access = field(init=False)
     credential_id: str | None = None
-    query: LoadedQuery = field(default_factory=LoadedQuery)
+    query: LoadedQuery = field(default_factory=lambda: NO_PARAMETERS)
     body: Mapping[str, Any] = field(default_factory=dict)
     read_only: Mapping[str, Any] = field(default_factory=dict)
     prepared: Any = None

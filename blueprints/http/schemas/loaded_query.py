@@ -55,3 +55,6 @@ class LoadedQuery(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._values)
+
+
+NO_PARAMETERS = LoadedQuery()

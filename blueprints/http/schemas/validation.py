@@ -18,7 +18,7 @@ from ..protocol.messages import Message
 from ..protocol.problems import MOST_FAULTS, Fault, Problem
 from .bounded_cache import BoundedCache
 from .cursor_parameter import CursorParameter, split
-from .loaded_query import LoadedQuery
+from .loaded_query import NO_PARAMETERS, LoadedQuery
 from .parameters import Tag
 
 _MISSING = "Missing data for required field."
@@ -51,6 +51,8 @@ def load_query(schema: Schema | None, request: Request) -> LoadedQuery:
     hook of the schema (`@validates`, `@validates_schema`, `@post_load`) must look at nothing but the parameters.
     Raises `Problem` with its faults together: `unknown_parameter`, `invalid_parameter`.
     """
+    if schema is None and not request.query_string:
+        return NO_PARAMETERS
     rest, name, cursor = split(request.query_string)
     if name is not None and (schema is None or not isinstance(schema.fields.get(name), CursorParameter)):
         rest, name = request.query_string, None  # no cursor is known here by that name
