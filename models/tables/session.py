@@ -69,7 +69,7 @@ class Session(Record):
             return None
         user_id, tenant_id, role, department, groups, active, *rest = found[0]
         return SessionUser(user_id, tenant_id, role, department, tuple(User.groups.python_value(groups)), bool(active),
-                      *rest)
+                           *rest)
 
     @classmethod
     def purge(cls, before: str, most: int) -> int:
@@ -79,7 +79,7 @@ class Session(Record):
 
 _USER_OF = Statement()
 _USER_COLUMNS = (User.id, User.tenant_id, User.role, User.department, User.groups, User.active, User.token_version,
-                   Session.expires_at, Session.revoked_at)
+                 Session.expires_at, Session.revoked_at)
 
 
 def revoke(tenant_id: str, *where: pw.Expression) -> int:

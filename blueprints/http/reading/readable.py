@@ -28,21 +28,7 @@ _MOST = 8_192  # ids in one statement: SQLite takes 32 766 values at most, Postg
 
 
 class Readable:
-    """What can be read of a collection, as class attributes that a subclass sets.
-
-    name          plural: the path, `/api/<name>`
-    resource      singular: the permissions, `<resource>.view`
-    model         the table
-    schema        the fields of its rows, in answers and in bodies
-    sort          sort orders that clients may ask for; each is served by an index
-    default_sort  the sort order of a list whose client asks for none
-    born          the column that says when a row came to be, for `snapshot=true`
-    filters       field → the operators that it may be filtered by
-    search        columns whose words can be searched for (`q`): the table's `searched`, which are indexed
-    expand        references that may be answered as objects beside their ids
-    guarded       fields that only the row's owner and `<resource>.manage` see
-    computed      names beside the schema's fields that are answered only when `fields` names them
-    """
+    """What can be read of a collection; `Collection` says what the class attributes mean."""
 
     name: ClassVar[str]
     resource: ClassVar[str]

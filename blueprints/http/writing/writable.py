@@ -20,13 +20,7 @@ from .actions import Action
 
 
 class Writable(Readable):
-    """What can be written of a collection, as class attributes that a subclass sets.
-
-    managed      fields that only `<resource>.manage` may set
-    create_only  fields that are set when a row is made, and never again
-    import_keys  unique fields by which an import may find the row that a line means
-    most_owned   rows that a user without `<resource>.manage` may own; None: as many as the setting `owner_rows` says
-    """
+    """What can be written of a collection; `Collection` says what the class attributes mean."""
 
     computed: ClassVar[tuple[str, ...]] = ("allowed_actions",)
     managed: ClassVar[tuple[str, ...]] = ("owner_id",)
