@@ -30,8 +30,9 @@ from ..protocol.messages import Message
 from ..protocol.problems import Fault, Problem, not_found
 from ..request import audit, identity
 from ..request.access import Access
-from ..request.call import Call, Endpoint, Services, Write
+from ..request.call import Call, Endpoint, Services
 from ..request.environment import RequestEnvironment
+from ..request.write import Write
 from ..schemas import validation
 from . import conditional, idempotency, limiting, negotiation, responses
 

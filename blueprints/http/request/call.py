@@ -10,13 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
-from flask import Request, Response, current_app
+from flask import Request, current_app
 from marshmallow import Schema
 
 from ..operations.deprecation import DeprecatedUses, Deprecation
 from ..operations.slots import Slots, most_waiting, threads_of
 from ..protocol.json_body import JSON
 from ..schemas.loaded_query import NO_PARAMETERS, LoadedQuery
+from .write import Write
 
 if TYPE_CHECKING:
     from flask_smorest import Blueprint
@@ -115,26 +116,6 @@ class Endpoint:
     def __post_init__(self) -> None:
         if (self.permission is None) == (self.public is None):
             raise TypeError(f"{self.method} {self.path} needs a permission, or public='reason', and not both")
-
-
-@dataclass(slots=True)
-class Write:
-    """What the stages of the effect leave. A transaction that runs twice starts the second time with a new one.
-
-    row       what the permission is judged on: a record, or a dict of its columns
-    result    what the handler returned: JSON-ready data, a Response, or None for 204
-    response  the answer; set early by a stage that answers instead of the handler
-    rule      file and line of the rule that allows a write
-    note      what the audit trail should say besides
-    acted_as  in whose name the audit trail records the call, if not the caller's: the user who logs in, on a login
-    """
-
-    row: Any = None
-    result: Any = None
-    response: Response | None = None
-    rule: str | None = None
-    note: str | None = None
-    acted_as: Principal | None = None
 
 
 @dataclass(slots=True)

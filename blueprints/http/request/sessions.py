@@ -20,8 +20,9 @@ from ..security.base64url import encode
 from ..security.keys import Keys
 from . import audit
 from .access import Access
-from .call import Call, Write
+from .call import Call
 from .identity import hashed, principal_of
+from .write import Write
 
 GRACE = 10.0  # seconds
 PREFIX = "gr_"
