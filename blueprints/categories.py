@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gatepost import Call, Collection, Conflict, Line, OwnedSchema, Reference, Slug
+from gatepost import Call, Collection, Conflict, Name, OwnedSchema, Reference, Slug
 from models.tables.category import Category, hold_tree, would_be_cycle
 
 
 class CategorySchema(OwnedSchema):
     """A topic; the topmost have no parent."""
 
-    name = Line(required=True)
+    name = Name(required=True)
     slug = Slug(required=True)
     parent_id = Reference("categories", expand="parent", allow_none=True)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from gatepost import Call, Collection, Email, Endpoint, Id, Line, RecordSchema, StrictSchema, Text
+from gatepost import Call, Collection, Email, Endpoint, Id, Line, Name, RecordSchema, StrictSchema, Text
 from models.tables.contact import ContactMessage
 
 from .http.pipeline.limiting import count_for_the_day
@@ -15,7 +15,7 @@ from .http.pipeline.limiting import count_for_the_day
 class ContactSchema(RecordSchema):
     """A message from a visitor, with or without an account."""
 
-    name = Line(required=True)
+    name = Name(required=True)
     email = Email(required=True)
     subject = Line(required=True)
     body = Text(required=True, minimum=1, maximum=20_000)

@@ -2,14 +2,14 @@
 
 from marshmallow import fields
 
-from gatepost import Collection, Currency, Int, Line, OwnedSchema, Reference, Text, transition
+from gatepost import Collection, Currency, Int, Line, Name, OwnedSchema, Reference, Text, transition
 from models.tables.product import Product
 
 
 class ProductSchema(OwnedSchema):
     """Something for sale. `price` counts minor units of `currency`."""
 
-    name = Line(required=True)
+    name = Name(required=True)
     sku = Line(required=True, maximum=64)
     description = Text(maximum=20_000, allow_none=True)
     price = Int(required=True, minimum=0, maximum=10**12)

@@ -8,7 +8,7 @@ from typing import Any
 from flask import Response
 from marshmallow import fields
 
-from gatepost import Call, Email, Fault, Line, NewPassword, Problem, Routes, Rows, StrictSchema, Text, later, new_id
+from gatepost import Call, Email, Fault, Name, NewPassword, Problem, Routes, Rows, StrictSchema, Text, later, new_id
 from models.base import whole
 from models.records.columns import mailbox
 from models.tables.audit import origins
@@ -52,7 +52,7 @@ class LogoutSchema(StrictSchema):
 
 
 class RegisterSchema(StrictSchema):
-    name = Line(required=True)
+    name = Name(required=True)
     email = Email(required=True)
     password = NewPassword(required=True, attribute="password_hash")
 
@@ -64,7 +64,7 @@ class RegisteredSchema(StrictSchema):
 
 
 class ProfileSchema(StrictSchema):
-    name = Line()
+    name = Name()
     email = Email()
 
 
@@ -165,10 +165,11 @@ def change_profile(call: Call) -> dict[str, Any]:
 
 
 def _check_own_password(call: Call) -> None:
-    if (reason := passwords.objection(call.body["new_password"])) is not None:
-        raise Problem.of([Fault("invalid_field", reason, pointer="/new_password")], "invalid_body")
     with call.services.database.connected():  # not while the passwords are hashed
         user = Rows(User, call.tenant_id).find(call.principal.id or "")
+    known = () if user is None else (user.name, user.email)
+    if (reason := passwords.objection(call.body["new_password"], *known)) is not None:
+        raise Problem.of([Fault("invalid_field", reason, pointer="/new_password")], "invalid_body")
     kept = None if user is None else user.password_hash
     with _guessing(call, "" if user is None else user.email):
         if not passwords.verify(call.body["current_password"], kept):

@@ -7,7 +7,22 @@ from dataclasses import replace
 
 from marshmallow import fields
 
-from gatepost import Call, Collection, Endpoint, Fault, Id, Int, Line, Many, Message, Problem, StrictSchema, Time, later
+from gatepost import (
+    Call,
+    Collection,
+    Endpoint,
+    Fault,
+    Id,
+    Int,
+    Line,
+    Many,
+    Message,
+    Name,
+    Problem,
+    StrictSchema,
+    Time,
+    later,
+)
 from models.tables.service_token import ServiceToken
 
 from .http.request.identity import service_token
@@ -19,7 +34,7 @@ class ServiceTokenSchema(StrictSchema):
     """A service token. The `token` itself is answered once, when it is made."""
 
     id = Id(dump_only=True)
-    name = Line(required=True)
+    name = Name(required=True)
     scopes = Many(Line(), required=True, maximum=100)
     expires_in = Int(minimum=60, maximum=_TEN_YEARS, load_only=True, metadata={"description": "Seconds."})
     expires_at = Time(dump_only=True, allow_none=True)

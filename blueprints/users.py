@@ -7,7 +7,20 @@ from typing import Any
 
 from marshmallow import fields
 
-from gatepost import Call, Collection, Email, Line, Many, Message, NewPassword, Problem, RecordSchema, action, new_id
+from gatepost import (
+    Call,
+    Collection,
+    Email,
+    Line,
+    Many,
+    Message,
+    Name,
+    NewPassword,
+    Problem,
+    RecordSchema,
+    action,
+    new_id,
+)
 from models.tables.session import Session, revoke
 from models.tables.share import forget
 from models.tables.user import User
@@ -21,12 +34,12 @@ class UserSchema(RecordSchema):
     """A person who may log in. Strangers see id, name and role."""
 
     owner_id = fields.String(dump_only=True)
-    name = Line(required=True)
+    name = Name(required=True)
     email = Email(required=True)
     password = NewPassword(required=True, load_only=True, attribute="password_hash")
     role = Line(validate=[one_of(sorted(ROLES))])
-    department = Line(allow_none=True)
-    groups = Many(Line(maximum=64), maximum=MOST_GROUPS)
+    department = Name(allow_none=True)
+    groups = Many(Name(maximum=64), maximum=MOST_GROUPS)
     active = fields.Boolean(dump_only=True)
 
 

@@ -12,7 +12,7 @@ and `settings` may change with every version. `docs/plugins.md` tells how a plug
     a collection  Collection, Call, Endpoint, Routes, action, transition
     a refusal     Conflict, Fault, Problem, Message, plural
     a schema      OwnedSchema, RecordSchema, StrictSchema; the fields Bool, Currency, Email, Id, Int, Language, Line,
-                  Many, NewPassword, Reference, Slug, Text, Time
+                  Many, Name, NewPassword, Reference, Slug, Text, Time
     a table       Owned, Record; the columns EmailField, IdField, ListField, MoneyField, TimeField
     a row         Rows, is_id, later, new_id, now
     a migration   ddl, Database
@@ -34,6 +34,7 @@ from blueprints.http.schemas.fields import (
     Language,
     Line,
     Many,
+    Name,
     Reference,
     Slug,
     StrictSchema,
@@ -50,7 +51,7 @@ from models.records.columns import EmailField, IdField, ListField, MoneyField, T
 
 __all__ = [
     "Bool", "Call", "Collection", "Conflict", "Currency", "Database", "Email", "EmailField", "Endpoint", "Fault", "Id",
-    "IdField", "Int", "Language", "Line", "ListField", "Many", "Message", "MoneyField", "NewPassword", "Owned",
+    "IdField", "Int", "Language", "Line", "ListField", "Many", "Message", "MoneyField", "Name", "NewPassword", "Owned",
     "OwnedSchema", "Problem", "Record", "RecordSchema", "Reference", "Routes", "Rows", "Slug", "StrictSchema", "Text",
     "Time", "TimeField", "action", "create_app", "ddl", "is_id", "later", "new_id", "now", "plural", "transition",
 ]

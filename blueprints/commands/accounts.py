@@ -19,6 +19,7 @@ from blueprints.commands.context import (
     record,
 )
 from blueprints.http.resources.registry import ROLES
+from blueprints.http.schemas.visible import is_visible
 from models.base import Rows
 from models.engine.errors import AlreadyExists
 from models.tables.session import Session, revoke
@@ -62,7 +63,9 @@ def add(
     """
     if not (_EMAIL.fullmatch(email) and email.isprintable()):
         raise click.ClickException(f"{email!r} is not an e-mail address.")
-    password, made_up = _password(password_file)
+    if not all(is_visible(text) for text in (name or "", department or "", *groups)):
+        raise click.ClickException("Invisible characters and marks of direction are not allowed in a name.")
+    password, made_up = _password(password_file, name, email)
     with open_instance() as instance:
         row = User(
             name=name or email.partition("@")[0],
@@ -95,7 +98,7 @@ def password(email: str, password_file: TextIO | None) -> None:
     \b
     Example: gatepost user password ada@example.org
     """
-    chosen, made_up = _password(password_file)
+    chosen, made_up = _password(password_file, email)
     hashed = hash_password(chosen)
 
     def change(row: User) -> None:
@@ -179,10 +182,13 @@ def list_tenants() -> None:
             click.echo(f"{row.id}  {row.name}")
 
 
-def _password(file: TextIO | None) -> tuple[str, str | None]:
-    """The password to set, and the same once more when it was made up and must be shown."""
+def _password(file: TextIO | None, *known: str | None) -> tuple[str, str | None]:
+    """The password to set, and the same once more when it was made up and must be shown.
+
+    `known` is what an attacker knows of the account: its name and e-mail address.
+    """
     if file is not None:
-        return read_password(file), None
+        return read_password(file, *known), None
     made_up = secrets.token_urlsafe(15)
     return made_up, made_up
 

@@ -133,10 +133,13 @@ def require_instance(settings: Settings) -> None:
         raise click.ClickException(f"There is no instance in {settings.instance}. Run: gatepost init")
 
 
-def read_password(file: TextIO) -> str:
-    """A password from a file or standard input, less one final newline. Raises a sentence when it is weak."""
+def read_password(file: TextIO, *known: str | None) -> str:
+    """A password from a file or standard input, less one final newline. Raises a sentence when it is weak.
+
+    `known` is what an attacker knows of the account: its name and e-mail address.
+    """
     password = file.read().removesuffix("\n").removesuffix("\r")
-    if problem := passwords.objection(password):
+    if problem := passwords.objection(password, *known):
         raise click.ClickException(problem)
     return password
 

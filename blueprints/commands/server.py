@@ -55,7 +55,7 @@ def init(demo: bool, admin_email: str, admin_password_file: TextIO | None) -> No
     Example: gatepost init --no-demo --admin-email me@example.org --admin-password-file -
     """
     settings = load_settings()
-    password = read_password(admin_password_file) if admin_password_file else None
+    password = read_password(admin_password_file, admin_email) if admin_password_file else None
     with database_of(settings) as database:
         try:
             outcome = install(settings, database, migrations(), email=admin_email, password=password, demo=demo)

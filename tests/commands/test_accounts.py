@@ -47,6 +47,21 @@ def test_an_address_with_an_invisible_character_is_none(instance):
     assert "is not an e-mail address" in done.stderr
 
 
+@pytest.mark.parametrize("options", [("--name", "B\u200bo"), ("--department", "\u202en"), ("--group", "ed\u00aditors")])
+def test_a_name_with_an_invisible_character_is_refused(instance, options):
+    done = instance.run("user", "add", "bea@example.org", *options)
+    assert done.returncode == 1
+    assert "Invisible characters" in done.stderr
+
+
+@pytest.mark.parametrize("command", [("add", "--name", "Augusta King"), ("password",)])
+def test_a_password_of_the_words_of_the_account_is_refused(instance, command):
+    name, *options = command
+    done = instance.run("user", name, "augusta@example.org", *options, "--password-file", "-", input="augusta-k1")
+    assert done.returncode == 1
+    assert "Without name" in done.stderr
+
+
 def test_a_new_password_replaces_the_old_one_and_ends_sessions(instance, service):
     add(instance, "cy@example.org")
     token = service.log_in("cy@example.org")

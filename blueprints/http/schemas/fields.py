@@ -16,6 +16,7 @@ from models.base import is_id, parse_time
 
 from ..protocol.json_body import unstorable
 from ..protocol.messages import Message
+from .visible import is_visible
 
 Check = Callable[[Any], Any]
 
@@ -73,6 +74,16 @@ class Line(Text):
             raise ValidationError("Control characters and line breaks are not allowed.")
         if text and text.isspace():
             raise ValidationError("Must not be blank.")
+        return text
+
+
+class Name(Line):
+    """A name of a person or a thing: a line without characters that a reader does not see."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        text = super()._deserialize(value, attr, data, **kwargs)
+        if not is_visible(text):
+            raise ValidationError("Invisible characters and marks of direction are not allowed in a name.")
         return text
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
@@ -25,7 +26,10 @@ T = TypeVar("T")
 
 SHORTEST = 8
 LONGEST = 1024
+SERVICE = "gatepost"
 UNUSABLE = "!"  # kept for an account without a password: no login succeeds
+
+_WORD = re.compile(r"[^\W_]{3,}")  # shorter ones are in passwords by chance
 
 # The second recommendation of the OWASP Password Storage Cheat Sheet: 19 MiB, two passes, one lane.
 _hasher = PasswordHasher(time_cost=2, memory_cost=19456, parallelism=1, type=Type.ID)
@@ -65,8 +69,12 @@ class CannotHash(Exception):
     """There is no memory, or no thread, to hash with: nothing is known of the password (503)."""
 
 
-def objection(password: str) -> Message | None:
-    """Why this password is not accepted, or None (NIST SP 800-63B, section 5.1.1.2: length and a list)."""
+def objection(password: str, *context: str | None) -> Message | None:
+    """Why this password is not accepted, or None (NIST SP 800-63B, section 5.1.1.2: length, a list, and context).
+
+    `context` is what an attacker knows of the account: its name and e-mail address. Without the words of these, and the
+    service's own name, a password must be long enough still.
+    """
     text = _normalised(password)
     if len(text) < SHORTEST:
         return Message("A password has at least {least} characters.", least=SHORTEST)
@@ -74,7 +82,19 @@ def objection(password: str) -> Message | None:
         return Message("A password has at most {most} characters.", most=LONGEST)
     if text.casefold() in common():
         return Message("This password is among the most common ones.")
+    if len(_unguessed(text, context)) < SHORTEST:
+        return Message("Without name, e-mail address and the name of the service, a password has at least {least} "
+                       "characters.", least=SHORTEST)
     return None
+
+
+def _unguessed(password: str, context: Iterable[str | None]) -> str:
+    """What is left of a password without the words of its context, the longest taken out first."""
+    words = {word for text in (SERVICE, *context) for word in _WORD.findall(_normalised(text or "").casefold())}
+    left = password.casefold()
+    for word in sorted(words, key=lambda word: (-len(word), word)):
+        left = left.replace(word, "")
+    return left
 
 
 def hash_password(password: str) -> str:
@@ -147,13 +167,17 @@ def _slot() -> Iterator[None]:
 
 
 class NewPassword(Text):
-    """A password to be set; it loads as its Argon2id hash, so that no plain one goes beyond the schema."""
+    """A password to be set; it loads as its Argon2id hash, so that no plain one goes beyond the schema.
+
+    The fields `name` and `email` beside it are its context.
+    """
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(maximum=LONGEST, **kwargs)
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         plain = super()._deserialize(value, attr, data, **kwargs)
-        if (reason := objection(plain)) is not None:
+        beside = [one for name in ("name", "email") if isinstance(one := (data or {}).get(name), str)]
+        if (reason := objection(plain, *beside)) is not None:
             raise ValidationError(reason)
         return hash_password(plain)

@@ -303,8 +303,9 @@ def test_a_guest_may_open_an_account_and_use_it(client, app, given):
 
 @pytest.mark.parametrize(("changes", "pointer"), [
     ({"role": "admin"}, "/role"), ({"tenant_id": "x"}, "/tenant_id"), ({"password": "password"}, "/password"),
-    ({"password": "short"}, "/password"), ({"email": "nobody"}, "/email"), ({"name": "a\nb"}, "/name"),
-    ({"active": True}, "/active"), ({"owner_id": "x"}, "/owner_id")])
+    ({"password": "short"}, "/password"), ({"password": "Example-Ada-12"}, "/password"),
+    ({"name": "A\u200bda"}, "/name"), ({"name": "\u202eadA"}, "/name"), ({"email": "nobody"}, "/email"),
+    ({"name": "a\nb"}, "/name"), ({"active": True}, "/active"), ({"owner_id": "x"}, "/owner_id")])
 def test_a_registration_with_a_wrong_or_privileged_field_is_refused(changes, pointer, client):
     body = {"name": "Ada", "email": fresh_email(), "password": PASSWORD, **changes}
     answer = client.post("/api/register", json=body)
@@ -339,6 +340,15 @@ def test_a_profile_is_one_s_own_account_in_full(as_user):
 def test_a_profile_does_not_take_fields_that_decide_access(field, as_role):
     answer = as_role("user").patch("/api/profile", {field: "admin"})
     assert answer.status_code == 400
+
+
+def test_a_new_password_is_not_one_s_own_name_or_address(app, given):
+    user = given.user(password=PASSWORD, name="Augusta King")
+    caller = Caller(app.test_client(), user, login(app, user.email).get_json()["access_token"])
+    for weak in ("AugustaKing1", user.email, "gatepost-king1"):
+        answer = caller.post("/api/profile/password", {"current_password": PASSWORD, "new_password": weak})
+        assert (answer.status_code, answer.get_json()["errors"][0]["pointer"]) == (400, "/new_password"), weak
+    assert login(app, user.email).status_code == 200
 
 
 def test_an_address_belongs_to_one_account(as_user):

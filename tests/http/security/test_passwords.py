@@ -45,8 +45,34 @@ def test_not_accepted(password, said):
     assert said in objection(password)
 
 
+@pytest.mark.parametrize(
+    ("password", "accepted"),
+    [
+        ("gatepost2026!", False),
+        ("GatePost-GatePost", False),
+        ("ada.lovelace1815", False),
+        ("Lovelace!Ada!1815", False),
+        ("ＬＯＶＥＬＡＣＥ-1815", False),
+        ("analytical1815", False),
+        ("engine.example7", False),
+        ("ada walks along the shore", True),
+        ("the analytical engine of 1837", True),
+        ("gatekeeper-1815", True),
+    ],
+)
+def test_name_address_and_service_add_nothing_to_a_password(password, accepted):
+    said = objection(password, "Ada Lovelace", "analytical@engine.example", None)
+    assert accepted == (said is None)
+    assert accepted or "Without name" in said
+
+
+@pytest.mark.parametrize("known", ["", "ab", "a b c", "😀"])
+def test_words_of_two_letters_are_in_passwords_by_chance(known):
+    assert objection("abcabcde-a", known) is None
+
+
 def test_every_listed_password_would_otherwise_be_accepted():
-    assert len(passwords.common()) > 400
+    assert len(passwords.common()) > 3000
     assert all(len(each) >= passwords.SHORTEST and each == each.casefold() for each in passwords.common())
 
 
