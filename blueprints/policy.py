@@ -163,7 +163,7 @@ def _refuse_to_tell(call: Call, principal: Principal, permission: str, person: d
 def _hidden(call: Call, collection: Peer, row: dict[str, Any]) -> set[str]:
     """The fields of a row that the caller may not see, and cannot know."""
     shown = collection.represent(call, [dict(row)], collection.representation.names)[0]
-    hidden = set(collection.guarded) - shown.keys()
+    hidden = set(collection.guards) - shown.keys()
     # Users own themselves: that is no secret.
     return hidden - {"owner_id"} if row.get("owner_id") == row["id"] else hidden
 

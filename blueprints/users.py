@@ -58,8 +58,8 @@ class Users(Collection):
         "active": ("eq",),
         "created_at": ("gte", "lt"),
     }
-    guarded = ("tenant_id", "owner_id", "version", "created_at", "updated_at", "email", "department", "groups",
-               "active")
+    guarded = dict.fromkeys(("tenant_id", "owner_id", "version", "created_at", "updated_at", "email", "department",
+                             "groups", "active"), "user.view_private")
     managed = ("role", "department", "groups")
     create_only = ("password",)
 

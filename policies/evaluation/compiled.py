@@ -13,6 +13,7 @@ from typing import Any
 
 from ..syntax.expression import AllOf, AnyOf, Attribute, Comparison, Expression, FunctionCall, Negation, Shared
 from .fold import COMPARE
+from .plan import Plan
 from .principal import Principal
 
 Row = Mapping[str, Any]
@@ -67,6 +68,15 @@ def either(tests: list[Test]) -> Test:
         one, two, three = tests
         return lambda s, o, e, x: one(s, o, e, x) or two(s, o, e, x) or three(s, o, e, x)
     return _halved(tests, either)
+
+
+def picking(plan: Plan) -> Test:
+    """The function that is true for the rows that a plan picks; it reads no column but `plan.columns`."""
+    allow = _always if plan.allows is None else either([compiled(one, plan.permission) for one in plan.allows])
+    if not plan.denies:
+        return allow
+    deny = either([compiled(one, plan.permission) for one in plan.denies])
+    return lambda s, o, e, x: allow(s, o, e, x) and not deny(s, o, e, x)
 
 
 def _both(tests: list[Test]) -> Test:

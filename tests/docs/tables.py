@@ -127,9 +127,11 @@ def _permissions() -> Table:
     for endpoint in _endpoints():
         if endpoint.permission is not None:
             asked[endpoint.permission].append(f"{endpoint.method} {_path(endpoint)}")
+    shown = {permission: f"shows {_codes(sorted(fields))}" for collection in registry().collections.values()
+             for permission, fields in collection.guarding.items()}
     unasked = {"manage": "asked besides another permission: for fields, columns and shares that others may not set"}
     return Table("Permissions", ("Permission", "Endpoints that ask for it"), {
-        _code(name): (_codes(paths) if paths else unasked.get(name.partition(".")[2], "none"),)
+        _code(name): (_codes(paths) if paths else shown.get(name) or unasked.get(name.partition(".")[2], "none"),)
         for name, paths in asked.items()})
 
 

@@ -20,7 +20,7 @@ NUMBER, FLAG = Column(int, nullable=False), Column(bool, nullable=False)
 EVERY_ROW = {"id": ID, "tenant_id": ID, "version": NUMBER, "created_at": TIME, "updated_at": TIME}
 OWNED = {**EVERY_ROW, "owner_id": OPTIONAL_ID, "department": OPTIONAL_TEXT}
 
-EVERY_COLLECTION = ("view", "create", "update", "delete", "export", "import", "manage", "share")
+EVERY_COLLECTION = ("view", "view_private", "create", "update", "delete", "export", "import", "manage", "share")
 OWNER_INDEX = ("tenant_id", "owner_id", "created_at", "id")
 STATUS_INDEX = ("tenant_id", "status", "created_at", "id")
 

@@ -28,7 +28,9 @@ GRANTED = {
         order.create, order.view, order.update, order.cancel own;
         article.view, article.share, product.view, product.share, order.view, order.share shared;
         product.update, product.delete, order.update, order.delete shared;
-        article.update, article.delete shared_draft; user.view""",
+        article.update, article.delete shared_draft; user.view;
+        article.view_private, comment.view_private, order.view_private, product.view_private, page.view_private,
+        category.view_private, user.view_private own""",
     "support": "order.view, order.refund, order.update; contact.view, contact.delete; comment.view",
     "editor": "article.*, page.*; category.create, category.update; comment.view",
     "moderator": "comment.*; article.view",
@@ -116,7 +118,7 @@ def test_nothing_is_denied(shipped: Policy) -> None:
 @pytest.mark.parametrize("resource", sorted(COLLECTIONS))
 def test_scopes_read_write_and_manage_a_collection(shipped: Policy, resource: str) -> None:
     area = COLLECTIONS[resource]
-    read_only = {f"{resource}.view", f"{resource}.export"}
+    read_only = {f"{resource}.{action}" for action in ("view", "view_private", "export")}
     written = read_only | {f"{resource}.{action}" for action in
                            ("create", "update", "delete", *STATE_ACTIONS[resource])}
     everything = {one for one in PERMISSIONS if one.startswith(f"{resource}.")}

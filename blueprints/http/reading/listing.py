@@ -9,6 +9,7 @@ from marshmallow import Schema
 
 from models.base import now
 from models.lists import paging
+from policies.evaluation.compiled import no_shares
 
 from ..protocol.problems import Fault, Problem
 from ..request.access import Narrowing
@@ -18,7 +19,7 @@ from ..security.cursors import Cursor, CursorError
 from . import envelopes
 from .query import ListQuery, ListRequest
 from .readable import Readable
-from .selection import Selection
+from .selection import Projection, Selection
 
 
 class Listing:
@@ -49,12 +50,14 @@ class Listing:
         also = call.access.narrow(permission, self._model)
         if narrowing is None or also is None:
             raise call.access.refusal(permission)
-        shape, values = self._selection.shape(call, asked, narrowing, also=None if also.everything else also)
+        projection = self._selection.projection(call, asked)
+        shape, values = self._selection.shape(call, asked, projection, narrowing,
+                                              also=None if also.everything else also)
         position = None
         while True:
             page = paging.walk(call.services.database, shape, values, size=size, position=position)
             if page.rows:
-                yield self._items(call, asked, page)
+                yield self._items(call, asked, projection, page)
             if not page.has_next:
                 return
             position = page.last
@@ -76,7 +79,8 @@ class Listing:
     def _by_cursor(self, call: Call, asked: ListRequest, narrowing: Narrowing) -> dict[str, Any]:
         given = self._cursor(call, asked)
         snapshot = given.snapshot if given is not None else now() if asked.snapshot else None
-        shape, values = self._selection.shape(call, asked, narrowing, snapshot)
+        projection = self._selection.projection(call, asked)
+        shape, values = self._selection.shape(call, asked, projection, narrowing, snapshot)
         page = paging.walk(call.services.database, shape, values, size=asked.size, backward=asked.backward,
                            position=None if given is None else given.position)
 
@@ -88,7 +92,7 @@ class Listing:
         after = written(page.last) if page.has_next else None
         before = written(page.first) if page.has_prev else None
         envelopes.link_by_cursor(call, asked, after, before)
-        return {"items": self._items(call, asked, page), "next_cursor": after, "prev_cursor": before,
+        return {"items": self._items(call, asked, projection, page), "next_cursor": after, "prev_cursor": before,
                 "has_next": page.has_next, "has_prev": page.has_prev}
 
     def _cursor(self, call: Call, asked: ListRequest) -> Cursor | None:
@@ -103,10 +107,11 @@ class Listing:
 
     def _by_number(self, call: Call, asked: ListRequest, narrowing: Narrowing) -> dict[str, Any]:
         offset = asked.offset or 0
-        shape, values = self._selection.shape(call, asked, narrowing, now() if asked.snapshot else None)
+        projection = self._selection.projection(call, asked)
+        shape, values = self._selection.shape(call, asked, projection, narrowing, now() if asked.snapshot else None)
         page = paging.skip(call.services.database, shape, values, size=asked.size, offset=offset)
         envelopes.link_by_number(call, asked, page.has_next)
-        return {"items": self._items(call, asked, page), "page": offset // asked.size + 1,
+        return {"items": self._items(call, asked, projection, page), "page": offset // asked.size + 1,
                 "page_size": asked.size, **envelopes.total(call, shape, values), "has_next": page.has_next}
 
     def _is_public(self, call: Call, asked: ListRequest) -> bool:
@@ -118,11 +123,19 @@ class Listing:
         followed |= {found.collection for one in asked.filters if (found := collection.expansions.get(one.column))}
         judged = [collection, *(call.services.collections[name] for name in followed)]
         return all(call.access.is_constant(permission) for one in judged
-                   for permission in (one.view, *((one.manage,) if one.guarded else ())))
+                   for permission in {one.view, *one.guards.values()})
 
     # Rows
 
-    def _items(self, call: Call, asked: ListRequest, page: paging.Page) -> list[dict[str, Any]]:
-        projection = self._selection.projection(asked)
+    def _items(self, call: Call, asked: ListRequest, projection: Projection,
+               page: paging.Page) -> list[dict[str, Any]]:
         rows = [projection.read(row) for row in page.rows]
-        return rows if projection.plain else self.collection.represent(call, rows, asked.names, asked.expand)
+        if not projection.plain:
+            return self.collection.represent(call, rows, asked.names, asked.expand)
+        principal, environment = call.principal, call.access.environment
+        for shows, names in projection.withheld:
+            for row in rows:
+                if not shows(principal, row, environment, no_shares):
+                    for name in names:
+                        del row[name]
+        return rows

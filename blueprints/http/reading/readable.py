@@ -7,6 +7,7 @@ authorised like any other.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, ClassVar
 
 import peewee as pw
@@ -19,6 +20,7 @@ from ..request.access import Narrowing
 from ..request.call import Call
 from ..schemas.bounded_cache import BoundedCache
 from ..schemas.fields import StrictSchema
+from ..schemas.records import OwnedSchema
 from ..schemas.representation import Representation
 from .expansion import Expansion, expansions
 
@@ -40,7 +42,7 @@ class Readable:
     filters: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     search: ClassVar[tuple[str, ...]] = ()
     expand: ClassVar[tuple[str, ...]] = ()
-    guarded: ClassVar[tuple[str, ...]] = ()
+    guarded: ClassVar[Mapping[str, str]] = {}
     computed: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self) -> None:
@@ -71,6 +73,18 @@ class Readable:
     def permission(self, verb: str) -> str:
         """The permission that allows `verb` on this resource."""
         return f"{self.resource}.{verb}"
+
+    @cached_property
+    def guards(self) -> dict[str, str]:
+        """Field → the permission that shows it: those of `guarded`, and `department` of rows with an owner."""
+        owned = {"department": self.permission("view_private")} if issubclass(self.schema, OwnedSchema) else {}
+        return owned | dict(self.guarded)
+
+    @cached_property
+    def guarding(self) -> dict[str, frozenset[str]]:
+        """Permission → the fields that it shows."""
+        return {permission: frozenset(name for name, needed in self.guards.items() if needed == permission)
+                for permission in dict.fromkeys(self.guards.values())}
 
     # Finding rows
 
@@ -158,17 +172,25 @@ class Readable:
         return answers
 
     def _shown(self, call: Call, row: Values, names: Sequence[str]) -> dict[str, Any]:
-        if self.guarded and not self._may_see_guarded(call, row):
-            names = tuple(name for name in names if name not in self.guarded)
-        return self.representation.encode(row, names)
+        answer = self.representation.encode(row, names)
+        for name in self.hidden(call, row, answer):
+            del answer[name]
+        return answer
 
-    def _may_see_guarded(self, call: Call, row: Values) -> bool:
-        return row.get("owner_id") == call.principal.id is not None or call.access.allows(self.manage, row)
+    def hidden(self, call: Call, row: Values, names: Collection[str]) -> list[str]:
+        """Those of these fields that the caller may not see of this row."""
+        found: list[str] = []
+        for permission, fields in self.guarding.items():
+            asked = [name for name in fields if name in names]
+            if asked and not call.access.allows(permission, row):
+                found += asked
+        return found
 
     def _expand(self, call: Call, rows: list[dict[str, Any]], answers: list[dict[str, Any]],
                 expansion: Expansion) -> None:
-        if (expansion.within or expansion.field) in self.guarded:
+        permission = self.guards.get(expansion.within or expansion.field)
+        if permission is not None:
             seen = [(row, answer) for row, answer in zip(rows, answers, strict=True)
-                    if self._may_see_guarded(call, row)]
+                    if call.access.allows(permission, row)]
             rows, answers = [row for row, _ in seen], [answer for _, answer in seen]
         expansion.apply(call, rows, answers)

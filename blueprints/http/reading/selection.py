@@ -16,10 +16,12 @@ from models.base import Rows
 from models.engine.prepared import Bind
 from models.lists import paging
 from models.records import search
+from policies import ALWAYS, IF, NEVER, Plan
+from policies.evaluation.compiled import Test, picking
 
 from ..protocol.messages import Message
 from ..protocol.problems import Fault, Problem
-from ..request.access import Narrowing
+from ..request.access import NOTHING, Narrowing
 from ..request.call import Call
 from ..schemas.bounded_cache import BoundedCache
 from .filters import Filter, condition, resolve
@@ -30,16 +32,18 @@ from .readable import Readable
 _FILTER = tuple(f"filter {index}" for index in range(200))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Projection:
     """Which columns are read for a set of fields, and how a row becomes its values by name.
 
-    plain  the values are the answer as they are: no field is guarded, expanded, computed or from another table
+    plain     the values are the answer but for what is withheld: no field is expanded, computed or from another table
+    withheld  guarded fields that are shown in some rows only, each set with the test of a row that shows it
     """
 
     columns: tuple[pw.Field, ...]
     read: Callable[[tuple[Any, ...]], dict[str, Any]]
     plain: bool
+    withheld: tuple[tuple[Test, frozenset[str]], ...] = ()
 
 
 class Selection:
@@ -50,11 +54,11 @@ class Selection:
         self._shapes: BoundedCache[paging.Shape] = BoundedCache()
         self._projections: BoundedCache[Projection] = BoundedCache()
 
-    def shape(self, call: Call, asked: ListRequest, narrowing: Narrowing, snapshot: str | None = None,
-              also: Narrowing | None = None) -> tuple[paging.Shape, dict[str, Any]]:
+    def shape(self, call: Call, asked: ListRequest, projection: Projection, narrowing: Narrowing,
+              snapshot: str | None = None, also: Narrowing | None = None) -> tuple[paging.Shape, dict[str, Any]]:
         """The SQL of a request, and the values that fill it. `also`: a further narrowing that rows must be in."""
         filters = [resolve(call, self._collection, found) for found in asked.filters]
-        further = [one for one in (self._guard(call, asked, filters), also) if one is not None]
+        further = [*self._guards(call, asked, filters), *(() if also is None else (also,))]
         values: dict[str, Any] = {"tenant": call.tenant_id, "snapshot": snapshot}
         for one in (narrowing, *further):
             values |= one.values
@@ -70,31 +74,44 @@ class Selection:
             rare = search.is_rare(database, self._model, values["q"])
         if snapshot is not None:
             conditions.append(self._model._meta.fields[self._collection.born] <= Bind("snapshot"))
-        key = (database.dialect, narrowing.key, *(one.key for one in further), asked.sort, asked.names,
-               asked.expand == (), snapshot is None, rare,
+        key = (database.dialect, narrowing.key, *(one.key for one in further), asked.sort, projection,
+               snapshot is None, rare,
                tuple((found.column, found.operator, found.arity) for found in filters))
         conditions += [one.expression() for one in further]
         return self._shapes.get(key, lambda: self._build(
-            asked, narrowing, conditions, bool(rare), database.dialect)), values
+            asked, projection, narrowing, conditions, bool(rare), database.dialect)), values
 
-    def projection(self, asked: ListRequest) -> Projection:
-        """How the rows of a request are read."""
-        return self._projections.get((asked.names, asked.expand == ()), lambda: self._project(asked))
+    def projection(self, call: Call, asked: ListRequest) -> Projection:
+        """How the rows of a request are read, as far as the caller may see them."""
+        plans = tuple([call.access.plan(permission) for permission in self._collection.guarding])
+        return self._projections.get((asked.names, asked.expand == (), plans), lambda: self._project(asked, plans))
 
-    def _project(self, asked: ListRequest) -> Projection:
+    def _project(self, asked: ListRequest, plans: tuple[Plan, ...]) -> Projection:
         known, representation = self._collection.columns, self._collection.representation
-        plain = not self._collection.guarded and not asked.expand and representation.direct(asked.names)
-        columns = tuple(self._model._meta.fields[name] for name in asked.names) if plain else known
-        return Projection(columns, representation.reader(columns), plain)
+        whole = Projection(known, representation.reader(known), plain=False)
+        if asked.expand:
+            return whole
+        guarding = list(zip(plans, self._collection.guarding.values(), strict=True))
+        hidden = {name for plan, fields in guarding if plan.outcome is NEVER for name in fields}
+        names = tuple(name for name in asked.names if name not in hidden)
+        withheld = [(plan, kept) for plan, fields in guarding
+                    if plan.outcome is IF and (kept := fields.intersection(names))]
+        # The test of a row reads columns of it, which must be among those that are answered.
+        if not representation.direct(names) or any(
+                plan.uses_shares or not plan.columns.issubset(names) for plan, _ in withheld):
+            return whole
+        columns = tuple(self._model._meta.fields[name] for name in names)
+        return Projection(columns, representation.reader(columns), True,
+                          tuple((picking(plan), kept) for plan, kept in withheld))
 
-    def _build(self, asked: ListRequest, narrowing: Narrowing, conditions: list[pw.Expression], rare: bool,
-               dialect: str) -> paging.Shape:
+    def _build(self, asked: ListRequest, projection: Projection, narrowing: Narrowing,
+               conditions: list[pw.Expression], rare: bool, dialect: str) -> paging.Shape:
         rows = Rows(self._model, Bind("tenant"))
 
         def mine(sought: bool) -> pw.Expression:
             return rows.sought(dialect) if sought or rare else rows.mine
 
-        columns, ordered = self.projection(asked).columns, self._query.orders[asked.sort]
+        columns, ordered = projection.columns, self._query.orders[asked.sort]
         if narrowing.branches is None:
             return paging.Shape(self._model, columns, ordered, (mine(False), *conditions), None, narrowing.denies)
         # The tenant stands in each branch, because not every branch is read by an index that begins with it.
@@ -102,17 +119,16 @@ class Selection:
                          for sought, branch in zip(narrowing.sought, narrowing.branches, strict=True))
         return paging.Shape(self._model, columns, ordered, tuple(conditions), branches, narrowing.denies)
 
-    def _guard(self, call: Call, asked: ListRequest, filters: list[Filter]) -> Narrowing | None:
-        """What keeps a filter or an order by a guarded field from telling of rows whose field is hidden."""
-        guarded = self._collection.guarded
-        sorted_by = [key for key in asked.sort.replace("-", "").split(",") if key in guarded]
-        if not sorted_by and all(found.column not in guarded for found in filters):
-            return None
-        managed = call.access.narrow(self._collection.manage, self._model)
-        if managed is not None and managed.everything:
-            return None
-        if sorted_by:
-            fault = Fault("invalid_parameter", Message("You may not sort by {field}.", field=sorted_by[0]),
-                          parameter="sort")
-            raise Problem.of([fault], "invalid_parameter")
-        return call.access.own(self._model, managed)
+    def _guards(self, call: Call, asked: ListRequest, filters: list[Filter]) -> list[Narrowing]:
+        """What keeps a filter by a guarded field from telling of rows whose field is hidden.
+
+        Raises `Problem` (`invalid_parameter`) for an order by a field that is hidden in some row.
+        """
+        guards = self._collection.guards
+        for key in asked.sort.replace("-", "").split(","):
+            if key in guards and call.access.plan(guards[key]).outcome is not ALWAYS:
+                fault = Fault("invalid_parameter", Message("You may not sort by {field}.", field=key), parameter="sort")
+                raise Problem.of([fault], "invalid_parameter")
+        asked_for = dict.fromkeys(guards[found.column] for found in filters if found.column in guards)
+        found = [call.access.narrow(permission, self._model) or NOTHING for permission in asked_for]
+        return [one for one in found if not one.everything]

@@ -53,6 +53,9 @@ class Narrowing:
         return cast(pw.Expression, reduce(and_, self.denies, allowed))
 
 
+NOTHING = Narrowing(("nothing",), (cast(pw.Expression, pw.SQL("1 = 0")),), (False,), (), {})
+
+
 class Access:
     """One principal under one policy snapshot, from the start of a request to its end."""
 
@@ -102,9 +105,13 @@ class Access:
             replace(self.principal, scopes=frozenset((rule.scope,))), permission)), None)
         return 'Bearer error="insufficient_scope"' + ("" if needed is None else f', scope="{needed}"')
 
+    def plan(self, permission: str) -> Plan:
+        """The rows on which the permission is granted; a key for what is made of it."""
+        return self.policy.plan(self.principal, permission, self.environment)
+
     def narrow(self, permission: str, model: type[Record]) -> Narrowing | None:
         """The rows on which the permission is granted, or None when there can be none."""
-        plan = self.policy.plan(self.principal, permission, self.environment)
+        plan = self.plan(permission)
         if plan.outcome is NEVER or not self.policy.covers(self.principal, permission):
             return None
         resource, _, verb = permission.partition(".")
@@ -121,16 +128,8 @@ class Access:
 
     def is_constant(self, permission: str) -> bool:
         """Whether the plan would be the same at another hour, from elsewhere, and whatever is shared."""
-        plan = self.policy.plan(self.principal, permission, self.environment)
+        plan = self.plan(permission)
         return not plan.uses_environment and not plan.uses_shares
-
-    def own(self, model: type[Record], others: Narrowing | None) -> Narrowing:
-        """The caller's own rows, and those of another narrowing if there are any; none are own without an owner."""
-        owner = model._meta.fields.get("owner_id")
-        mine = cast(pw.Expression, pw.SQL("1 = 0")) if owner is None else owner == Bind("owner")
-        branches = (mine,) if others is None else (mine, others.expression())
-        return Narrowing(("own", others and others.key), branches, tuple(False for _ in branches), (),
-                         {**(others.values if others else {}), "owner": self.principal.id})
 
     def _grantees(self) -> list[str]:
         """Everything a share can name that means this principal: a role also when a line lends it to them."""

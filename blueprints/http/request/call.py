@@ -196,8 +196,9 @@ class Peer(Protocol):
     name: ClassVar[str]
     resource: ClassVar[str]
     model: ClassVar[type[Record]]
-    guarded: ClassVar[tuple[str, ...]]
     representation: Representation
+    @property
+    def guards(self) -> Mapping[str, str]: ...
     @property
     def view(self) -> str: ...
     @property

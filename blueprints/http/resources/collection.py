@@ -41,7 +41,7 @@ class Collection(Writable):
     filters       field → the operators that it may be filtered by
     search        columns whose words can be searched for (`q`): the table's `searched`, which are indexed
     expand        references that may be answered as objects beside their ids
-    guarded       fields that only the row's owner and `<resource>.manage` see
+    guarded       field → the permission that shows it; `department` of an owned row has `<resource>.view_private`
     computed      names beside the schema's fields that are answered only when `fields` names them
     managed       fields that only `<resource>.manage` may set
     create_only   fields that are set when a row is made, and never again

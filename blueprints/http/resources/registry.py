@@ -84,8 +84,9 @@ class Registry:
                     permissions.setdefault(endpoint.permission.partition(".")[0], set()).add(endpoint.permission)
         tables = {collection.resource: collection for collection in self.collections.values()}
         for collection in self.collections.values():
-            if collection.guarded or not collection.body_schema.load_fields.keys().isdisjoint(collection.managed):
+            if not collection.body_schema.load_fields.keys().isdisjoint(collection.managed):
                 permissions[collection.resource] |= {collection.permission(verb) for verb in VERBS}
+            permissions.setdefault(collection.resource, set()).update(collection.guarding)
         return Vocabulary({name: _resource(name, verbs, tables.get(name)) for name, verbs in permissions.items()},
                           ROLES)
 
@@ -112,6 +113,8 @@ def discover(extra: Iterable[Plugin] = ()) -> Registry:
                 claim(source, routes, found.name, found)
             else:
                 collection = found()
+                if (reason := _bad_guard(collection)) is not None:
+                    raise PluginError(f"{source}: {found.__name__}.guarded {reason}")
                 if collection.search != collection.model.searched:
                     raise PluginError(f"{source}: {found.__name__}.search and {collection.model.__name__}.searched "
                                       "differ; only what a new row is indexed by can be searched for")
@@ -192,6 +195,21 @@ def _beside(plugin: Plugin, name: str) -> Path | None:
 
 def _module_of(plugin: Plugin) -> ModuleType:
     return importlib.import_module(plugin.__module__) if isinstance(plugin, type) else plugin
+
+
+def _bad_guard(collection: Collection) -> str | None:
+    """What is wrong with the guarded fields of a collection, if anything is."""
+    declared: object = collection.guarded
+    if not isinstance(declared, Mapping):
+        return "must say for each field which permission shows it, such as {'email': 'user.view_private'}"
+    for name, permission in collection.guards.items():
+        if name not in collection.body_schema.dump_fields:
+            return f"names {name!r}, which it does not answer"
+        if permission.partition(".")[0] != collection.resource:
+            return f"names the permission {permission!r}, which is not one of {collection.resource}.*"
+        if name in collection.search:
+            return f"names {name!r}, which is searched: what a search finds would tell what is in it"
+    return None
 
 
 def _resource(name: str, permissions: set[str], collection: Collection | None) -> Resource:

@@ -120,9 +120,10 @@ def test_a_precondition_says_nothing_before_permission_does(as_role, eve):
         assert answer.status_code == 403
 
 
-@pytest.mark.parametrize(("scope", "sees_all"), [("read:users", False), ("write:users", False), ("manage:users", True)])
-def test_a_token_sees_what_its_scopes_let_it_manage(as_user, eve, scope, sees_all):
-    token = as_user("owner", scope=scope)
+@pytest.mark.parametrize("scope", ["read:users", "write:users", "manage:users"])
+@pytest.mark.parametrize(("role", "sees_all"), [("owner", True), ("editor", False)])
+def test_a_token_sees_what_its_owner_sees_as_far_as_its_scopes_go(as_user, eve, role, scope, sees_all):
+    token = as_user(role, scope=scope)
     assert ("email" in token.get(f"/api/users/{eve.id}").get_json()) is sees_all
     assert bool(rows(token, "email=eve.guarded@example.org")) is sees_all
     assert token.get("/api/users?sort=email").status_code == (200 if sees_all else 400)
@@ -139,7 +140,7 @@ def test_a_token_that_may_not_view_users_gets_no_owner(as_user, given, eve):
 @pytest.fixture(scope="module")
 def generous(under):
     return under("", {"users.csv": "p, user, user.export, always, allow\n"
-                                   "p, support, user.manage, same_department, allow\n"})
+                                   "p, support, user.view_private, same_department, allow\n"})
 
 
 def exported(caller, media_type, query=""):

@@ -160,7 +160,7 @@ def test_without_a_last_good_policy_a_broken_one_stops_the_start(directory: Path
 def test_a_last_good_policy_that_was_changed_is_not_used(directory: Path) -> None:
     watching(directory)
     kept = directory.parent / LAST_GOOD
-    kept.write_text(kept.read_text().replace("article.view,   published", "article.view,   always"))
+    kept.write_text(kept.read_text().replace("article.view,         published", "article.view,         always"))
     (directory / "articles.csv").write_text(BROKEN)
     with pytest.raises(PolicyError):
         watching(directory)

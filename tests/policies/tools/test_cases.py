@@ -29,7 +29,8 @@ objects:
   page:
     a page: {status: published}
 """
-OWN_DRAFT = "[article.view, article.create, article.update, article.delete, article.submit, article.share]"
+OWN_DRAFT = ("[article.view, article.view_private, article.create, article.update, article.delete, article.submit, "
+             "article.share]")
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +56,7 @@ def suite_of(*cases: str, head: str = HEAD) -> Suite:
         f"who: [visitor, ann], what: a draft, may: {{ann: {OWN_DRAFT}}}",
         "who: [visitor, bob], what: [a draft, a published one], may: {a published one: [article.view]}",
         "who: [visitor, bob, eve], what: a published one, may: {eve: [article.*], others: [article.view]}",
-        "who: robot, what: a draft, may: [article.view, article.export]",
+        "who: robot, what: a draft, may: [article.view, article.view_private, article.export]",
         "who: visitor, what: session, may: [session.create]",
         "who: bob, what: a draft, may: []",
     ],
@@ -76,7 +77,7 @@ def test_a_case_that_says_what_the_policy_grants_passes(shipped: Policy, case: s
             "a case: visitor may article.view on 'a published one', and should not",
         ),
         ("who: visitor, what: session, may: []", "a case: visitor may session.create, and should not"),
-        ("who: robot, what: a draft, may: [article.view]",
+        ("who: robot, what: a draft, may: [article.view, article.view_private]",
          "a case: robot may article.export on 'a draft', and should not"),
     ],
 )
@@ -149,6 +150,7 @@ def test_lines_that_no_case_reached_are_named(shipped: Policy) -> None:
     assert reached == {
         ("user", "article.create", "own"),
         ("user", "article.view", "own"),
+        ("user", "article.view_private", "own"),
         ("user", "article.submit", "own"),
         ("user", "article.share", "own"),
         ("user", "article.update", "own_draft"),
@@ -165,10 +167,11 @@ def test_a_role_is_reached_when_it_passed_something_on(shipped: Policy) -> None:
 
 
 def test_a_scope_is_reached_by_what_it_covered(shipped: Policy) -> None:
-    suite = suite_of("who: robot, what: a draft, may: [article.view, article.export]")
+    suite = suite_of("who: robot, what: a draft, may: [article.view, article.view_private, article.export]")
     missed = {(finding.file, finding.line) for finding in uncovered(shipped, suite)}
     scopes = {(line.scope, line.act) for line in shipped.scopes if (line.file, line.line) not in missed}
-    assert scopes == {("read:articles", "article.view"), ("read:articles", "article.export")}
+    assert scopes == {("read:articles", "article.view"), ("read:articles", "article.view_private"),
+                      ("read:articles", "article.export")}
 
 
 # Strictness

@@ -117,7 +117,7 @@ def test_chosen_roles_alone_are_shown(shipped: Policy) -> None:
 def test_the_text_has_a_line_for_each_permission(shipped: Policy) -> None:
     lines = as_text(matrix(shipped, ["guest", "user", "editor"])).splitlines()
     assert lines[0].split() == ["guest", "user", "editor"]
-    [view] = [line for line in lines if line.startswith("article.view")]
+    [view] = [line for line in lines if line.startswith("article.view ")]
     assert view.split() == ["article.view", "published", "published", "●"]
     [disable] = [line for line in lines if line.startswith("user.disable")]
     assert disable.split() == ["user.disable", "·", "·", "·"]

@@ -39,7 +39,7 @@ class Letters(Collection):
     model, schema = Letter, LetterSchema
     sort = ("created_at", "code")
     filters = {"code": ("eq",), "text": ("eq",)}
-    guarded = ("code",)
+    guarded = {"code": "letter.view_code"}
 
     def stamp(self, call: Call, row: Any) -> None:
         row.code, row.place = "given", "shelf"
