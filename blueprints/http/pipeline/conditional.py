@@ -1,14 +1,18 @@
 """Conditional requests (RFC 9110 section 13): `If-Match` guards a write, `If-None-Match` saves a read.
 
-`If-Match` compares the version of an entity tag alone, so that the tag of a partial view guards a write, too.
+`If-Match` compares the version of an entity tag alone, so that the tag of a partial view guards a write, too. A caller
+who may not see the version learns it from no answer: only the keyed hash that stands in tags for them is compared.
 """
 
 from __future__ import annotations
+
+from collections.abc import Collection
 
 from ..protocol.entity_tags import TAG, TAGS, VERSION, entity_tag, names_version
 from ..protocol.messages import Message
 from ..protocol.problems import Fault, Problem
 from ..request.call import Call
+from ..security.hidden_versions import hidden_version, hidden_versions
 
 
 def check_syntax(call: Call) -> None:
@@ -28,12 +32,11 @@ def check(call: Call) -> None:
     wanted, unwanted = call.request.environ.get("HTTP_IF_MATCH"), call.request.environ.get("HTTP_IF_NONE_MATCH")
     if wanted is None and call.services.settings.require_if_match:
         raise Problem("precondition_required", "Send If-Match with the ETag that you have read.")
-    version = str(call.row.version)
-    if wanted is not None and not names_version(wanted, version, weak=False):
-        raise _conflict(version)
+    if wanted is not None and not names_version(wanted, _versions(call), weak=False):
+        raise _conflict(call)
     # A write answers 412 where a read would answer 304 (RFC 9110 section 13.1.2).
-    if unwanted is not None and names_version(unwanted, version, weak=True):
-        raise _conflict(version)
+    if unwanted is not None and names_version(unwanted, _versions(call), weak=True):
+        raise _conflict(call)
 
 
 def is_known(call: Call, tag: str) -> bool:
@@ -42,14 +45,31 @@ def is_known(call: Call, tag: str) -> bool:
     Raises `version_conflict` when it asked for another one by `If-Match`.
     """
     sent, wanted = call.request.environ.get("HTTP_IF_NONE_MATCH"), call.request.environ.get("HTTP_IF_MATCH")
-    if wanted is not None:
-        found = VERSION.fullmatch(tag)
-        if found and not names_version(wanted, found[2], weak=False):
-            raise _conflict(found[2])
+    if (wanted is not None and call.row is not None and VERSION.fullmatch(tag)
+            and not names_version(wanted, _versions(call), weak=False)):
+        raise _conflict(call)
     return sent is not None and (
         sent.strip() == "*" or tag in (known.removeprefix("W/") for known in TAG.findall(sent)))
 
 
-def _conflict(version: str) -> Problem:
-    return Problem("version_conflict", Message("The object is at version {version} now.", version=version),
-                   headers={"ETag": entity_tag(int(version))})
+def _versions(call: Call) -> Collection[str]:
+    """How a tag may write the version of the loaded row."""
+    version = call.facts["version"]
+    if _is_shown(call):
+        return (str(version),)
+    return hidden_versions(call.services.keys, call.facts["id"], version)
+
+
+def _is_shown(call: Call) -> bool:
+    permission = call.endpoint.version_guard
+    return permission is None or call.access.allows(permission, call.facts)
+
+
+def _conflict(call: Call) -> Problem:
+    version = call.facts["version"]
+    if _is_shown(call):
+        return Problem("version_conflict", Message("The object is at version {version} now.", version=str(version)),
+                       headers={"ETag": entity_tag(version)})
+    tag = entity_tag(hidden_version(call.services.keys, call.facts["id"], version))
+    return Problem("version_conflict", "The object as it is now is not what the precondition says.",
+                   headers={"ETag": tag})

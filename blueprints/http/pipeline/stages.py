@@ -92,7 +92,7 @@ def validate(call: Call) -> None:
         limiting.spend_by_length(call)
         sent = read_json(call.request, accepts=endpoint.accepts, required=endpoint.body_required)
         call.body, call.read_only = validation.load_body(
-            endpoint.body, sent, partial=endpoint.partial, fixed=endpoint.fixed)
+            endpoint.body, sent, partial=endpoint.partial, fixed=endpoint.fixed, kept=endpoint.kept)
     for mark, schema, given in (("?", endpoint.query, call.query), ("#/", endpoint.body, call.body)):
         for name, deprecation in announced(schema) if schema is not None else ():
             if name in given:

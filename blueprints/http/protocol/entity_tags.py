@@ -1,19 +1,22 @@
 """Entity tags (RFC 9110 section 8.8.3): written for answers, and read from `If-Match` and `If-None-Match`.
 
-A row's tag is `"<version>"`; a partial or personalised view adds a hash of itself, `"<version>-<hash>"`.
+A row's tag is `"<version>"`; a partial or personalised view adds a hash of itself, `"<version>-<hash>"`. For a reader
+who may not see the version, a keyed hash (`h…`) stands in its place.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
+from functools import lru_cache
 from hashlib import sha256
 
 TAG = re.compile(r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"')
 TAGS = re.compile(rf"\s*(?:\*|{TAG.pattern}(?:\s*,\s*{TAG.pattern})*)\s*")
-VERSION = re.compile(r'(W/)?"(\d{1,19})(?:-[0-9a-f]+)?"')
+VERSION = re.compile(r'(W/)?"(\d{1,19}|h[0-9a-f]{32})(?:-[0-9a-f]+)?"')
 
 
-def entity_tag(version: int, fingerprint: str | None = None) -> str:
+def entity_tag(version: int | str, fingerprint: str | None = None) -> str:
     """The strong ETag of a row's representation."""
     return f'"{version}"' if fingerprint is None else f'"{version}-{fingerprint}"'
 
@@ -23,10 +26,16 @@ def body_hash(body: bytes) -> str:
     return sha256(body).hexdigest()[:16]
 
 
-def names_version(tags: str, version: str, *, weak: bool) -> bool:
-    """Whether a list of entity tags holds this version; `*` is any (RFC 9110 section 8.8.3.2).
+@lru_cache(maxsize=1024)
+def view_hash(names: tuple[str, ...]) -> str:
+    """The fingerprint of a view of a row: with the version, the names of what is shown decide what it says."""
+    return body_hash(",".join(names).encode())
+
+
+def names_version(tags: str, versions: Collection[str], *, weak: bool) -> bool:
+    """Whether a list of entity tags holds one of these versions; `*` is any (RFC 9110 section 8.8.3.2).
 
     weak  a weak tag of the version counts, too
     """
-    return tags.strip() == "*" or version in {
-        number for prefix, number in VERSION.findall(tags) if weak or not prefix}
+    return tags.strip() == "*" or not {
+        written for prefix, written in VERSION.findall(tags) if weak or not prefix}.isdisjoint(versions)

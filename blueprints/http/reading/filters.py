@@ -87,6 +87,8 @@ def resolve(call: Call, collection: Readable, found: Filter) -> Filter:
     target = call.services.collections[reference.collection]
     key = "id" if is_id(found.value) else "slug"
     seen = target.visible(call, found.value, key) if key in target.model._meta.fields else None
+    if seen is not None and key in target.guards and not call.access.allows(target.guards[key], seen):
+        seen = None
     return Filter(reference.field, "eq", None if seen is None else seen["id"])
 
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ..operations.metrics import Metrics
     from ..operations.ownership import Ownership
     from ..protocol.messages import Translations
+    from ..schemas.fields import StrictSchema
     from ..schemas.representation import Representation
     from ..security.access_tokens import AccessTokens
     from ..security.cursors import Cursors
@@ -57,6 +58,7 @@ class Endpoint:
     body        schema of the JSON body, None: none is read; one of `accepts`, refused if absent (`body_required`)
     partial     PATCH: absent fields stay as they are
     fixed       fields of the body schema that this endpoint cannot change; sent, they must equal the stored ones
+    kept        fields that may be left out though the schema requires them: the handler decides
     answer      schema of the answer of `status`, for the documentation; the contract tests hold answers against it
     produces    media types of an answer that no schema describes
     answers_401 though it is `anonymous`: its handler asks for a credential of its own; the documentation names it
@@ -68,6 +70,7 @@ class Endpoint:
     narrows     the handler itself keeps to the rows on which the permission is granted (lists, exports, imports)
     judge_after the row is judged once more as the handler left it (PUT, PATCH)
     conditional takes `If-Match` (RFC 9110 section 13.1.1) against the loaded row's version
+    version_guard  the permission that shows the version of the row, where that is guarded
     summary     one line for the documentation
     secret      its answer is a secret: never kept for a repeated request
     by_slug     the `id` of the path may also be a slug, which `load` looks up
@@ -91,6 +94,7 @@ class Endpoint:
     accepts: tuple[str, ...] = JSON
     partial: bool = False
     fixed: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
     answer: Schema | None = None
     produces: tuple[str, ...] = ()
     answers_401: bool = False
@@ -103,6 +107,7 @@ class Endpoint:
     narrows: bool = False
     judge_after: bool = False
     conditional: bool = False
+    version_guard: str | None = None
     secret: bool = False
     by_slug: bool = False
     deprecated: Deprecation | None = None
@@ -196,6 +201,7 @@ class Peer(Protocol):
     name: ClassVar[str]
     resource: ClassVar[str]
     model: ClassVar[type[Record]]
+    schema: ClassVar[type[StrictSchema]]
     representation: Representation
     @property
     def guards(self) -> Mapping[str, str]: ...

@@ -7,12 +7,12 @@ judged already. To change what happens, override `create`, `update`, `delete`, `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import peewee as pw
 
-from ..protocol.entity_tags import body_hash, entity_tag
+from ..protocol.entity_tags import body_hash, entity_tag, view_hash
 from ..protocol.json_body import MERGE_PATCH
 from ..protocol.messages import Message
 from ..protocol.problems import Fault, Problem
@@ -23,6 +23,8 @@ from ..reading.readable import Values
 from ..request.call import Call, Endpoint
 from ..schemas.fields import StrictSchema
 from ..schemas.records import answered
+from ..schemas.validation import MISSING
+from ..security.hidden_versions import hidden_version
 from ..writing import importing, sharing
 from ..writing.actions import Action
 from ..writing.writable import Writable
@@ -62,23 +64,26 @@ class Collection(Writable):
             if (column := self.model._meta.fields.get(name)) is not None
             and name not in self.managed and name not in self.create_only
             and (column.null or column.default is not None)}
+        # What a caller cannot see, a PUT of what they read leaves out.
+        self._kept = tuple(name for name in self.guards if name in self.body_schema.load_fields)
 
     def endpoints(self) -> Iterator[Endpoint]:
         """Every route of the collection."""
         one, many, body = f"/api/{self.name}/<id>", f"/api/{self.name}", self.body_schema
         item, shown = self._item_query.schema, answered(self.schema, self.expand)
         writing: dict[str, Any] = {"writes": True, "restrict": self.restrict}
-        changing: dict[str, Any] = {**writing, "load": self.load_record, "conditional": True}
+        tagged: dict[str, Any] = {"version_guard": self.guards.get("version")}
+        changing: dict[str, Any] = {**writing, **tagged, "load": self.load_record, "conditional": True}
         yield Endpoint(name="list", method="GET", path=many, permission=self.view, handler=self.listing.answer,
                        narrows=True, query=self.listing.query.schema, answer=self.listing.envelope(),
                        summary=f"List {self.name}.")
         yield Endpoint(name="get", method="GET", path=one, permission=self.view, handler=self.show,
-                       load=self.load_values, query=item, answer=shown, summary=f"Get one {self.resource}.")
+                       load=self.load_values, query=item, answer=shown, summary=f"Get one {self.resource}.", **tagged)
         yield Endpoint(name="create", method="POST", path=many, permission=self.permission("create"), body=body,
                        handler=self._create, load=self.draft, status=201, answer=shown,
                        summary=f"Create one {self.resource}.", **writing)
         yield Endpoint(name="replace", method="PUT", path=one, permission=self.permission("update"), body=body,
-                       fixed=self.create_only, handler=self._replace, judge_after=True, answer=shown,
+                       fixed=self.create_only, kept=self._kept, handler=self._replace, judge_after=True, answer=shown,
                        summary=f"Replace one {self.resource}: what is left out gets its default.", **changing)
         yield Endpoint(name="modify", method="PATCH", path=one, permission=self.permission("update"), body=body,
                        partial=True, fixed=self.create_only, accepts=MERGE_PATCH, handler=self._modify,
@@ -102,7 +107,11 @@ class Collection(Writable):
         asked, expand = self._item_query.read(call.query)
         names = asked if names is None or "fields" in call.query else names
         answer = self.represent(call, [call.row], names, expand)[0]
-        self._tag(call, answer, whole=names == self.representation.names and not expand)
+        loose = [answer.get(self.expansions[name].within or name) for name in expand]
+        loose += [answer[name] for name in self.computed if name in answer]
+        if call.path["id"] != call.row["id"]:
+            loose.append(call.row["id"])  # a slug leads to several rows
+        self._tag(call, answer, loose)
         return answer
 
     def _create(self, call: Call) -> dict[str, Any]:
@@ -112,7 +121,13 @@ class Collection(Writable):
         return self._written(call)
 
     def _replace(self, call: Call) -> dict[str, Any]:
-        absent = {name: _default(column) for name, column in self._replaceable.items() if name not in call.body}
+        left_out = [name for name in self._kept if name not in call.body]
+        hidden = self.hidden(call, call.facts, left_out)
+        if faults := [Fault("missing_field", MISSING, pointer=f"/{name}") for name in left_out
+                      if name not in hidden and self.body_schema.fields[name].required]:
+            raise Problem.of(faults, "invalid_body")
+        absent = {name: _default(column) for name, column in self._replaceable.items()
+                  if name not in call.body and name not in hidden}
         return self._change(call, {**absent, **call.body})
 
     def _modify(self, call: Call) -> dict[str, Any]:
@@ -132,8 +147,10 @@ class Collection(Writable):
         def perform(call: Call) -> dict[str, Any]:
             row, before = call.row, getattr(call.row, found.state)
             if before not in found.transitions:
-                meta = {"from": before, "allowed_from": list(found.transitions)}
+                meta: dict[str, Any] | None = {"from": before, "allowed_from": list(found.transitions)}
                 detail = Message("{action} is not possible from {state}.", action=found.name, state=before)
+                if self.hidden(call, call.facts, (found.state,)):
+                    meta, detail = None, Message("{action} is not possible now.", action=found.name)
                 fault = Fault("invalid_transition", detail, pointer=f"/{found.state}", meta=meta)
                 raise Problem.of([fault], "invalid_transition")
             found.method(self, row)
@@ -148,11 +165,19 @@ class Collection(Writable):
         self._tag(call, answer)
         return answer
 
-    def _tag(self, call: Call, answer: Values, *, whole: bool = True) -> None:
-        """The ETag of a row's answer; what shows it in part, or only to some, has one of its own."""
-        whole = whole and len(answer) == len(self.representation.names)
-        call.headers["ETag"] = entity_tag(call.facts["version"],
-                                          None if whole else body_hash(repr(answer).encode()))
+    def _tag(self, call: Call, answer: Values, loose: Sequence[Any] = ()) -> None:
+        """The ETag of a row's answer; what shows it in part, or only to some, has one of its own.
+
+        loose  what the answer depends on besides the row's version and which of its fields are shown
+        """
+        row, names, view = call.facts, tuple(answer), None
+        if loose:
+            view = body_hash(repr((names, loose)).encode())
+        elif len(names) != len(self.representation.names):
+            view = view_hash(names)
+        hidden = "version" in self.guards and self.hidden(call, row, ("version",))
+        version = hidden_version(call.services.keys, row["id"], row["version"]) if hidden else row["version"]
+        call.headers["ETag"] = entity_tag(version, view)
 
 
 def _default(column: pw.Field) -> Any:

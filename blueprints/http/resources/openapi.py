@@ -170,6 +170,7 @@ def document(registry: Discovered, version: str) -> bytes:
         api.register_blueprint(made)
     described = api.spec.to_dict()
     _leave_empty(described)
+    _name_guards(described["components"]["schemas"], registry)
     return orjson.dumps(described)
 
 
@@ -180,6 +181,16 @@ def _leave_empty(described: dict[str, Any]) -> None:
     for parameter in chain(*kept, described["components"]["parameters"].values()):
         if "$ref" not in parameter:
             parameter["x-fill-example"] = "no"  # RapiDoc's own word
+
+
+def _name_guards(schemas: dict[str, Any], registry: Discovered) -> None:
+    """Answers say which permission shows a guarded field."""
+    for collection in registry.collections.values():
+        shown = schemas.get(collection.schema.__name__.removesuffix("Schema"), {}).get("properties", {})
+        for name, permission in collection.guards.items():
+            if name in shown:
+                known = shown[name].get("description", "")
+                shown[name]["description"] = f"{known} Shown with the permission `{permission}`.".strip()
 
 
 def documentation_file(name: str) -> Response:

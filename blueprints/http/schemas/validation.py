@@ -21,24 +21,24 @@ from .cursor_parameter import CursorParameter, split
 from .loaded_query import NO_PARAMETERS, LoadedQuery
 from .parameters import Tag
 
-_MISSING = "Missing data for required field."
+MISSING = "Missing data for required field."
 _UNKNOWN = "Unknown field."
 _LANGUAGE = Tag()  # a parameter of every endpoint
 
 
 def load_body(schema: Schema, body: Mapping[str, Any], *, partial: bool = False,
-              fixed: tuple[str, ...] = ()) -> tuple[dict[str, Any], dict[str, Any]]:
+              fixed: tuple[str, ...] = (), kept: tuple[str, ...] = ()) -> tuple[dict[str, Any], dict[str, Any]]:
     """The body as the schema understands it, and the read-only fields that came with it, as sent.
 
     `fixed` names fields that are read-only here though the schema could load them. Whether a read-only field may be
-    there is for the handler to say: equal to the stored row it is harmless.
+    there is for the handler to say: equal to the stored row it is harmless. `kept` may be left out.
     Raises `Problem` with its faults together, at most `MOST_FAULTS`: `missing_field`, `unknown_field`, `invalid_field`.
     """
     read_only = {name: value for name, value in body.items()
                  if name in fixed or (name in schema.dump_fields and name not in schema.load_fields)}
     writable = {name: value for name, value in body.items() if name not in read_only}
     try:
-        return schema.load(writable, partial=partial or fixed), read_only
+        return schema.load(writable, partial=partial or fixed + kept), read_only
     except ValidationError as error:
         faults = list(islice(_body_faults(error.messages_dict, ""), MOST_FAULTS))
         raise Problem.of(faults, "invalid_body") from None
@@ -105,7 +105,7 @@ def _body_faults(messages: Mapping[Any, Any], pointer: str) -> Iterator[Fault]:
             yield from _body_faults(problem, here)
             continue
         for message in problem if isinstance(problem, list) else [problem]:
-            code = {_MISSING: "missing_field", _UNKNOWN: "unknown_field"}.get(message, "invalid_field")
+            code = {MISSING: "missing_field", _UNKNOWN: "unknown_field"}.get(message, "invalid_field")
             yield Fault(code, message, pointer=here)
 
 

@@ -121,9 +121,10 @@ class Import:
             if isinstance(line, Problem):
                 raise line
             addresses = self._addresses(line)
-            new = self._row(addresses) is None
+            row = self._row(addresses)
+            new = row is None
             try:
-                return _Entry(number, line if addresses else None, new, *self._lines.load(line, new=new))
+                return _Entry(number, line if addresses else None, new, *self._lines.load(line, new=new, row=row))
             except Problem:
                 if not new or not addresses:
                     raise
@@ -153,7 +154,7 @@ class Import:
         row = self._row(addresses)
         body, read_only = entry.body, entry.read_only
         if entry.line is not None and (row is None) != entry.new:
-            body, read_only = self._lines.load(entry.line, new=row is None)
+            body, read_only = self._lines.load(entry.line, new=row is None, row=row)
         if row is None:
             self._touched.update(addresses)
             self._make(entry.number, body, read_only)

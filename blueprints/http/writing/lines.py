@@ -37,11 +37,15 @@ class LineWriter:
         for action in collection.actions:
             self._states.setdefault(action.state, set()).update(action.transitions, action.transitions.values())
 
-    def load(self, line: Values, *, new: bool) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The body and the read-only fields of a line, for a new row or for one that is there."""
+    def load(self, line: Values, *, new: bool, row: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The body and the read-only fields of a line, for a new row or for one that is there (`row`, where known)."""
         # An exported row has null where a field is not set; for a new row that is the same as leaving it out.
         schema = self._collection.body_schema
         if not new:
+            if row is not None and (unsaid := [name for name, value in line.items() if value is None]):
+                # An empty cell is all that CSV has for a field that the caller may not see: it stays as it is.
+                hidden = self._collection.hidden(self._call, row.__data__, unsaid)
+                line = {name: value for name, value in line.items() if name not in hidden}
             return load_body(schema, line, partial=True, fixed=self._collection.create_only)
         body, given = load_body(schema, {name: value for name, value in line.items() if value is not None})
         # Except where it would be filled in: a row without an owner is restored without one.

@@ -62,8 +62,10 @@ class Writable(Readable):
 
     def allowed_actions(self, call: Call, row: Values) -> list[str]:
         """What this caller may do to this row now: verbs whose permission holds and whose state fits."""
+        # A state that the caller may not see is not told by the verbs that are left out.
         verbs = [verb for verb in ("update", "delete", "share") if call.access.allows(self.permission(verb), row)]
-        return verbs + [found.name for found in self.actions if row[found.state] in found.transitions
+        return verbs + [found.name for found in self.actions
+                        if (row[found.state] in found.transitions or self.hidden(call, row, (found.state,)))
                         and call.access.allows(self.permission(found.name), row)]
 
     def _shown(self, call: Call, row: Values, names: Sequence[str]) -> dict[str, Any]:
@@ -103,14 +105,20 @@ class Writable(Readable):
     # What may be written
 
     def permitted(self, call: Call, body: Values) -> dict[str, Any]:
-        """The changes in a body, after refusing what this caller may not set; equal values pass."""
+        """The changes in a body, after refusing what this caller may not set.
+
+        Equal values pass, but not where the caller may not see the field: they would be told that it is equal.
+        """
         current = dict(call.row.__data__)
         self.attach(call.tenant_id, [current])
         shown = self.representation.encode(current, self.representation.names)
         manages = call.access.allows(self.manage, current)
         fixed = () if manages else self.managed
-        faults = [read_only(name) for name, value in call.read_only.items() if value != shown.get(name)]
-        faults += [read_only(name) for name, value in body.items() if name in fixed and value != shown.get(name)]
+        hidden = self.hidden(call, current, [*call.read_only, *body])
+        faults = [read_only(name) for name, value in call.read_only.items()
+                  if name in hidden or value != shown.get(name)]
+        faults += [read_only(name) for name, value in body.items()
+                   if name in fixed and (name in hidden or value != shown.get(name))]
         changes = {name: value for name, value in body.items() if name not in fixed}
         faults += self._dangling(call, {name: value for name, value in changes.items()
                                         if value != current.get(name)})
