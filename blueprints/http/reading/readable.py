@@ -51,6 +51,7 @@ class Readable:
         self._attached = frozenset(self.representation.names) - frozenset(self.representation.columns)
         self.expansions = expansions(self.body_schema)
         self._read = self.representation.reader(self.columns)
+        self._guarding = tuple((permission, tuple(fields)) for permission, fields in self.guarding.items())
         self._id = self.columns.index(self.model._meta.fields["id"])
         self._statements: BoundedCache[Prepared] = BoundedCache()
 
@@ -173,8 +174,10 @@ class Readable:
 
     def _shown(self, call: Call, row: Values, names: Sequence[str]) -> dict[str, Any]:
         answer = self.representation.encode(row, names)
-        for name in self.hidden(call, row, answer):
-            del answer[name]
+        for permission, fields in self._guarding:
+            if not answer.keys().isdisjoint(fields) and not call.access.allows(permission, row):
+                for name in fields:
+                    answer.pop(name, None)
         return answer
 
     def hidden(self, call: Call, row: Values, names: Collection[str]) -> list[str]:

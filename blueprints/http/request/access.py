@@ -59,12 +59,13 @@ NOTHING = Narrowing(("nothing",), (cast(pw.Expression, pw.SQL("1 = 0")),), (Fals
 class Access:
     """One principal under one policy snapshot, from the start of a request to its end."""
 
-    __slots__ = ("environment", "policy", "principal")
+    __slots__ = ("_plans", "environment", "policy", "principal")
 
     def __init__(self, policy: Policy, principal: Principal, environment: Environment) -> None:
         self.policy = policy
         self.principal = principal
         self.environment = environment
+        self._plans: dict[str, Plan] = {}
 
     @property
     def roles(self) -> frozenset[str]:
@@ -73,7 +74,7 @@ class Access:
 
     def may_ever(self, permission: str) -> bool:
         """Whether there is any object at all on which the permission could be granted."""
-        return self.policy.may_ever(self.principal, permission, self.environment)
+        return self.plan(permission).outcome is not NEVER
 
     def permissions(self) -> list[str]:
         """Every permission that the principal may have on some object."""
@@ -107,7 +108,10 @@ class Access:
 
     def plan(self, permission: str) -> Plan:
         """The rows on which the permission is granted; a key for what is made of it."""
-        return self.policy.plan(self.principal, permission, self.environment)
+        found = self._plans.get(permission)
+        if found is None:
+            found = self._plans[permission] = self.policy.plan(self.principal, permission, self.environment)
+        return found
 
     def narrow(self, permission: str, model: type[Record]) -> Narrowing | None:
         """The rows on which the permission is granted, or None when there can be none."""

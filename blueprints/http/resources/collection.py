@@ -108,8 +108,9 @@ class Collection(Writable):
         names = asked if names is None or "fields" in call.query else names
         answer = self.represent(call, [call.row], names, expand)[0]
         loose = [answer.get(self.expansions[name].within or name) for name in expand]
-        loose += [answer[name] for name in self.computed if name in answer]
-        if call.path["id"] != call.row["id"]:
+        if names is not self.representation.names:
+            loose += [answer[name] for name in self.computed if name in answer]
+        if call.endpoint.by_slug and call.path["id"] != call.row["id"]:
             loose.append(call.row["id"])  # a slug leads to several rows
         self._tag(call, answer, loose)
         return answer
@@ -170,11 +171,11 @@ class Collection(Writable):
 
         loose  what the answer depends on besides the row's version and which of its fields are shown
         """
-        row, names, view = call.facts, tuple(answer), None
+        row, view = call.facts, None
         if loose:
-            view = body_hash(repr((names, loose)).encode())
-        elif len(names) != len(self.representation.names):
-            view = view_hash(names)
+            view = body_hash(repr((*answer, loose)).encode())
+        elif len(answer) != len(self.representation.names):
+            view = view_hash(tuple(answer))
         hidden = "version" in self.guards and self.hidden(call, row, ("version",))
         version = hidden_version(call.services.keys, row["id"], row["version"]) if hidden else row["version"]
         call.headers["ETag"] = entity_tag(version, view)

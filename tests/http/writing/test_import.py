@@ -110,7 +110,7 @@ def test_a_hostile_line_is_a_fault_of_that_line(editor, line, code, pointer):
 def looked_at(monkeypatch):
     """The lines that were held against the schema."""
     lines, load = [], LineWriter.load
-    monkeypatch.setattr(LineWriter, "load", lambda self, line, *, new: lines.append(line) or load(self, line, new=new))
+    monkeypatch.setattr(LineWriter, "load", lambda self, line, **known: lines.append(line) or load(self, line, **known))
     return lines
 
 
