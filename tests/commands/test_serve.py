@@ -6,6 +6,7 @@ import gc
 import signal
 import socket
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -99,6 +100,16 @@ def test_a_wrong_option_is_named(instance):
     done = instance.run("serve", "--port", "99999")
     assert done.returncode == 1
     assert "a whole number from 0 to 65535" in done.stderr
+
+
+@pytest.mark.parametrize(("host", "proxies", "told"), [
+    ("127.0.0.1", "1", False), ("0.0.0.0", "0", False), ("0.0.0.0", "1", True), ("::", "2", True)])
+def test_a_start_says_when_a_client_can_pass_the_proxies_that_are_trusted(instance, host, proxies, told, monkeypatch):
+    monkeypatch.setattr("blueprints.commands.server.serve_waitress", lambda app, **options: None)
+    trusting = replace(instance, environment={**instance.environment, "GATEPOST_TRUSTED_PROXIES": proxies})
+    done = trusting.run("serve", "--host", host)
+    assert done.returncode == 0, done.stderr
+    assert ("can claim any address" in done.stderr) == told
 
 
 def test_keys_that_others_can_read_stop_the_start(tmp_path):

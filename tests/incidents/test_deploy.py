@@ -143,6 +143,12 @@ def test_two_hundred_dripping_clients_keep_no_other_client_waiting(instance, tmp
         assert log_in(port)
 
 
+def test_the_unit_trusts_no_proxy_until_its_operator_says_so():
+    lines = (DEPLOY / "gatepost.service").read_text("utf-8").splitlines()
+    assert "#Environment=GATEPOST_TRUSTED_PROXIES=1" in lines
+    assert not [line for line in lines if "TRUSTED_PROXIES" in line and not line.startswith("#")]
+
+
 def test_systemd_takes_its_unit(tmp_path):
     analyze = program("systemd-analyze")
     unit = (DEPLOY / "gatepost.service").read_text("utf-8").replace("/opt/gatepost/venv/bin/gatepost", "/bin/true")
