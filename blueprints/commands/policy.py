@@ -18,6 +18,7 @@ import click
 from blueprints.commands import policy_files
 from blueprints.commands.context import show_path
 from blueprints.commands.explain import explain_command
+from blueprints.commands.private_file import overwrite_option, private_file
 from policies import SHIPPED, Finding, Policy, PolicyError, load
 from policies.loading.loader import CASES_FILE
 from policies.questions.diff import diff
@@ -165,11 +166,12 @@ def diff_command(old: str, new: str | None, as_json: bool) -> None:
 @DIRECTORY
 @click.option("--to", "target", type=click.Path(path_type=Path, file_okay=False), metavar="FOLDER",
               help="Write model.conf and policy.csv there.")
+@overwrite_option
 @AS_JSON
-def export_command(directory: Path | None, target: Path | None, as_json: bool) -> None:
+def export_command(directory: Path | None, target: Path | None, overwrite: bool, as_json: bool) -> None:
     """Print the policy for the Casbin editor.
 
-    As one model and one CSV file of plain Casbin.
+    As one model and one CSV file of plain Casbin. Only the user who runs this can read the files.
 
     \b
     Example: gatepost policy export --to casbin
@@ -180,8 +182,10 @@ def export_command(directory: Path | None, target: Path | None, as_json: bool) -
         raise click.ClickException(str(error)) from None
     if target is not None:
         target.mkdir(parents=True, exist_ok=True)
-        (target / "model.conf").write_text(found.model, encoding="utf-8")
-        (target / "policy.csv").write_text(found.policy, encoding="utf-8")
+        with (private_file(target / "model.conf", overwrite=overwrite) as model,
+              private_file(target / "policy.csv", overwrite=overwrite) as lines):
+            model.write(found.model.encode())
+            lines.write(found.policy.encode())
         click.echo(f"Written to {show_path(target)}.", err=as_json)
     if as_json:
         _print_json({"model": found.model, "policy": found.policy})

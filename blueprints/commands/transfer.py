@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any, BinaryIO, cast
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import IO, Any, BinaryIO, cast
 
 import click
 
 from blueprints.commands.context import TENANT, find_tenant, sentences
+from blueprints.commands.private_file import overwrite_option, private_file
 from blueprints.commands.server import AppFactory, app_for
 from blueprints.http.protocol.problems import Problem
 from blueprints.http.reading.exporting import content
@@ -60,7 +62,7 @@ def import_(
             allowed = f" Choose from: {', '.join(found.import_keys)}." if found.import_keys else ""
             raise click.ClickException(f"{collection} have no key {key}.{allowed}")
         intake = Import(found, call, key=key, skip=on_error == "skip")
-        lines = _check(intake, _media_type(file, format), file)
+        lines = _check(intake, _media_type(str(getattr(file, "name", "")), format), file)
         audit.note_rule(call)
         database = call.services.database
         database.transact(lambda: _store(intake, call, lines))
@@ -72,27 +74,34 @@ def import_(
 
 @click.command("export")
 @click.argument("collection")
-@click.argument("file", type=click.File("wb", atomic=True), default="-")
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True), default="-")
 @format_option
+@overwrite_option
 @TENANT
 @click.option("--as", "email", metavar="EMAIL", help="Act as this user; as an administrator unless given.")
 @click.pass_obj
 def export(
-    create_app: AppFactory, collection: str, file: BinaryIO, format: str | None, tenant: str | None,
+    create_app: AppFactory, collection: str, file: Path, format: str | None, overwrite: bool, tenant: str | None,
     email: str | None,
 ) -> None:
     """Write the rows of COLLECTION to FILE, as NDJSON or CSV.
 
-    Without FILE, to standard output.
+    Only the user who runs this can read FILE. Without FILE, to standard output.
 
     \b
     Example: gatepost export articles articles.csv
     """
     with _call(create_app, collection, "export", tenant, email) as (found, call):
-        total = found.rows(call).select().count()
-        with click.progressbar(length=total, label=collection, file=sys.stderr) as bar:
-            for chunk in content(found.listing, call, _media_type(file, format), bar.update):
-                file.write(chunk)
+        total, output = found.rows(call).select().count(), _output(file, overwrite)
+        with output as written, click.progressbar(length=total, label=collection, file=sys.stderr) as bar:
+            for chunk in content(found.listing, call, _media_type(file.name, format), bar.update):
+                written.write(chunk)
+
+
+def _output(file: Path, overwrite: bool) -> AbstractContextManager[IO[bytes]]:
+    if file == Path("-"):
+        return click.open_file("-", "wb")
+    return private_file(file, overwrite=overwrite)
 
 
 def _check(intake: Import, media_type: str, file: BinaryIO) -> int:
@@ -158,8 +167,8 @@ def _principal(services: Services, tenant: str | None, email: str | None) -> Pri
     return principal_of(user)
 
 
-def _media_type(file: BinaryIO, format: str | None) -> str:
-    by_name = "csv" if str(getattr(file, "name", "")).lower().endswith(".csv") else "ndjson"
+def _media_type(name: str, format: str | None) -> str:
+    by_name = "csv" if name.lower().endswith(".csv") else "ndjson"
     return FORMATS[format or by_name]
 
 

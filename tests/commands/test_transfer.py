@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
@@ -55,6 +56,61 @@ def test_an_exported_file_is_imported_again_without_a_change(instance, imported,
     done = instance.run("import", "articles", str(path))
     assert done.stdout == "0 imported, 3 updated, 0 failed.\n", done.stderr
     assert lines(instance) == before
+
+
+def test_an_exported_file_is_for_its_operator_alone(instance, imported, tmp_path):
+    before = os.umask(0)
+    try:
+        assert instance.run("export", "articles", str(tmp_path / "a.ndjson")).returncode == 0
+    finally:
+        os.umask(before)
+    assert (tmp_path / "a.ndjson").stat().st_mode & 0o777 == 0o600
+    assert os.listdir(tmp_path) == ["a.ndjson"]
+
+
+def test_an_export_replaces_a_file_when_told_to(instance, imported, tmp_path):
+    place = tmp_path / "a.ndjson"
+    place.write_text("precious")
+    place.chmod(0o644)
+    refused = instance.run("export", "articles", str(place))
+    assert (refused.returncode, place.read_text()) == (1, "precious")
+    assert "is there already; --overwrite replaces it." in refused.stderr
+    assert instance.run("export", "articles", str(place), "--overwrite").returncode == 0
+    assert place.read_text().startswith('{"id"')
+    assert place.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("overwrite", [(), ("--overwrite",)])
+@pytest.mark.parametrize("there", ["link to a file", "link to nothing", "pipe", "folder"])
+def test_an_export_follows_no_link_and_waits_for_no_pipe(instance, imported, tmp_path, there, overwrite):
+    place, other = tmp_path / "a.ndjson", tmp_path / "other"
+    if there == "pipe":
+        os.mkfifo(place)
+    elif there == "folder":
+        place.mkdir()
+    else:
+        place.symlink_to(other)
+        if there == "link to a file":
+            other.write_text("precious")
+    mode = place.lstat().st_mode
+    refused = instance.run("export", "articles", str(place), *overwrite)
+    assert (refused.returncode, place.lstat().st_mode) == (1, mode)
+    assert "is a link or no regular file" in refused.stderr
+    assert other.read_text() == "precious" if there == "link to a file" else not other.exists()
+
+
+@pytest.mark.parametrize("kept", [None, "precious"])
+def test_an_export_that_fails_leaves_what_was_there(instance, imported, tmp_path, kept, monkeypatch):
+    def broken(*_):
+        yield b"{"
+        raise Unavailable("gone")
+
+    place = tmp_path / "a.ndjson"
+    if kept is not None:
+        place.write_text(kept)
+    monkeypatch.setattr("blueprints.commands.transfer.content", broken)
+    assert instance.run("export", "articles", str(place), *(["--overwrite"] if kept else [])).returncode == 1
+    assert {file.name: file.read_text() for file in tmp_path.iterdir()} == ({"a.ndjson": kept} if kept else {})
 
 
 def test_standard_input_and_output_say_their_format(instance, imported):

@@ -1,0 +1,58 @@
+"""Files of what only their operator should read: mode 0600, whole or not at all, and never in the place of another file
+unless that was asked for."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import mkstemp
+from typing import BinaryIO
+
+import click
+
+overwrite_option = click.option("--overwrite", is_flag=True, help="Replace a file that is there already.")
+
+
+@contextmanager
+def private_file(place: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
+    """A file to write, which is at `place` with mode 0600 once the block has ended; an error in the block leaves there
+    what was there before.
+
+    Raises ClickException for what is at `place` already: a regular file unless `overwrite`, a link or a device always;
+    and where nothing can be written.
+    """
+    _refuse_others(place, overwrite)
+    try:
+        if not overwrite:
+            # Taken now: what another program puts there meanwhile is not replaced either.
+            os.close(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        try:
+            descriptor, fresh = mkstemp(dir=place.parent, prefix=f".{place.name}.")
+            try:
+                with open(descriptor, "wb") as file:
+                    yield file
+                _refuse_others(place, True)
+                os.replace(fresh, place)
+            except BaseException:
+                os.unlink(fresh)
+                raise
+        except BaseException:
+            if not overwrite:
+                place.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise click.ClickException(f"{place} cannot be written: {error.strerror or error}.") from error
+
+
+def _refuse_others(place: Path, overwrite: bool) -> None:
+    try:
+        mode = place.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISREG(mode):
+        raise click.ClickException(f"{place} is a link or no regular file; - writes to standard output.")
+    if not overwrite:
+        raise click.ClickException(f"{place} is there already; --overwrite replaces it.")
