@@ -10,9 +10,11 @@ from gatepost import Call, Fault, Id, Line, Message, Problem, Routes, Rows, Stri
 from models.tables.user import User
 from policies import Principal
 from policies.questions.explain import READS, explain
+from policies.syntax.rules import person
 from policies.tools.lint import warnings
 
 from .http.protocol.problems import not_found
+from .http.request import persons
 from .http.request.access import Access
 from .http.request.call import Peer
 from .http.request.environment import RequestEnvironment
@@ -89,16 +91,19 @@ class ExplanationSchema(StrictSchema):
 
 @routes.get("/api/admin/policy", permission="policy.view", answer=PolicySchema())
 def effective(call: Call) -> dict[str, Any]:
-    """The rules in force, each with its file and line."""
+    """The rules in force, each with its file and line; of the lines about one person those about users of the tenant.
+    """
     policy = call.access.policy
+    told = persons.shown(call, {*(rule.sub for rule in policy.rules), *policy.roles.parents})
     return {
         "version": policy.version,
-        "error": call.services.policy.trouble,
+        "error": persons.trouble(call),
         "rules": [{"file": rule.file, "line": rule.line, "who": rule.sub, "permission": rule.act,
-                   "when": rule.when, "effect": rule.eft} for rule in policy.rules],
-        "roles": {name: [link.inherits for link in links] for name, links in policy.roles.parents.items()},
+                   "when": rule.when, "effect": rule.eft} for rule in policy.rules if person((rule.sub,)) in told],
+        "roles": {name: [link.inherits for link in links] for name, links in policy.roles.parents.items()
+                  if person((name,)) in told},
         "conditions": {name: condition.source for name, condition in policy.conditions.items()},
-        "warnings": [str(finding) for finding in warnings(policy)],
+        "warnings": [str(finding) for finding in warnings(policy) if finding.person in told],
     }
 
 

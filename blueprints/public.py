@@ -16,6 +16,7 @@ from models.migrate import pending
 
 from .http.operations.deprecation import Deprecation
 from .http.pipeline import negotiation
+from .http.request import persons
 from .http.resources import front
 from .http.resources.openapi import document, documentation_file, error_catalogue
 
@@ -25,6 +26,7 @@ _DOCS = "it is the same documentation for every caller; the setting `docs` turns
 _PING = Deprecation(since=date(2026, 11, 1), sunset=date(2027, 11, 1), successor="/api/health")
 _METRICS = "it takes a token of its own, the setting `metrics_token`; without the setting it is 404"
 _ROOT = "it has only links, to the documentation and to health"
+_FOR_READERS = {"description": "Only for callers with `policy.view`."}
 _LIVE = "it is the liveness probe of a supervisor, and tells nothing else"
 
 
@@ -33,9 +35,9 @@ class HealthSchema(StrictSchema):
 
     status = fields.String(required=True)
     checks = fields.Dict(keys=fields.String(), values=fields.String(), required=True)
-    policy_version = fields.String(required=True)
-    policy_error = fields.String(metadata={"description": "Only for callers with `policy.view`."})
-    version = fields.String(required=True)
+    policy_version = fields.String(metadata=_FOR_READERS)
+    policy_error = fields.String(metadata=_FOR_READERS)
+    version = fields.String(metadata=_FOR_READERS)
 
 
 class AliveSchema(StrictSchema):
@@ -64,14 +66,15 @@ def health(call: Call) -> Response | dict[str, Any]:
         checks["database"] = checks["migrations"] = "down"
     if services.database.damage is not None:
         checks["database"] = "down"
-    trouble = services.policy.trouble
-    if trouble is not None:
+    if services.policy.trouble is not None:
         checks["policy"] = "degraded"
     worst = "down" if "down" in checks.values() else "degraded" if "degraded" in checks.values() else "ok"
-    answer = {"status": worst, "checks": checks, "policy_version": services.policy.current.version,
-              "version": version("gatepost")}
-    if trouble is not None and call.access.may_ever("policy.view"):
-        answer["policy_error"] = trouble
+    answer = {"status": worst, "checks": checks}
+    if call.access.may_ever("policy.view"):
+        # A guest who is told the version is told its known weaknesses, and when an edit came into force.
+        answer |= {"policy_version": services.policy.current.version, "version": version("gatepost")}
+        if (trouble := persons.trouble(call)) is not None:
+            answer["policy_error"] = trouble
     call.status = 503 if worst == "down" else 200
     return answer
 

@@ -25,7 +25,7 @@ from ..syntax.finding import Finding
 from ..syntax.model import MODEL_FILE, Model
 from ..syntax.patterns import Patterns
 from ..syntax.roles import Roles
-from ..syntax.rules import Rule
+from ..syntax.rules import Rule, person
 from ..syntax.vocabulary import Column, Resource, Vocabulary
 
 TEXT, OPTIONAL_TEXT, NUMBER = Column(str, False), Column(str, True), Column(int, False)
@@ -109,7 +109,8 @@ def conditions(model: Model, rules: Iterable[Rule], patterns: Patterns, vocabula
                 seen[key] = _wrong_condition(left, resource)
             wrong = seen[key]
             if wrong:
-                findings.append(Finding(rule.file, rule.line, f"`{rule.act}` with `{rule.when}`: {wrong}"))
+                message = f"`{rule.act}` with `{rule.when}`: {wrong}"
+                findings.append(Finding(rule.file, rule.line, message, person=person((rule.sub,))))
     return findings
 
 

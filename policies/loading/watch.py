@@ -248,7 +248,8 @@ class Watcher:
             raise
         except Exception as error:
             _log.exception("the policy files cannot be judged")
-            raise PolicyError([Finding(str(self._directory), 0, f"the files cannot be judged: {error!r}")]) from error
+            message = f"the files cannot be judged ({type(error).__name__}); the log says more"
+            raise PolicyError([Finding(str(self._directory), 0, message)]) from error
 
     def _checked(self) -> Policy:
         policy = loader.load(self._directory, self._vocabulary, plugins=self._plugins, required=self._required)

@@ -1,19 +1,35 @@
-"""Findings: the errors and warnings about policy files, each with file and line."""
+"""Findings: the errors and warnings about policy files, each with file and line.
+
+A finding is shown to callers over HTTP, and the file may be none of ours: a key file under a wrong name, a link to
+/etc/shadow. So it quotes a word only from a line that begins like one of ours, and no more than `QUOTED` characters.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+QUOTED = 60  # characters
+
+
+def quoted(word: str) -> str:
+    """A word of a policy line as findings show it, cut short."""
+    return f"`{word}`" if len(word) <= QUOTED else f"`{word[:QUOTED]}…`"
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Finding:
-    """One remark about a line; line 0 means the whole file. `severity` is error or warning."""
+    """One remark about a line; line 0 means the whole file.
+
+    severity  error or warning
+    person    whom the line is about, where that is a single person: `user:<id>`
+    """
 
     file: str
     line: int
     message: str
     severity: str = "error"
+    person: str = ""
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.line else self.file

@@ -10,7 +10,7 @@ from typing import TypeGuard
 
 from . import matcher
 from .expression import AllOf, AnyOf, Attribute, Comparison, Expression, atoms, conjunction, disjunction, text
-from .finding import Finding
+from .finding import Finding, quoted
 from .text import decoded
 
 MODEL_FILE = "model.conf"
@@ -107,14 +107,16 @@ def _values(lines: list[str], findings: list[Finding]) -> dict[tuple[str, str], 
         elif line.startswith("["):
             section = line[1:-1]
             if not line.endswith("]") or section not in DEFINITIONS:
-                message = f"{line} is no section; known are {', '.join(DEFINITIONS)}"
+                message = f"this is no section; known are {', '.join(DEFINITIONS)}"
                 findings.append(Finding(MODEL_FILE, number, message))
             continue
         else:
             name, equals, value = line.partition("=")
             name = name.strip()
             if not equals or name not in DEFINITIONS.get(section, {}):
-                findings.append(Finding(MODEL_FILE, number, f"`{name}` does not belong in [{section}]"))
+                known = section in DEFINITIONS
+                message = f"{quoted(name)} does not belong in [{section}]" if known else "this is in no known section"
+                findings.append(Finding(MODEL_FILE, number, message))
             elif (section, name) in values:
                 message = f"`{name}` is already on line {values[section, name].line}"
                 findings.append(Finding(MODEL_FILE, number, message))

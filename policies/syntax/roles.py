@@ -70,7 +70,8 @@ class Roles:
             if length > LONGEST_CHAIN:
                 link = self.parents[name][0]
                 message = f"{name} inherits over {length} links; Casbin follows {LONGEST_CHAIN}"
-                findings.append(Finding(link.file, link.line, message))
+                about = name if name.startswith("user:") else ""
+                findings.append(Finding(link.file, link.line, message, person=about))
         return findings
 
     def _visit(self, start: str, longest: dict[str, int], findings: list[Finding]) -> list[Finding]:

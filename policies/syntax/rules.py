@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from .finding import Finding
+from .finding import QUOTED, Finding, quoted
 from .patterns import Patterns
 from .roles import RoleLink
 from .text import decoded, meaningful
@@ -79,7 +79,7 @@ class Reader:
             kind, *columns = (column.strip() for column in line.split(","))
             wrong = self._wrong(line, kind, columns)
             if wrong:
-                self._findings.append(Finding(file, number, wrong))
+                self._findings.append(Finding(file, number, wrong, person=person(columns)))
             elif kind == "p":
                 self.lines.rules.append(Rule(file, number, *columns))
             elif kind == "p2":
@@ -93,7 +93,7 @@ class Reader:
         if '"' in line or "'" in line:
             return "quotes become part of the value; leave them out"
         if kind not in COLUMNS:
-            return f"a line begins with p, p2 or g, not with `{kind}`"
+            return "a line begins with p, p2 or g, and a comma"
         expected = COLUMNS[kind]
         if len(columns) != len(expected):
             return f"{kind} takes {len(expected)} columns ({', '.join(expected)}), not {len(columns)}"
@@ -103,13 +103,13 @@ class Reader:
             scope, act = columns
             found = SCOPE.fullmatch(scope)
             if not found:
-                return f"`{scope}` is no scope; write read, write or manage, a colon and a collection"
+                return f"{quoted(scope)} is no scope; write read, write or manage, a colon and a collection"
             if found[1] not in self._areas:
-                return f"`{scope}` is no scope: {found[1]} is unknown; {_known(self._areas)}"
+                return f"{quoted(scope)} is no scope: {found[1][:QUOTED]} is unknown; {_known(self._areas)}"
             return self._wrong_permission(act)
         name, inherits = columns
         return self._wrong_name(name) or (
-            None if inherits in self._roles else f"`{inherits}` is no role; {_known(self._roles)}"
+            None if inherits in self._roles else f"{quoted(inherits)} is no role; {_known(self._roles)}"
         )
 
     def _wrong_rule(self, sub: str, act: str, when: str, eft: str) -> str | None:
@@ -117,16 +117,21 @@ class Reader:
         if wrong:
             return wrong
         if self._conditions is not None and when not in self._conditions:
-            return f"`{when}` is no condition; {_known(self._conditions)}"
-        return None if eft in ("allow", "deny") else f"`{eft}` is no effect; write allow or deny"
+            return f"{quoted(when)} is no condition; {_known(self._conditions)}"
+        return None if eft in ("allow", "deny") else f"{quoted(eft)} is no effect; write allow or deny"
 
     def _wrong_name(self, name: str) -> str | None:
         if name in self._roles or PERSON.fullmatch(name):
             return None
-        return f"`{name}` is neither a role nor user:<id>; {_known(self._roles)}"
+        return f"{quoted(name)} is neither a role nor user:<id>; {_known(self._roles)}"
 
     def _wrong_permission(self, act: str) -> str | None:
-        return None if self._patterns.covered(act) else f"`{act}` {UNKNOWN_PERMISSION}"
+        return None if self._patterns.covered(act) else f"{quoted(act)} {UNKNOWN_PERMISSION}"
+
+
+def person(columns: Sequence[str]) -> str:
+    """Whom a line with these columns is about, as it is written; empty for a role."""
+    return columns[0] if columns and columns[0].startswith("user:") else ""
 
 
 def _known(words: Mapping[str, object] | frozenset[str]) -> str:

@@ -7,6 +7,7 @@ The format is described for administrators in README.md, "Testing a policy"; thi
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from fnmatch import fnmatchcase
@@ -25,6 +26,8 @@ from .cases import Case, FixedEnvironment, Suite, Thing, run
 
 OTHERS = "others"
 _GRANTEES = ("user:", "group:", "role:")
+_PARTS = ("clock", "env", "principals", "objects", "cases")
+_WORDS = re.compile(r"'[^']{3,}'")  # that YAML's errors quote
 _ENVIRONMENT = ("ip", "device", "method", "request")
 _PRINCIPAL = ("id", "role", "department", "kind", "groups", "scopes")
 
@@ -67,7 +70,11 @@ class _Reader:
 
     def suite(self) -> Suite:
         root = self._root()
-        parts = self.mapping(root, "the file", ("clock", "env", "principals", "objects", "cases"))
+        if isinstance(root, yaml.MappingNode) and not any(key.value in _PARTS for key, _ in root.value):
+            # It may be any file under this name: none of its words is shown.
+            self.report(root, f"these are no cases; known are {', '.join(_PARTS)}")
+            return Suite(self.file, ())
+        parts = self.mapping(root, "the file", _PARTS)
         environment = self.environment(parts, FixedEnvironment())
         for name, node in self.mapping(parts.get("principals"), "principals").items():
             self.principals[name] = self.principal(name, node)
@@ -86,7 +93,7 @@ class _Reader:
             return yaml.compose(self.text, Loader=yaml.SafeLoader)
         except yaml.MarkedYAMLError as error:
             line = error.problem_mark.line + 1 if error.problem_mark else 1
-            self.findings.append(Finding(self.file, line, f"not YAML: {error.problem}"))
+            self.findings.append(Finding(self.file, line, f"not YAML: {_WORDS.sub('…', error.problem or '')}"))
         except yaml.YAMLError as error:
             self.findings.append(Finding(self.file, 1, f"not YAML: {error}"))
         except RecursionError:

@@ -50,6 +50,12 @@ def test_the_rules_in_force_are_those_of_the_files_line_by_line(as_role, app):
     assert policy["conditions"]["own"] == "r.obj.owner_id == r.sub.id"
 
 
+@pytest.mark.parametrize("role", ROLES)
+def test_the_exact_versions_are_for_callers_who_may_read_the_policy(as_role, role):
+    told = as_role(role).get("/api/health").get_json().keys() - {"status", "checks"}
+    assert told == ({"version", "policy_version"} if role in READERS else set())
+
+
 def test_a_token_reads_the_policy_when_its_scopes_cover_that_and_no_shipped_scope_does(as_user):
     refused = as_user("admin", scope="manage:articles").get(POLICY)
     assert (refused.status_code, refused.get_json()["code"]) == (403, "insufficient_scope")

@@ -80,12 +80,17 @@ def service(local: Instance, server: str) -> Iterator[Served]:
 
 
 def test_a_hangup_makes_every_process_look_at_the_policy(local, server, service):
-    before = service.call("GET", "/api/health")[1]["policy_version"]
+    token = service.log_in()
+
+    def version() -> str:
+        return service.call("GET", "/api/health", token=token)[1]["policy_version"]
+
+    before = version()
     file = local.folder / "policies" / "articles.csv"
     text = file.read_text("utf-8")
     file.write_text(text.replace("# end", f"# {server}\n# end"), "utf-8")
     service.process.send_signal(signal.SIGHUP)
-    wait_until(lambda: all(service.call("GET", "/api/health")[1]["policy_version"] != before for _ in range(8)))
+    wait_until(lambda: all(version() != before for _ in range(8)))
     assert service.process.poll() is None
 
 

@@ -12,7 +12,7 @@ PERSON = "user:01920000-0000-7000-8000-000000000001"
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("q, user, article.view, own, allow", "a line begins with p, p2 or g, not with `q`"),
+        ("q, user, article.view, own, allow", "a line begins with p, p2 or g, and a comma"),
         ("p, user, article.view, own", "p takes 4 columns (who, permission, when, effect), not 3"),
         ("p, user, article.view, own, allow, x", "p takes 4 columns"),
         ("p, user, article.view, own, allow,", "p takes 4 columns"),

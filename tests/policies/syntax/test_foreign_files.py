@@ -1,0 +1,74 @@
+"""A file that is no policy, in the place of one: findings name file and line, and show none of its text."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from policies import PolicyError, load
+from policies.loading.loader import CASES_FILE
+from policies.syntax.finding import QUOTED
+from policies.tools.case_file import failures
+from tests.policies.editing import add_line, shipped_copy
+from tests.policies.shipped_vocabulary import VOCABULARY
+from tests.running import Instance
+
+SECRETS = ("hunter2", "c3RvcmVkc2VjcmV0", "$6$salt")
+FOREIGN = {
+    "shadow": "root:$6$salt$hunter2,c3RvcmVkc2VjcmV0:19700:0:99999:7:::\ndaemon:*:19700:0:99999:7:::\n",
+    "key": "-----BEGIN PRIVATE KEY-----\nc3RvcmVkc2VjcmV0\nhunter2==\n-----END PRIVATE KEY-----\n",
+    "JSON": '{"hunter2": [1, "c3RvcmVkc2VjcmV0"]}\n',
+    "environment": "PASSWORD=hunter2\nTOKEN='c3RvcmVkc2VjcmV0'\nhunter2=1\n[hunter2]=$6$salt\n[$6$salt\n",
+    "YAML": "password: hunter2\nother: *hunter2\n",
+    "YAML tag": "!hunter2 {a: !c3RvcmVkc2VjcmV0 b}\n",
+    "words": "hunter2\nc3RvcmVkc2VjcmV0 $6$salt\n",
+}
+
+
+def said(folder: Path) -> str:
+    """Everything that is wrong with a folder of policy files, and with the cases there."""
+    try:
+        policy = load(folder, VOCABULARY)
+    except PolicyError as error:
+        return str(error)
+    return "\n".join(map(str, failures(policy, folder / CASES_FILE)))
+
+
+@pytest.mark.parametrize("linked", [True, False], ids=["link", "copy"])
+@pytest.mark.parametrize("name", ["articles.csv", "secret.csv", "roles.csv", "model.conf", CASES_FILE])
+@pytest.mark.parametrize("foreign", FOREIGN)
+def test_a_file_that_is_no_policy_is_named_and_not_quoted(tmp_path, foreign, name, linked):
+    folder, other = shipped_copy(tmp_path / "policies"), tmp_path / "foreign"
+    other.write_text(FOREIGN[foreign])
+    (folder / name).unlink(missing_ok=True)
+    if linked:
+        (folder / name).symlink_to(other)
+    else:
+        os.rename(other, folder / name)
+    text = said(folder)
+    assert f"{name}:" in text
+    assert not [secret for secret in SECRETS if secret in text], text
+
+
+def test_the_command_quotes_none_of_it_either(tmp_path):
+    instance = Instance(tmp_path / "instance").made()
+    (instance.folder / "policies" / "secret.csv").write_text(FOREIGN["shadow"])
+    for command in (("policy", "check"), ("policy", "check", "--json"), ("doctor",)):
+        done = instance.run(*command)
+        assert done.returncode == 1
+        assert "secret.csv" in done.stdout
+        assert not [secret for secret in SECRETS if secret in done.stdout + done.stderr]
+
+
+@pytest.mark.parametrize("line", [
+    "p, {}, article.view, always, allow", "p, user, {}, always, allow", "p, user, article.view, {}, allow",
+    "p, user, article.view, always, {}", "p2, {}, article.view", "p2, read:articles, {}", "g, {}, user",
+    "g, editor, {}"])
+def test_a_word_of_a_policy_line_is_cut_short(tmp_path, line):
+    folder = shipped_copy(tmp_path / "policies")
+    add_line(folder / "articles.csv", line.format("x" * 10_000))
+    text = said(folder)
+    assert f"`{'x' * QUOTED}…`" in text
+    assert "x" * (QUOTED + 1) not in text
