@@ -275,9 +275,7 @@ class _Reader:
             for name, thing in pairs
         }
 
-    def permissions(
-        self, node: yaml.Node | None, things: Collection[Thing]
-    ) -> dict[str, frozenset[str]]:
+    def permissions(self, node: yaml.Node | None, things: Collection[Thing]) -> dict[str, frozenset[str]]:
         """The permissions that a list of patterns names, for each thing those of its resource."""
         granted: dict[str, set[str]] = {thing.name: set() for thing in things}
         for pattern, item in self.words(node, "a permission"):

@@ -8,14 +8,27 @@ from __future__ import annotations
 
 from flask import Flask, Response, request
 
-# On every answer; the documentation's own page has another Content-Security-Policy.
+# What no page may: be framed, send a form, say where its links lead from. None of these falls back to `default-src`.
+_NEVER = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+# On every answer; those that are pages have `page_headers` besides.
 PROTECTION = (("X-Content-Type-Options", "nosniff"), ("X-Frame-Options", "DENY"), ("Referrer-Policy", "no-referrer"),
-              ("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"))
+              ("Content-Security-Policy", f"default-src 'none'; {_NEVER}"))
 REQUEST_HEADERS = ("Accept-Language, API-Version, Authorization, Content-Type, Idempotency-Key, If-Match, "
                    "If-None-Match, Prefer, traceparent, X-Request-ID")
 ANSWER_HEADERS = ("API-Version, Content-Language, Deprecation, ETag, Link, Location, Preference-Applied, RateLimit, "
                   "RateLimit-Policy, Retry-After, Sunset, X-Request-ID")
 MAX_AGE = 600  # seconds that a browser remembers a permission
+
+
+def page_headers(**sources: str) -> dict[str, str]:
+    """The headers of a page that a browser shows: `style_src="'self'"` lets it have that; it has nothing else.
+
+    The page uses no device, and a page of another origin that opened it, or was opened by it, keeps no hold of it.
+    """
+    allowed = "".join(f"{name.replace('_', '-')} {source}; " for name, source in sources.items())
+    return {"Content-Security-Policy": f"default-src 'none'; {allowed}{_NEVER}",
+            "Cross-Origin-Opener-Policy": "same-origin",
+            "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()"}
 
 
 def install(app: Flask, *, hsts_seconds: int, cors_origins: str) -> None:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from flask import Response
 
+from ..pipeline.browsers import page_headers
 from .rendering import render
 
 
@@ -33,14 +34,14 @@ def links(*, docs: bool) -> tuple[Link, ...]:
 
 def page(shown: tuple[Link, ...]) -> Response:
     """The links as a page that needs no script and nothing from elsewhere, its own style sheet included."""
-    text, policy = _page(shown)
-    return Response(text, content_type="text/html; charset=utf-8", headers={"Content-Security-Policy": policy})
+    text, headers = _page(shown)
+    return Response(text, content_type="text/html; charset=utf-8", headers=headers)
 
 
 @cache
-def _page(shown: tuple[Link, ...]) -> tuple[str, str]:
-    """The page, and the policy under which its style sheet, and no other, is applied."""
+def _page(shown: tuple[Link, ...]) -> tuple[str, dict[str, str]]:
+    """The page, and the headers under which its style sheet, and no other, is applied."""
     text = render("root.html", links=shown)
     style = text.partition("<style>")[2].partition("</style>")[0]
     digest = b64encode(sha256(style.encode()).digest()).decode()
-    return text, f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; frame-ancestors 'none'"
+    return text, page_headers(style_src=f"'sha256-{digest}'", img_src="data:")

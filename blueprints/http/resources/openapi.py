@@ -17,6 +17,7 @@ from flask import Flask, Response
 from flask_smorest import Api
 from marshmallow import Schema, fields
 
+from ..pipeline.browsers import page_headers
 from ..protocol.language import PARAMETER
 from ..protocol.problems import CATALOGUE, Problem
 from ..request.call import Discovered, Endpoint
@@ -26,7 +27,10 @@ from .rendering import render
 
 PROBLEM_JSON = "application/problem+json"
 _ASSETS = files("blueprints.http.resources").joinpath("static", "docs")
-_POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src data:"
+_CATALOGUE_HEADERS = page_headers(style_src="'self'", img_src="data:")
+# RapiDoc makes style sheets as it goes, so that no hash can name them. Scripts are those of the package alone.
+_PAGE_HEADERS = page_headers(script_src="'self'", style_src="'self' 'unsafe-inline'", connect_src="'self'",
+                             img_src="data:")
 _TYPES = {".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8",
           ".js": "text/javascript; charset=utf-8", ".txt": "text/plain; charset=utf-8"}
 
@@ -199,12 +203,10 @@ def documentation_file(name: str) -> Response:
     suffix = name[name.rfind("."):]
     if found is None or suffix not in _TYPES:
         raise Problem("not_found")
-    response = Response(found.read_bytes(), content_type=_TYPES[suffix])
-    response.headers["Content-Security-Policy"] = _POLICY
-    return response
+    return Response(found.read_bytes(), content_type=_TYPES[suffix], headers=_PAGE_HEADERS)
 
 
 def error_catalogue() -> Response:
     """Every error code with its status, as one page: what `type` in a problem document leads to."""
     return Response(render("errors.html", catalogue=CATALOGUE), content_type=_TYPES[".html"],
-                    headers={"Content-Security-Policy": _POLICY})
+                    headers=_CATALOGUE_HEADERS)

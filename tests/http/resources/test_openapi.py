@@ -57,9 +57,30 @@ def test_the_page_refers_to_nothing_but_its_own_assets(client):
         assert reference.startswith(("/docs", "/api/openapi", "data:")), reference
         if reference.startswith("/"):
             assert client.get(reference).status_code == 200
-    policy = page.headers["Content-Security-Policy"]
-    assert "default-src 'none'" in policy
-    assert "http" not in policy
+
+
+NEVER = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+PAGES = {
+    "/docs": "script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src data:; ",
+    "/docs/errors": "style-src 'self'; img-src data:; ",
+    "/api/articles": "",
+    "/nope": "",
+}
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_browser_loads_for_an_answer_what_it_needs_and_nothing_else(client, path):
+    answer = client.get(path)
+    assert answer.headers["Content-Security-Policy"] == f"default-src 'none'; {PAGES[path]}{NEVER}"
+    assert (answer.headers["X-Frame-Options"], answer.headers["Referrer-Policy"]) == ("DENY", "no-referrer")
+
+
+@pytest.mark.parametrize("path", ["/", "/docs", "/docs/errors"])
+def test_a_page_uses_no_device_and_is_held_by_no_other_page(client, path):
+    headers = client.get(path, headers=BROWSER).headers
+    assert headers["Cross-Origin-Opener-Policy"] == "same-origin"
+    assert "camera=()" in headers["Permissions-Policy"]
+    assert "geolocation=()" in headers["Permissions-Policy"]
 
 
 @pytest.mark.parametrize("path", ["/api/openapi.json", "/api/openapi-3.0.json"])
@@ -109,7 +130,7 @@ def test_the_front_page_runs_no_script_and_applies_no_style_but_its_own(client):
     style, = re.findall("<style>(.*?)</style>", answer.text, re.S)
     allowed = b64encode(sha256(style.encode()).digest()).decode()
     assert answer.headers["Content-Security-Policy"] == (
-        f"default-src 'none'; style-src 'sha256-{allowed}'; img-src data:; frame-ancestors 'none'")
+        f"default-src 'none'; style-src 'sha256-{allowed}'; img-src data:; {NEVER}")
     assert "style=" not in answer.text
     assert "<script" not in answer.text
 
