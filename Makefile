@@ -9,7 +9,7 @@ NEWEST := .venv-newest
 IN_PARALLEL := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help serve test test-newest coverage lint types messages bench bench-pages bench-policy bench-login \
+.PHONY: help serve test test-newest coverage lint types messages bench bench-pages bench-search bench-policy bench-login \
   bench-export bench-kill attacks faults growth campaigns profile picture wheel constraints sbom clean
 
 help: ## this list
@@ -43,6 +43,9 @@ bench: $(VENV)/test.stamp ## requests a second by workload (needs wrk); PEERS=1 
 
 bench-pages: $(VENV)/test.stamp ## what one page of a list costs, by depth and by caller, beside OFFSET
 	$(BIN)/python -m benchmarks.pages
+
+bench-search: $(VENV)/test.stamp ## what the time of a search tells of other tenants and of drafts
+	$(BIN)/python -m benchmarks.search $(BENCH_ARGS)
 
 bench-export: $(VENV)/gatepost.stamp ## rows a second and memory of an export of a million articles, and of an import
 	$(BIN)/python -m benchmarks.export $(BENCH_ARGS)

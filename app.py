@@ -34,6 +34,7 @@ from blueprints.http.security.keys import Keys
 from models.engine.connect import open_database
 from models.engine.database import Database
 from models.migrate import missing, pending
+from models.records.search import is_current
 from models.tables.tenant import Tenant
 from policies.loading.watch import Watcher
 from policies.tools.case_file import failures
@@ -62,6 +63,10 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
         with database.connected():
             if waiting := pending(database, registry.migrations):
                 raise NotReady(missing(waiting))
+            for name, collection in registry.collections.items():
+                if collection.search and not is_current(database, collection.model):
+                    raise NotReady(f"The words of {name} have no index, or one that all tenants share. Its plugin "
+                                   "needs a migration that calls ddl.searchable (docs/plugins.md, Search).")
             tenant = Tenant.by_name(settings.default_tenant)
             if tenant is None:
                 raise NotReady(f"There is no tenant {settings.default_tenant}. Run: gatepost init")

@@ -6,7 +6,10 @@ a table of the application, which moves on.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from models.engine.database import Database
+from models.engine.words import SIGNS
 
 SQLITE = {
     "id": "TEXT",
@@ -42,3 +45,66 @@ def run(database: Database, *statements: str) -> None:
     percent = "%" if database.dialect == "sqlite" else "%%"
     for statement in statements:
         database.execute_sql(statement.format(**words).replace("%", percent).strip())
+
+
+# What FTS5 is given are words and spaces, and no character but a space ends a word.
+# External content: the words alone are stored twice, not the texts. Rows are told apart by rowid, which VACUUM keeps
+# where a table has further indexes.
+_SEARCH_SQLITE = (
+    "DROP TRIGGER IF EXISTS {table}_search_insert",
+    "DROP TRIGGER IF EXISTS {table}_search_update",
+    "DROP TRIGGER IF EXISTS {table}_search_delete",
+    "DROP TABLE IF EXISTS {table}_search",
+    "DROP VIEW IF EXISTS {table}_words",
+    "CREATE VIEW {table}_words AS SELECT rowid AS number, {words} FROM {table}",
+    """
+    CREATE VIRTUAL TABLE {table}_search USING fts5(
+        {columns}, content='{table}_words', content_rowid='number', columnsize=0,
+        tokenize="unicode61 remove_diacritics 0 categories 'L* M* N* P* S* Cf Cn Co Cs'")
+    """,
+    # Bytes of words that are gathered before they are written: loads write longer runs.
+    "INSERT INTO {table}_search ({table}_search, rank) VALUES ('hashsize', 8388608)",
+    "INSERT INTO {table}_search ({table}_search) VALUES ('rebuild')",
+    """
+    CREATE TRIGGER {table}_search_update AFTER UPDATE OF tenant_id, {columns} ON {table} BEGIN
+        INSERT INTO {table}_search ({table}_search, rowid, {columns}) VALUES ('delete', OLD.rowid, {old});
+        INSERT INTO {table}_search (rowid, {columns}) VALUES (NEW.rowid, {new});
+    END
+    """,
+    """
+    CREATE TRIGGER {table}_search_delete AFTER DELETE ON {table} BEGIN
+        INSERT INTO {table}_search ({table}_search, rowid, {columns}) VALUES ('delete', OLD.rowid, {old});
+    END
+    """,
+)
+# The same words as `models.engine.words.of_tenant` gives. Collation "C": no locale of the server decides.
+_SEARCH_POSTGRES = (
+    """
+    ALTER TABLE {table} DROP COLUMN IF EXISTS search, ADD COLUMN search tsvector GENERATED ALWAYS AS (
+        to_tsvector('simple', replace(
+            ' ' || btrim(regexp_replace(({text}) COLLATE "C", '[{signs}]+', ' ', 'g')),
+            ' ', ' ' || translate(right(tenant_id::text, 6), '0123456789', 'ghijklmnop')))) STORED
+    """,
+    "CREATE INDEX {table}_search ON {table} USING gin (search)",
+)
+
+
+def searchable(database: Database, table: str, columns: Sequence[str]) -> None:
+    """Index the words of these text columns of `table` for `q`, each tenant's apart; an older index is made anew.
+
+    The table has a `tenant_id`. New rows are indexed by `models.records.search`, later changes by the database.
+    """
+    def each(form: str) -> str:
+        return ", ".join(form.format(name) for name in columns)
+
+    names = {
+        "table": table,
+        "columns": ", ".join(columns),
+        "words": each("gatepost_words(tenant_id, {0}) AS {0}"),
+        "old": each("gatepost_words(OLD.tenant_id, OLD.{0})"),
+        "new": each("gatepost_words(NEW.tenant_id, NEW.{0})"),
+        "text": " || ' ' || ".join(f"coalesce({name}, '')" for name in columns),
+        "signs": SIGNS,
+    }
+    for statement in _SEARCH_SQLITE if database.dialect == "sqlite" else _SEARCH_POSTGRES:
+        run(database, statement.format(**names))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from blueprints.http.pipeline.application import NotReady
 from blueprints.http.resources.registry import PluginError, discover
 from models.engine.connect import open_database
 from models.migrate import upgrade
@@ -246,7 +247,7 @@ def test_notes_can_be_searched_as_the_guide_says(plugin, serving):
 
     searched = source().replace('text = pw.TextField()', 'text = pw.TextField()\n    searched = ("text",)')
     plugin({"notes.py": searched.replace("    expand = ", '    search = ("text",)\n    expand = '),
-            "migrations/0002_search.py": shown("CREATE VIRTUAL TABLE")})
+            "migrations/0002_search.py": shown("ddl.searchable")})
     caller = log_in(serving(), "user")
 
     def found(word: str) -> list[str]:
@@ -264,6 +265,39 @@ def test_notes_can_be_searched_as_the_guide_says(plugin, serving):
     tag = caller.get(path).headers["ETag"]
     assert caller.delete(path, headers={"If-Match": tag}).status_code == 204
     assert found("butter") == []
+
+
+SHARED = """
+from gatepost import ddl
+
+def up(migrator, db):
+    ddl.run(db, "CREATE VIRTUAL TABLE notes_search USING fts5(text, content='notes', columnsize=0)"
+                if db.dialect == "sqlite" else "ALTER TABLE notes ADD COLUMN search tsvector "
+                "GENERATED ALWAYS AS (to_tsvector('simple', text)) STORED")
+"""
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "postgres"])
+@pytest.mark.parametrize("made", [{}, {"migrations/0002_search.py": SHARED}], ids=["none", "one for all tenants"])
+def test_a_search_without_an_index_by_tenant_stops_the_start_until_a_migration_makes_one(
+        plugin, tmp_path, request, made, dialect):
+    searched = source().replace('text = pw.TextField()', 'text = pw.TextField()\n    searched = ("text",)')
+    folder = plugin({"notes.py": searched.replace("    expand = ", '    search = ("text",)\n    expand = '), **made})
+    url = new_database(dialect, request, migrated=False)
+    migrated(url)
+    new_instance(tmp_path / "instance", url, "default")
+    with pytest.raises(NotReady, match=r"The words of notes have no index, or one that all tenants share\."):
+        make_app(tmp_path / "instance", url)
+    (folder / "migrations" / "0003_search.py").write_text(shown("ddl.searchable"), encoding="utf-8")
+    migrated(url)
+    close(make_app(tmp_path / "instance", url))
+
+
+def migrated(url: str) -> None:
+    """Apply the migrations of what is installed."""
+    database = open_database(url, pool_size=1, synchronous="normal", statement_timeout=10)
+    upgrade(database, discover().migrations)
+    database.close_all()
 
 
 def test_routes_alone_are_served_for_a_test(tmp_path, monkeypatch):

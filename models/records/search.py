@@ -2,8 +2,8 @@
 
 The index of `articles` is called `articles_search` on SQLite, an FTS5 table beside it: `Rows.insert` and `bulk.load`
 have the words of new rows indexed here, and triggers follow later changes. On Postgres it is a generated column
-`search` with a GIN index. A migration makes both (`0006_search.py`). Both take a run of letters and digits for a word,
-whatever its case, and reduce no word to its stem, so that they find the same rows.
+`search` with a GIN index. A migration makes both (`ddl.searchable`). Both hold what `models.engine.words` takes for a
+word, marked with its tenant, whatever its case, and reduce no word to its stem, so that they find the same rows.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import peewee as pw
 
+from models.engine.words import mark, marked, split
+
 if TYPE_CHECKING:
     from models.engine.database import Database
     from models.records.table import Table
@@ -23,19 +25,19 @@ FEW = 500  # rows that are looked up and sorted in about the time that a walk ov
 MERGE_STEP = 500  # pages of an index that are written in one transaction, so that other writers may come in between
 
 
-def words(text: str) -> str:
-    """The client's text as a query that both databases read alike and never refuse.
+def words(text: str, tenant_id: str) -> str:
+    """The client's text as a query that both databases read alike and never refuse, for the rows of a tenant.
 
     All words must be there; `"words in quotes"` beside each other. Everything else that a database would take for
     syntax is taken for a space. Without any word nothing is found.
     """
-    letters = "".join(one if one.isalnum() or one == '"' else " " for one in unicodedata.normalize("NFC", text))
-    parts = letters.split('"')
+    parts = unicodedata.normalize("NFC", text).split('"')
     # A last quote that is not closed opens no phrase.
     outside, inside = (parts[::2], parts[1::2]) if len(parts) % 2 else ([*parts[::2], parts[-1]], parts[1:-1:2])
-    found = [*(word for part in outside for word in part.split()), *(" ".join(part.split()) for part in inside)]
+    found = [*([word] for part in outside for word in split(part)), *map(split, inside)]
+    before = mark(tenant_id)
     # In quotes, `or` and `not` are words like any other.
-    return " ".join(f'"{one}"' for one in found if one) or '""'
+    return " ".join(f'"{" ".join(before + word for word in phrase)}"' for phrase in found if phrase) or '""'
 
 
 def matching(model: type[Table], dialect: str, query: pw.Node) -> pw.ColumnBase:
@@ -66,6 +68,18 @@ def index_of(model: type[Table]) -> str:
     return f"{model._meta.table_name}_search"
 
 
+def is_current(database: Database, model: type[Table]) -> bool:
+    """Whether the table has an index that holds each tenant's words apart, as `ddl.searchable` makes it."""
+    if database.dialect == "sqlite":
+        made, with_tenant = "SELECT sql FROM sqlite_schema WHERE name = ?", f"content='{model._meta.table_name}_words'"
+        name = index_of(model)
+    else:
+        made = ("SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef JOIN pg_attribute ON attrelid = adrelid "
+                "AND attnum = adnum WHERE adrelid = to_regclass(%s) AND attname = 'search'")
+        with_tenant, name = "tenant_id", f'"{model._meta.table_name}"'
+    return any(with_tenant in definition for definition, in database.query(made, [name]))
+
+
 def index_new(database: Database, model: type[Table], row: Mapping[str, Any]) -> None:
     """Index the words of the row that was stored last, in the same transaction; `row` by column name.
 
@@ -73,7 +87,8 @@ def index_new(database: Database, model: type[Table], row: Mapping[str, Any]) ->
     what it has gathered so far: a sixth of the time of writers who share a transaction, a twentieth of one alone.
     """
     if _indexes(database, model):
-        database.write(_index_statement(model), [row[name] for name in model.searched])
+        before = mark(row["tenant_id"])
+        database.write(_index_statement(model), [marked(row[name], before) for name in model.searched])
 
 
 def index_together(database: Database, model: type[Table], insert: Callable[[], object]) -> None:
@@ -84,8 +99,8 @@ def index_together(database: Database, model: type[Table], insert: Callable[[], 
     table, names = model._meta.table_name, _names(model)
     last, = database.query(f'SELECT coalesce(max(rowid), 0) FROM "{table}"')[0]
     insert()
-    database.query(f'INSERT INTO "{index_of(model)}" (rowid, {names}) SELECT rowid, {names} FROM "{table}" '
-                   "WHERE rowid > ?", [last])
+    database.query(f'INSERT INTO "{index_of(model)}" (rowid, {names}) SELECT number, {names} FROM "{table}_words" '
+                   "WHERE number > ?", [last])
 
 
 def merge(database: Database, model: type[Table]) -> None:

@@ -70,7 +70,7 @@ class Selection:
         database, rare = call.services.database, None
         if asked.q is not None:
             conditions.append(cast("pw.Expression", search.matching(self._model, database.dialect, Bind("q"))))
-            values["q"] = search.words(asked.q)
+            values["q"] = search.words(asked.q, call.tenant_id)
             rare = search.is_rare(database, self._model, values["q"])
         if snapshot is not None:
             conditions.append(self._model._meta.fields[self._collection.born] <= Bind("snapshot"))

@@ -13,6 +13,7 @@ import apsw
 
 from models.engine.database import Parameters
 from models.engine.errors import Damaged
+from models.engine.words import of_tenant
 
 BUSY_TIMEOUT = 5.0  # seconds
 STATEMENTS = 512  # compiled statements that are kept; apsw's default of 100 is fewer than our shapes
@@ -52,6 +53,8 @@ class Connection(apsw.Connection):
         self.convert_binding = _storable
         # A plan holds for all values. Without this, SQLite compiles every join again whenever a value is bound.
         self.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+        # Triggers and views call it. A program that does not have it cannot change what is indexed, nor harm the index.
+        self.create_scalar_function("gatepost_words", cast(Any, of_tenant), 2, deterministic=True)
         self.set_progress_handler(lambda: monotonic() > self.deadline, STEPS)
 
     @property

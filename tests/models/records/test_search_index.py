@@ -84,9 +84,11 @@ def test_the_index_holds_the_words_of_every_row(way: str, opened: Database) -> N
     rows = Rows(Article, Tenant.add("birds").id)
     opened.transact(lambda: WAYS[way](opened, rows))
     check_index(opened)
-    found = rows.select(Article.title).where(search.matching(Article, "sqlite", search.words("owl"))).tuples()
+    owl = search.words("owl", rows.tenant_id)
+    found = rows.select(Article.title).where(search.matching(Article, "sqlite", owl)).tuples()
     assert list(found) == [("owl",)]
-    assert not rows.select().where(search.matching(Article, "sqlite", search.words("nothing"))).count()
+    nothing = search.words("nothing", rows.tenant_id)
+    assert not rows.select().where(search.matching(Article, "sqlite", nothing)).count()
 
 
 def test_what_one_transaction_stores_is_written_to_the_index_as_one_piece(opened: Database) -> None:
@@ -104,7 +106,8 @@ def test_after_a_load_the_index_is_in_one_piece_and_whole(opened: Database) -> N
     assert pieces(opened) == 1
     check_index(opened)
     opened.transact(lambda: rows.insert(article("owl")))
-    assert rows.select().where(search.matching(Article, "sqlite", search.words("owl"))).count() == 2
+    owl = search.words("owl", rows.tenant_id)
+    assert rows.select().where(search.matching(Article, "sqlite", owl)).count() == 2
 
 
 def test_a_merge_ends_though_others_write_all_the_time(opened: Database, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,9 @@
+"""Each tenant's words are indexed apart: a search neither reads nor tells how often others use a word."""
+
+from models import ddl
+
+
+def up(migrator, db):
+    for table, columns in (("articles", ("title", "body")), ("comments", ("body",)), ("pages", ("title", "body")),
+                           ("products", ("name", "description"))):
+        ddl.searchable(db, table, columns)
