@@ -61,7 +61,7 @@ def import_(
         if key is not None and key not in found.import_keys:
             allowed = f" Choose from: {', '.join(found.import_keys)}." if found.import_keys else ""
             raise click.ClickException(f"{collection} have no key {key}.{allowed}")
-        intake = Import(found, call, key=key, skip=on_error == "skip")
+        intake = Import(found, call, key=key, skip=on_error == "skip", keeps_ids=True)
         lines = _check(intake, _media_type(str(getattr(file, "name", "")), format), file)
         audit.note_rule(call)
         database = call.services.database

@@ -113,6 +113,17 @@ def test_an_export_that_fails_leaves_what_was_there(instance, imported, tmp_path
     assert {file.name: file.read_text() for file in tmp_path.iterdir()} == ({"a.ndjson": kept} if kept else {})
 
 
+def test_rows_keep_the_ids_that_they_are_imported_with_and_may_refer_to_each_other(instance):
+    top, below = "01930000-0000-7000-8000-0000000000aa", "01930000-0000-7000-8000-0000000000bb"
+    rows = [{"id": top, "name": "Top", "slug": "import-top"},
+            {"id": below, "name": "Below", "slug": "import-below", "parent_id": top}]
+    file = "".join(json.dumps(row) + "\n" for row in rows)
+    done = instance.run("import", "categories", "-", input=file)
+    assert done.stdout == "2 imported, 0 updated, 0 failed.\n", done.stderr
+    exported = [json.loads(line) for line in instance.run("export", "categories").stdout.splitlines()]
+    assert {row["id"]: row["parent_id"] for row in exported} == {top: None, below: top}
+
+
 def test_standard_input_and_output_say_their_format(instance, imported):
     table = instance.run("export", "articles", "-", "--format", "csv").stdout
     done = instance.run("import", "articles", "-", "--format", "csv", input=table)

@@ -1,8 +1,9 @@
 """Rows from a file into a collection: the flow that an HTTP import and `gatepost import` share.
 
 Every line is read and checked before any writer has to wait. Then one transaction stores them, each judged as if it
-came alone; a line whose `id` (or whose key) is known changes that row, any other makes one. New rows are stored many
-at a time; where such a batch is refused, its rows go one by one, so that every fault has its line.
+came alone; a line whose `id` (or whose key) finds a row changes it, a line without an `id` makes one otherwise. Only
+`gatepost import` makes rows with the ids that it is given. New rows are stored many at a time; where such a batch is
+refused, its rows go one by one, so that every fault has its line.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from models.records import bulk
 
 from ..pipeline import errors
 from ..protocol.messages import Message, plural
-from ..protocol.problems import Fault, Problem
+from ..protocol.problems import Fault, Problem, dangling
 from ..request.call import Call
 from ..schemas import file_formats
 from .lines import LineWriter
@@ -54,11 +55,14 @@ class Import:
 
     key   a unique field by which a line may name the row that it means
     skip  leave out the lines that fail; without it, one failing line undoes all, as do a thousand faults in any case
+    keeps_ids  an `id` that finds no row becomes the id of the new one, for an operator; else it is refused
     full  owners who may own no more rows of the collection
     """
 
-    def __init__(self, collection: Writable, call: Call, *, key: str | None = None, skip: bool = False) -> None:
+    def __init__(self, collection: Writable, call: Call, *, key: str | None = None, skip: bool = False,
+                 keeps_ids: bool = False) -> None:
         self._collection, self._call, self._key, self._skip = collection, call, key, skip
+        self._keeps_ids = keeps_ids
         self._database = call.services.database
         self._lines = LineWriter(collection, call)
         self._file = SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - closed with the import
@@ -121,6 +125,9 @@ class Import:
             if isinstance(line, Problem):
                 raise line
             addresses = self._addresses(line)
+            if self._dangles(addresses):
+                # Refused only when it is stored: a repeated import is answered alike though its rows are gone.
+                return _Entry(number, line, True, {}, {})
             row = self._row(addresses)
             new = row is None
             try:
@@ -151,6 +158,8 @@ class Import:
             for address in addresses:
                 self._found.pop(address, None)
             self._found |= self._look_up([entry.line or {}], lock=True)
+        if self._dangles(addresses):
+            raise Problem.of([dangling("/id")], "invalid_body")
         row = self._row(addresses)
         body, read_only = entry.body, entry.read_only
         if entry.line is not None and (row is None) != entry.new:
@@ -219,13 +228,17 @@ class Import:
             found.append((self._key, value))
         return found
 
+    def _dangles(self, addresses: Iterable[Address]) -> bool:
+        """Whether a line has an id that finds no row, absent and hidden alike, and may not make one of that id."""
+        return not self._keeps_ids and any(
+            address[0] == "id" and address not in self._found for address in addresses)
+
     def _row(self, addresses: Iterable[Address]) -> Any:
         """The row that is meant, when there is one and the caller may view it."""
-        row = next((self._found[address] for address in addresses if address in self._found), None)
-        return row if row is not None and self._call.access.allows(self._collection.view, row.__data__) else None
+        return next((self._found[address] for address in addresses if address in self._found), None)
 
     def _look_up(self, lines: Iterable[Mapping[str, Any]], *, lock: bool = False) -> dict[Address, Any]:
-        """The rows that these lines may mean, by their addresses."""
+        """The rows that these lines may mean, of those that the caller may view, by their addresses."""
         addresses = [address for line in lines for address in self._addresses(line)]
         if not addresses:
             return {}
@@ -234,7 +247,9 @@ class Import:
         if values := {value for name, value in addresses if name != "id"}:
             column = model._meta.fields[self._key]
             ids.update(id for id, in rows.select(model.id).where(column.in_(sorted(values))).tuples())
-        return {address: row for row in rows.find_all(ids, lock=lock) for address in self._addresses(row.__data__)}
+        return {address: row for row in rows.find_all(ids, lock=lock)
+                if self._call.access.allows(self._collection.view, row.__data__)
+                for address in self._addresses(row.__data__)}
 
 
 class Faults:

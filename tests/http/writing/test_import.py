@@ -181,26 +181,24 @@ def test_a_line_that_failed_leaves_its_row_as_it_was_for_the_next(editor, given)
 def test_a_key_does_not_move_a_row_to_another_id(editor, given):
     given.article("draft", slug="stays")
     answer = send(editor, [{"id": NO_ROW, "slug": "stays", "title": "t"}], query="?key=slug")
-    assert faults(answer) == [(1, "read_only_field", "/id")]
+    assert faults(answer) == [(1, "invalid_reference", "/id")]
 
 
-def test_what_a_line_refers_to_may_be_made_by_an_earlier_one(as_role, given):
-    top, below = "01930000-0000-7000-8000-0000000000aa", "01930000-0000-7000-8000-0000000000bb"
-    rows = [{"id": top, "name": "Top", "slug": "import-top"},
-            {"id": below, "name": "Below", "slug": "import-below", "parent_id": top},
-            {"id": top, "parent_id": below}]
+def test_a_line_cannot_move_a_category_below_its_own(as_role, given):
+    top = given.category()
+    below = given.category(parent_id=top.id)
     manager = as_role("manager")
-    assert faults(send(manager, rows, to="categories")) == [(3, "conflict", None)]
-    assert send(manager, rows[:2], to="categories").get_json()["imported"] == 2
-    assert given.found(Category, below).parent_id == top
+    rows = [{"id": top.id, "name": "Top"}, {"id": top.id, "parent_id": below.id}]
+    assert faults(send(manager, rows, to="categories")) == [(2, "conflict", None)]
+    assert given.found(Category, top.id).name != "Top"
 
 
 def test_a_manager_brings_read_only_columns_along(editor, given):
-    row = article("restored", id="01930000-0000-7000-8000-0000000000cc", status="published", version=7,
+    row = article("restored", status="published", version=7,
                   created_at="2020-01-01T02:00:00+02:00", updated_at="2020-01-02T00:00:00.000000Z",
                   published_at="2020-01-03T00:00:00.000000Z", department="archive", owner_id=given.user().id)
     assert send(editor, [row]).get_json()["imported"] == 1
-    found = editor.get(f"/api/articles/{row['id']}").get_json()
+    found = editor.get(f"/api/articles/{stored(editor, 'restored')['id']}").get_json()
     assert found == {**found, **row, "created_at": "2020-01-01T00:00:00.000000Z"}
 
 
@@ -218,6 +216,46 @@ def test_an_import_does_not_reach_another_tenant(editor, elsewhere):
     assert answer.get_json()["failed"] == 1
     assert elsewhere.found(type(row), row.id).version == 1
     assert send(editor, [article("of-others")]).get_json()["imported"] == 1
+
+
+@pytest.mark.parametrize("query", ["", "?on_error=skip", "?key=slug", "?key=slug&on_error=skip"])
+@pytest.mark.parametrize("role", ["editor", "admin"])
+def test_an_id_that_finds_nothing_is_refused_alike_whether_absent_or_of_another_tenant(
+        as_role, given, elsewhere, role, query):
+    caller, there = as_role(role), elsewhere.article("draft", slug=f"of-others-{role}-{len(query)}")
+    known = given.article("draft", slug=f"known-{role}-{len(query)}")
+    answers = []
+    for id in (NO_ROW, there.id):
+        rows = [{"id": known.id, "title": "Found."}, article(known.slug, id=id, status="published"),
+                {"id": id}, {"id": id, "title": "", "nope": 1}]
+        answers.append(send(caller, rows, query=query, headers={**NDJSON, "X-Request-ID": "the-same"}))
+        assert faults(answers[-1]) == [(line, "invalid_reference", "/id") for line in (2, 3, 4)]
+        assert "meta" not in answers[-1].get_json() and id not in answers[-1].text
+    absent, foreign = answers
+    assert (absent.status_code, absent.get_data()) == (foreign.status_code, foreign.get_data())
+    assert absent.status_code == (200 if "skip" in query else 400)
+    assert elsewhere.found(type(there), there.id).version == 1
+    assert given.found(type(there), NO_ROW) is None
+
+
+def test_an_id_of_a_hidden_row_is_refused_like_an_absent_one(tmp_path, database_url):
+    with served(tmp_path, database_url, "p, user, article.import, always, allow") as (caller, there):
+        user, hidden = caller("user"), there.article("draft", slug="hidden-from-users")
+        answers = [send(user, [article("anew", id=id), {"id": id}], headers={**NDJSON, "X-Request-ID": "the-same"})
+                   for id in (NO_ROW, hidden.id)]
+        assert faults(answers[0]) == [(1, "invalid_reference", "/id"), (2, "invalid_reference", "/id")]
+        assert answers[0].get_data() == answers[1].get_data()
+        assert there.found(type(hidden), hidden.id).version == 1
+
+
+@pytest.mark.parametrize("media_type", ["application/x-ndjson", "text/csv"])
+def test_what_was_exported_is_imported_again_without_a_change(editor, given, media_type):
+    row = given.article("draft", slug=f"round-trip-{media_type[:4]}")
+    path = f"/api/articles/export?slug={row.slug}"
+    exported = editor.get(path, headers={"Accept": media_type}).get_data()
+    answer = send(editor, exported, headers={"Content-Type": media_type})
+    assert answer.get_json() == {"imported": 0, "updated": 1, "failed": 0, "errors": []}
+    assert editor.get(path, headers={"Accept": media_type}).get_data() == exported
 
 
 @pytest.mark.parametrize(("headers", "query", "status", "code"), [
@@ -282,12 +320,12 @@ def test_an_importer_who_does_not_manage_changes_only_what_single_requests_could
         same = {"id": mine.id, "status": "draft", "owner_id": user.id, "version": 1}
         for rows, code, pointer in (
             ([article("a", status="published")], "read_only_field", "/status"),
-            ([article("a", id=NO_ROW)], "read_only_field", "/id"),
+            ([article("a", id=NO_ROW)], "invalid_reference", "/id"),
             ([article("a", owner_id=there.user().id)], "read_only_field", "/owner_id"),
             ([{**same, "status": "published"}], "read_only_field", "/status"),
             ([{**same, "version": 2}], "read_only_field", "/version"),
             ([{"id": shown.id, "title": "t"}], "forbidden", None),
-            ([article("b", id=hidden.id)], "read_only_field", "/id"),
+            ([article("b", id=hidden.id)], "invalid_reference", "/id"),
         ):
             refused = send(user, rows, query="?on_error=skip")
             assert {fault[1:] for fault in faults(refused)} >= {(code, pointer)}
