@@ -3,6 +3,10 @@
 The claim of a key is the first row of the effect's own transaction, so a twin that runs at the same time waits on the
 database and then replays. Only what succeeded is kept: an answer without an effect may be tried again.
 
+Before a replay, `identify` and `admit` have asked once more who this is and whether the rules would ever allow it. What
+the answer shows is asked here: its row must still be visible, and guarded fields that the caller may no longer see are
+left out. The rules about the object, its state and the preconditions are not asked again: they held when it was done.
+
 A large answer is kept without its body, and so is any once much was kept for its caller within a day. Its replay has
 the same status, `Location` and `ETag`, an empty body, and `Preference-Applied: return=minimal` (RFC 7240 section 4.2).
 """
@@ -10,24 +14,26 @@ the same status, `Location` and `ETag`, an empty body, and `Preference-Applied: 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
+from typing import Any
 
 import orjson
 from flask import Response
 
-from models.base import later
+from models.base import Record, later
 from models.engine.errors import AlreadyExists, TimedOut
 from models.tables import idempotency
 from models.tables.idempotency import IdempotencyKey
 
-from ..protocol.problems import Fault, Problem
-from ..request.call import Call
+from ..protocol.problems import Fault, Problem, not_found
+from ..request.call import Call, Peer
 
 KEPT = 24 * 60 * 60  # seconds
 LARGE = 16 * 2**10  # bytes of an answer beyond which its body is not kept
 _HEADER, _ENVIRON_KEY = "Idempotency-Key", "HTTP_IDEMPOTENCY_KEY"
 _KEY = re.compile(r'"([\x21\x23-\x7e]{1,255})"|([\x21\x23-\x7e]{1,255})')
-_CLAIMED = ("principal", "method", "path", "key", "fingerprint", "expires_at")
+_CLAIMED = ("principal", "credential", "method", "path", "key", "fingerprint", "expires_at")
 _REPLAYED_HEADERS = ("Content-Type", "Content-Language", "ETag", "Location")
 
 
@@ -51,7 +57,8 @@ def check_syntax(call: Call) -> None:
 def replay(call: Call) -> None:
     """Answer with what the same request was answered before, if it was.
 
-    Raises `Problem`: `idempotency_mismatch` for a key that was used for another body or query.
+    Raises `Problem`: `idempotency_mismatch` for a key that was used for another body or query, `not_found` when the
+    caller can no longer see the row that the answer shows.
     """
     sent = _sent(call)
     match = _KEY.fullmatch(sent) if sent is not None else None
@@ -59,8 +66,9 @@ def replay(call: Call) -> None:
         return
     content = call.digest or sha256(call.request.get_data()).hexdigest()
     digest = sha256(call.request.query_string + b"\n" + content.encode()).hexdigest()
-    call.claim = IdempotencyKey(principal=call.principal.key, method=call.request.method, path=call.request.path,
-                                key=match[1] or match[2], fingerprint=digest, expires_at=later(KEPT))
+    call.claim = IdempotencyKey(principal=call.principal.key, credential=_credential(call), method=call.request.method,
+                                path=call.request.path, key=match[1] or match[2], fingerprint=digest,
+                                expires_at=later(KEPT))
     _answer_again(call, call.claim)
 
 
@@ -83,6 +91,7 @@ def remember(call: Call, response: Response) -> None:
     if call.claim is None:
         return
     headers = {name: response.headers[name] for name in _REPLAYED_HEADERS if name in response.headers}
+    _note_row(call, call.claim)
     body = response.get_data()
     kept = len(body) <= LARGE and call.services.limits.may_keep(call.principal, len(body))
     idempotency.keep_answer(call.tenant_id, call.claim, response.status_code, orjson.dumps(headers).decode(),
@@ -90,7 +99,7 @@ def remember(call: Call, response: Response) -> None:
 
 
 def replay_twin(call: Call, wanted: IdempotencyKey) -> None:
-    """Answer with what the twin was answered. Raises `Problem` when it is not there yet."""
+    """Answer with what the twin was answered. Raises `Problem`, as `replay` does, and when it is not there yet."""
     _answer_again(call, wanted)
     if call.write.response is None:
         raise _in_progress()
@@ -101,22 +110,72 @@ def _sent(call: Call) -> str | None:
     return call.request.environ.get(_ENVIRON_KEY) if call.request.method in ("POST", "PATCH") else None
 
 
+def _credential(call: Call) -> str:
+    """Tells sessions, service tokens and scopes of one user apart: none is told what another one was answered."""
+    scopes = call.principal.scopes
+    return sha256(orjson.dumps(
+        [call.principal.kind, call.credential_id, None if scopes is None else sorted(scopes)])).hexdigest()
+
+
 def _answer_again(call: Call, wanted: IdempotencyKey) -> None:
     with call.services.database.connected():
-        kept = idempotency.stored(call.tenant_id, wanted.principal, wanted.method, wanted.path, wanted.key)
-    if kept is None:
-        return
-    if kept.fingerprint != wanted.fingerprint:
-        raise Problem("idempotency_mismatch", "This key was used for another body or query.")
-    if kept.status is None or kept.headers is None:
-        raise _in_progress()
+        kept = idempotency.stored(call.tenant_id, wanted)
+        if kept is None:
+            return
+        if kept.fingerprint != wanted.fingerprint:
+            raise Problem("idempotency_mismatch", "This key was used for another body or query.")
+        if kept.status is None or kept.headers is None:
+            raise _in_progress()
+        lost = _lost(call, kept)
     headers = {**orjson.loads(kept.headers), "Cache-Control": "no-store", "Idempotency-Replayed": "true"}
-    if kept.body is None:
+    body = None if kept.body is None else bytes(kept.body)
+    if lost:
+        # The tag tells the version, which may be among what is lost.
+        headers.pop("ETag", None)
+        body = body and orjson.dumps({name: value for name, value in orjson.loads(body).items() if name not in lost})
+    if body is None:
         headers.pop("Content-Type", None)
         headers["Preference-Applied"] = "return=minimal"
-    call.write.response = Response(bytes(kept.body or b""), kept.status, headers)
+    call.write.response = Response(body or b"", kept.status, headers)
     if "Content-Type" not in headers:
         del call.write.response.headers["Content-Type"]
+
+
+def _note_row(call: Call, claimed: IdempotencyKey) -> None:
+    """Note the row that is answered, if this caller may view it: another one, who may only make it, was shown nothing
+    of it that a read would hide."""
+    peer = _peer(call)
+    if peer is None or not call.access.allows(peer.view, call.facts):
+        return
+    claimed.collection, claimed.row_id = peer.name, call.facts["id"]
+    result = call.write.result
+    if isinstance(result, dict):
+        claimed.guarded = sorted(_seen(call, peer, call.facts, [name for name in peer.guards if name in result]))
+
+
+def _peer(call: Call) -> Peer | None:
+    """The collection of the row of this call; of several over one table, that of the endpoint's own permission."""
+    if not isinstance(call.row, Record):
+        return None
+    resource = (call.endpoint.permission or "").partition(".")[0]
+    found = [peer for peer in call.services.collections.values() if isinstance(call.row, peer.model)]
+    return max(found, key=lambda peer: peer.resource == resource, default=None)
+
+
+def _lost(call: Call, kept: IdempotencyKey) -> frozenset[str]:
+    """The guarded fields of a kept answer that this caller can no longer see. Raises `not_found`, as a read would."""
+    if kept.row_id is None:
+        return frozenset()
+    peer = call.services.collections.get(kept.collection or "")
+    row = None if peer is None else peer.visible(call, kept.row_id)
+    if peer is None or row is None:
+        raise not_found()
+    return frozenset(kept.guarded) - _seen(call, peer, row, kept.guarded)
+
+
+def _seen(call: Call, peer: Peer, row: Mapping[str, Any], names: Sequence[str]) -> frozenset[str]:
+    """Those of these fields that the caller may see of the row."""
+    return frozenset(peer.represent(call, [dict(row)], names)[0]) if names else frozenset()
 
 
 def _in_progress() -> Problem:

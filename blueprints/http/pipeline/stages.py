@@ -108,7 +108,8 @@ def prepare(call: Call) -> None:
 
 
 def replay(call: Call) -> None:
-    """Answers at once what the same `Idempotency-Key` was answered before (422 for another body)."""
+    """Answers at once what the same `Idempotency-Key` was answered before. 422 for another body; 404 when the caller
+    may no longer view the row that it shows."""
     idempotency.replay(call)
 
 

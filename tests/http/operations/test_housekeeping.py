@@ -25,7 +25,7 @@ def test_expired_keys_go_within_a_minute_in_as_many_batches_as_it_takes(given, j
     with given.database.connected():
         keys = Rows(IdempotencyKey, given.tenant_id)
         given.database.transact(lambda: bulk.insert(given.database, given.tenant_id, [
-            IdempotencyKey(principal="guest", method="POST", path="/", key=f"{number}", fingerprint="f",
+            IdempotencyKey(principal="guest", credential="c", method="POST", path="/", key=f"{number}", fingerprint="f",
                            expires_at=later(60 if number < 5 else -60)) for number in range(1005)]))
         job = jobs["throwing away what has expired"]
         assert job.every <= 60

@@ -10,6 +10,7 @@ import pytest
 
 from blueprints.http.operations import limits
 from blueprints.http.operations.limits import Limits
+from blueprints.http.pipeline import idempotency
 from blueprints.http.pipeline.idempotency import LARGE
 from models.base import Rows, later, now
 from models.tables.article import Article
@@ -220,7 +221,7 @@ def test_hundreds_of_keys_from_eight_threads_each_sent_four_times_have_one_effec
         assert (f"key-{number}" in slugs, f"other-{number}" in slugs) == (not winner, winner)
 
 
-def test_a_twin_that_waits_too_long_gets_409_and_retry_after(tmp_path, database_url):
+def test_a_twin_that_waits_too_long_gets_409_and_retry_after(tmp_path, database_url, monkeypatch):
     """The first request holds the key, in a transaction that does not end in time."""
     from tests.apps import Caller, Given
 
@@ -235,22 +236,22 @@ def test_a_twin_that_waits_too_long_gets_409_and_retry_after(tmp_path, database_
         if services.database.dialect == "sqlite":
             services.database.places.timeout = 0.3
         held, done = threading.Event(), threading.Event()
+        body = {"title": "t", "slug": "slow-twin", "body": "b"}
+        claim = idempotency.claim
 
-        def hold():
-            def work():
-                Rows(IdempotencyKey, there.tenant_id).insert(IdempotencyKey(
-                    principal=f"user:{user.id}", method="POST", path="/api/articles", key="slow", fingerprint="f",
-                    expires_at=later(60)))
-                held.set()
-                done.wait(30)
+        def hold(call):
+            claim(call)
+            held.set()
+            done.wait(30)
 
-            with services.database.connected():
-                services.database.transact(work)
+        def send():
+            Caller(app.test_client(), user, token).post("/api/articles", body, headers=key("slow"))
 
-        first = threading.Thread(target=hold)
+        monkeypatch.setattr(idempotency, "claim", hold)
+        first = threading.Thread(target=send)
         first.start()
         held.wait(30)
-        body = {"title": "t", "slug": "slow-twin", "body": "b"}
+        monkeypatch.undo()
         answer = editor.post("/api/articles", body, headers=key("slow"))
         assert (answer.status_code, answer.get_json()["code"]) == (409, "idempotency_in_progress")
         assert answer.headers["Retry-After"] == "1"

@@ -131,22 +131,22 @@ def test_a_right_holds_for_its_tenant_resource_object_and_grantee_alone(
 
 
 def key(**values: object) -> IdempotencyKey:
-    return IdempotencyKey(**{"principal": "user:1", "method": "POST", "path": "/api/articles", "key": "k",
-                             "fingerprint": "f", "expires_at": later(60), **values})
+    return IdempotencyKey(**{"principal": "user:1", "credential": "c", "method": "POST", "path": "/api/articles",
+                             "key": "k", "fingerprint": "f", "expires_at": later(60), **values})
 
 
 def test_a_key_is_claimed_once_and_again_after_it_expired(tenant: str, database: Database) -> None:
     database.transact(lambda: claim(tenant, key(expires_at=later(-1))))
-    assert stored(tenant, "user:1", "POST", "/api/articles", "k") is None
+    assert stored(tenant, key()) is None
     made = database.transact(lambda: claim(tenant, key(body=b"\x00\xff", status=201)))
-    found = stored(tenant, "user:1", "POST", "/api/articles", "k")
+    found = stored(tenant, key())
     assert (found.id, bytes(found.body), found.status) == (made.id, b"\x00\xff", 201)
     with pytest.raises(AlreadyExists):
         database.transact(lambda: claim(tenant, key()))
 
 
 @pytest.mark.parametrize("other", [
-    {"principal": "user:2"}, {"method": "PATCH"}, {"path": "/api/x"}, {"key": "K"}])
+    {"principal": "user:2"}, {"credential": "d"}, {"method": "PATCH"}, {"path": "/api/x"}, {"key": "K"}])
 def test_a_key_belongs_to_one_caller_method_and_path(other: dict, tenant: str, database: Database) -> None:
     for wanted in (key(), key(**other)):
         database.transact(lambda wanted=wanted: claim(tenant, wanted))
@@ -166,7 +166,7 @@ def test_of_two_claims_at_once_the_second_waits_and_finds_the_first(tenant: str,
             outcomes.append(opened.transact(work))
         except AlreadyExists:
             with opened.connected():
-                outcomes.append(stored(tenant, "user:1", "POST", "/api/articles", "twin").fingerprint)
+                outcomes.append(stored(tenant, key(key="twin")).fingerprint)
 
     threads = [threading.Thread(target=run) for _ in range(4)]
     for thread in threads:

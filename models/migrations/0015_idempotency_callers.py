@@ -1,0 +1,38 @@
+"""A kept answer belongs to a session or token and its scopes, and names the row that it shows.
+
+What was kept before says neither, and lives for a day at most: it is dropped, so a request from before the upgrade that
+is repeated after it is a new request.
+"""
+
+from models import ddl
+
+
+def up(migrator, db):
+    ddl.run(
+        db,
+        "DROP TABLE idempotency_keys",
+        """
+        CREATE TABLE idempotency_keys (
+            id {id} NOT NULL PRIMARY KEY,
+            tenant_id {id} NOT NULL REFERENCES tenants (id) ON DELETE RESTRICT,
+            version INTEGER NOT NULL,
+            created_at {time} NOT NULL,
+            updated_at {time} NOT NULL,
+            principal {key} NOT NULL,
+            credential {key} NOT NULL,
+            method {key} NOT NULL,
+            path {key} NOT NULL,
+            "key" {key} NOT NULL,
+            fingerprint {key} NOT NULL,
+            status INTEGER,
+            headers TEXT,
+            body {blob},
+            collection {key},
+            row_id {id},
+            guarded TEXT NOT NULL,
+            expires_at {time} NOT NULL,
+            UNIQUE (tenant_id, principal, credential, method, path, "key")
+        ) {strict}
+        """,
+        "CREATE INDEX idempotency_keys_end ON idempotency_keys (expires_at)",
+    )
