@@ -10,6 +10,7 @@ from marshmallow import fields
 from gatepost import (
     Call,
     Collection,
+    Conflict,
     Email,
     Line,
     Many,
@@ -23,7 +24,7 @@ from gatepost import (
 )
 from models.tables.session import Session, revoke
 from models.tables.share import forget
-from models.tables.user import User
+from models.tables.user import ADMINISTRATOR, User
 
 from .http.request.access import MOST_GROUPS
 from .http.resources.registry import ROLES
@@ -72,7 +73,21 @@ class Users(Collection):
             raise Problem("forbidden", Message("A {role} cannot decide about a user with the role {other}.",
                                                role=call.principal.role, other=call.row.role))
 
+    def load_record(self, call: Call) -> User | None:
+        found = self.rows(call).find(call.path["id"])
+        if found is not None and found.administers and found.role in call.access.roles:
+            # All of them before the row itself, in one order: two who demote each other wait for one another.
+            User.administrators(lock=True)
+        row: User | None = super().load_record(call)
+        return row
+
+    def update(self, call: Call, row: User, changes: Mapping[str, Any]) -> None:
+        if changes.get("role", ADMINISTRATOR) != ADMINISTRATOR or not changes.get("active", True):
+            _keep_one(row)
+        super().update(call, row, changes)
+
     def delete(self, call: Call, row: User) -> None:
+        _keep_one(row)
         forget(row.tenant_id, f"user:{row.id}")
         super().delete(call, row)
 
@@ -82,9 +97,17 @@ class Users(Collection):
     @action("disable", transitions={True: False}, state="active")
     def disable(self, user: User) -> None:
         """End the user's sessions and refuse new ones."""
+        _keep_one(user)
         revoke(user.tenant_id, Session.user_id == user.id)
         user.token_version += 1
 
     @action("enable", transitions={False: True}, state="active")
     def enable(self, user: User) -> None:
         """Let the user log in again."""
+
+
+def _keep_one(user: User) -> None:
+    """409 when the user is the last administrator: nobody could make another one over HTTP."""
+    if user.administers and User.administrators(lock=True) == [user.id]:
+        raise Conflict("This is the last active administrator. Make another user an administrator first.",
+                       "last_administrator")

@@ -89,9 +89,10 @@ class Served:
     url: str
     process: subprocess.Popen[str]
 
-    def call(self, method: str, path: str, body: Any = None, token: str | None = None) -> tuple[int, Any]:
-        """Status and JSON of one request."""
-        headers = {"Content-Type": "application/json"} if body is not None else {}
+    def call(self, method: str, path: str, body: Any = None, token: str | None = None,
+             headers: Mapping[str, str] | None = None) -> tuple[int, Any]:
+        """Status and JSON of one request; `body` goes as JSON."""
+        headers = {**({"Content-Type": "application/json"} if body is not None else {}), **(headers or {})}
         if token:
             headers["Authorization"] = f"Bearer {token}"
         data = None if body is None else json.dumps(body).encode()

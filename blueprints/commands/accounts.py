@@ -10,6 +10,7 @@ from typing import TextIO
 import click
 
 from blueprints.commands.context import (
+    MAKE_ADMINISTRATOR,
     TENANT,
     Instance,
     hash_password,
@@ -115,6 +116,8 @@ def password(email: str, password_file: TextIO | None) -> None:
 def disable(email: str) -> None:
     """Keep a user from logging in, and end their sessions.
 
+    Unlike the API, the command also disables the last administrator, with a warning.
+
     \b
     Example: gatepost user disable ada@example.org
     """
@@ -204,6 +207,8 @@ def _set_active(email: str, active: bool) -> None:
 
     with open_instance() as instance:
         _change(instance, email, "enable" if active else "disable", change)
+        if not active and not User.administrators():
+            click.echo(f"No active administrator is left. {MAKE_ADMINISTRATOR}", err=True)
 
 
 def _change(instance: Instance, email: str, action: str, change: Callable[[User], None]) -> None:

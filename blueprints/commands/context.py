@@ -21,6 +21,7 @@ from models.tables.tenant import Tenant
 from models.tables.user import User
 from settings import SettingError, Settings
 
+MAKE_ADMINISTRATOR = "Make one: gatepost user add EMAIL --role admin, or gatepost user enable EMAIL"
 TENANT = click.option("--tenant", metavar="NAME", help="The default tenant unless given.")
 
 

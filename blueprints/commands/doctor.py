@@ -17,12 +17,13 @@ from textwrap import indent
 import apsw
 import click
 
-from blueprints.commands.context import database_of, load_settings, migrations
+from blueprints.commands.context import MAKE_ADMINISTRATOR, database_of, load_settings, migrations
 from blueprints.commands.server import AppFactory, services_for
 from blueprints.http.resources.registry import GROUP
 from blueprints.http.security.keys import Keys
 from models.migrate import missing, pending
 from models.tables.sizes import measure
+from models.tables.user import User
 from policies.tools.lint import warnings
 from settings import Settings
 
@@ -38,8 +39,8 @@ Check = Callable[[Settings], str]
 def doctor(create_app: AppFactory) -> None:
     """Check what the service relies on.
 
-    That is versions, permissions, keys, database, plugins, migrations, policy, clock and disk; it also says how large
-    things have become. Exit code 1 on a finding.
+    That is versions, permissions, keys, database, plugins, migrations, policy, administrators, clock and disk; it also
+    says how large things have become. Exit code 1 on a finding.
 
     \b
     Example: gatepost doctor
@@ -71,6 +72,7 @@ def _checks(create_app: AppFactory, settings: Settings) -> Iterator[tuple[str, C
         directories = migrations()
         yield "migrations", lambda settings: _migrations(settings, directories)
         yield "policy", lambda _: _policy(create_app)
+    yield "admins", _administrators
     yield "clock", _clock
     yield "disk", _disk
     yield "sizes", _sizes
@@ -129,6 +131,14 @@ def _unlogged(name: str) -> Iterator[None]:
         yield
     finally:
         log.disabled = False
+
+
+def _administrators(settings: Settings) -> str:
+    with database_of(settings) as database, database.connected():
+        number = len(User.administrators())
+    if number == 0:
+        raise RuntimeError(f"no active user is an administrator. {MAKE_ADMINISTRATOR}")
+    return f"{number} active" if number > 1 else "1 active; a second one could let the first in again"
 
 
 def _clock(settings: Settings) -> str:

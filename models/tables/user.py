@@ -5,7 +5,10 @@ from __future__ import annotations
 import peewee as pw
 
 from models.records.columns import EmailField, ListField
+from models.records.rows import locked
 from models.records.table import Owned
+
+ADMINISTRATOR = "admin"  # the role that no other one ranks above
 
 
 class User(Owned):
@@ -29,6 +32,18 @@ class User(Owned):
     def stamp(self, tenant_id: str, at: str) -> None:
         super().stamp(tenant_id, at)
         self.owner_id = self.id
+
+    @property
+    def administers(self) -> bool:
+        """Whether the user is one of the administrators: active, and of that role by what is stored."""
+        return self.active and self.role == ADMINISTRATOR
+
+    @classmethod
+    def administrators(cls, *, lock: bool = False) -> list[str]:
+        """The ids of all administrators, in order; `lock`: no other transaction changes them before this one ends."""
+        # Across tenants: an administrator of one decides about the whole instance, and any of them can make another.
+        found = cls.select(cls.id).where(cls.role == ADMINISTRATOR, cls.active).order_by(cls.id)
+        return [user.id for user in (locked(found) if lock else found)]
 
     @classmethod
     def by_email(cls, email: str) -> User | None:

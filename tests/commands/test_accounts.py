@@ -116,3 +116,22 @@ def test_a_weak_password_is_refused(instance):
     assert done.returncode == 1
     assert "most common" in done.stderr
     assert "weak@example.org" not in instance.run("user", "list").stdout
+
+
+def test_the_operator_may_disable_the_last_administrator_and_is_warned(instance):
+    def administrators():
+        done = instance.run("doctor")
+        (line,) = (line for line in done.stdout.splitlines() if line.split()[1] == "admins")
+        return done.returncode, line.split(maxsplit=2)[0], line.split(maxsplit=2)[2]
+
+    add(instance, "second@example.org", "--role", "admin")
+    assert administrators() == (0, "ok", "2 active")
+    assert instance.run("user", "disable", "second@example.org").stderr == ""
+    assert administrators()[:2] == (0, "ok") and administrators()[2].startswith("1 active; ")
+    done = instance.run("user", "disable", "admin@example.org")
+    assert (done.returncode, done.stdout) == (0, "admin@example.org is disabled.\n")
+    assert "No active administrator is left." in done.stderr
+    assert "gatepost user add EMAIL --role admin" in done.stderr
+    assert administrators()[:2] == (1, "FAIL") and "gatepost user enable EMAIL" in administrators()[2]
+    assert instance.run("user", "enable", "admin@example.org").returncode == 0
+    assert administrators()[:2] == (0, "ok")

@@ -48,6 +48,7 @@ CATALOGUE: dict[str, tuple[int, str]] = {
     "still_referenced": (409, Message("Other objects refer to this one")),
     "invalid_transition": (409, Message("The object is in another state")),
     "out_of_stock": (409, Message("Not enough in stock")),
+    "last_administrator": (409, Message("No administrator would be left")),
     "idempotency_in_progress": (409, Message("The first request with this key still runs")),
     "gone": (410, Message("This endpoint is no longer there")),
     "version_conflict": (412, Message("The object has changed since")),

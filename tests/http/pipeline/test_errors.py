@@ -32,7 +32,8 @@ CONTRACT = {
     404: "not_found",
     405: "method_not_allowed",
     406: "not_acceptable",
-    409: "conflict already_exists still_referenced invalid_transition out_of_stock idempotency_in_progress",
+    409: "conflict already_exists still_referenced invalid_transition out_of_stock last_administrator "
+         "idempotency_in_progress",
     410: "gone",
     412: "version_conflict",
     413: "body_too_large",
