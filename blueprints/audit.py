@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from marshmallow import fields
 
-from gatepost import Collection, Endpoint, Id, StrictSchema, Time
+from gatepost import Call, Collection, Endpoint, Id, StrictSchema, Time
 from models.tables.audit import Audit
+
+from .http.request.audit import note_look
 
 
 class AuditSchema(StrictSchema):
@@ -26,6 +29,10 @@ class AuditSchema(StrictSchema):
     reason = fields.String(dump_only=True, allow_none=True)
     policy_version = fields.String(dump_only=True, allow_none=True)
     request_id = fields.String(dump_only=True, allow_none=True)
+    facts = fields.Dict(dump_only=True, allow_none=True, metadata={
+        "description": "What else is known: the e-mail of a failed login, the fields that a body could not set, the "
+                       "filters and the number of rows of an export."})
+    count = fields.Integer(dump_only=True, metadata={"description": "How many of the same this stands for."})
 
 
 class Audits(Collection):
@@ -47,5 +54,11 @@ class Audits(Collection):
     }
 
     def endpoints(self) -> Iterator[Endpoint]:
-        return (replace(endpoint, summary="List the audit trail: what was done, tried and refused.")
+        return (replace(endpoint, handler=self._listed,
+                        summary="List the audit trail: what was done, tried and refused.")
                 for endpoint in super().endpoints() if endpoint.name == "list")
+
+    def _listed(self, call: Call) -> dict[str, Any]:
+        page = self.listing.answer(call)
+        note_look(call)
+        return page

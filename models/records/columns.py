@@ -1,4 +1,4 @@
-"""The kinds of column: ids, times, money, lists and addresses, alike in Python on both databases."""
+"""The kinds of column: ids, times, money, lists, JSON and addresses, alike in Python on both databases."""
 
 from __future__ import annotations
 
@@ -32,6 +32,16 @@ class ListField(pw.TextField):
 
     def db_value(self, value: Any) -> Any:
         return orjson.dumps(list(value)).decode() if isinstance(value, list | tuple) else value
+
+    def python_value(self, value: Any) -> Any:
+        try:
+            return orjson.loads(value) if isinstance(value, str) else value
+        except orjson.JSONDecodeError as error:
+            raise Damaged(f"{self.column_name}: {error}") from None
+
+
+class JsonField(pw.TextField):
+    """A JSON document, assigned as its text and read as what it says."""
 
     def python_value(self, value: Any) -> Any:
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from hashlib import blake2b
 from os import urandom
 
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.ASCII)
@@ -12,8 +13,18 @@ _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 def new_id() -> str:
     """A UUIDv7 (RFC 9562 §5.7) as lower-case text; rand_a is the fraction of the millisecond (§6.2)."""
     milliseconds, rest = divmod(time.time_ns(), 1_000_000)
-    fraction = (rest << 12) // 1_000_000
-    chance = int.from_bytes(urandom(8), "big") & 0x3FFF_FFFF_FFFF_FFFF
+    return _written(milliseconds, (rest << 12) // 1_000_000, int.from_bytes(urandom(8), "big"))
+
+
+def id_within(seconds: int, *of: str) -> str:
+    """The one UUIDv7 of what `of` names in a span of so many seconds: every process makes the same."""
+    hashed = blake2b("\0".join(of).encode(), digest_size=10).digest()
+    return _written(int(time.time()) // seconds * seconds * 1000, int.from_bytes(hashed[8:], "big") & 0xFFF,
+                    int.from_bytes(hashed[:8], "big"))
+
+
+def _written(milliseconds: int, fraction: int, rest: int) -> str:
+    chance = rest & 0x3FFF_FFFF_FFFF_FFFF
     digits = f"{milliseconds << 80 | 0x7 << 76 | fraction << 64 | 0x2 << 62 | chance:032x}"
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 

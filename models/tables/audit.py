@@ -10,7 +10,7 @@ import peewee as pw
 from models.engine.database import current
 from models.engine.prepared import Bind, Statement
 from models.records import bulk
-from models.records.columns import IdField, TimeField
+from models.records.columns import IdField, JsonField, TimeField
 from models.records.ids import new_id
 from models.records.table import Table, whole
 from models.records.times import now
@@ -21,7 +21,8 @@ ORIGINS = 100  # logins of one principal that tell from where it is known
 class Audit(Table):
     """One thing that a principal did, or `count` refusals of one source within a minute.
 
-    `seq` orders rows as they were written; the API shows `id`. `rule` is the file and line that decided.
+    `seq` orders rows as they were written; the API shows `id`. `rule` is the file and line that decided. `facts` is an
+    object of what else is known, or null: `{"email"}` that was tried, `{"fields"}`, `{"filters", "count"}`.
     """
 
     seq = pw.BigAutoField()
@@ -40,6 +41,7 @@ class Audit(Table):
     policy_version = pw.TextField(null=True)
     request_id = pw.TextField(null=True)
     count = pw.IntegerField(default=1)
+    facts = JsonField(null=True)
 
     class Meta:
         table_name = "audit"

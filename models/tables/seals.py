@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
+import peewee as pw
 
 from models.engine.database import Database, current
 from models.engine.errors import AlreadyExists, Damaged, TimedOut
@@ -22,7 +23,8 @@ BATCH = 500  # rows of a seal at most; also of one deletion
 PATIENCE = 200  # milliseconds for which sealing may hold up writers on Postgres
 _COLUMNS = (Audit.seq, Audit.id, Audit.tenant_id, Audit.time, Audit.principal, Audit.role, Audit.action,
             Audit.resource, Audit.resource_id, Audit.address, Audit.result, Audit.reason, Audit.rule,
-            Audit.policy_version, Audit.request_id, Audit.count)
+            Audit.policy_version, Audit.request_id, Audit.count,
+            pw.SQL("facts").alias("written"))  # the text itself: what it says might be written in other ways
 
 _SEAL = {"seq": int, "last_seq": int, "rows": int, "previous": str, "head": str, "created_at": str}
 
@@ -169,4 +171,9 @@ def _rows(after: int, upto: int, limit: int) -> list[tuple[Any, ...]]:
 
 def _content(previous: str, rows: list[tuple[Any, ...]]) -> bytes:
     # A damaged row may hold bytes: as anything else than what was sealed.
-    return b"\n".join((previous.encode(), *(orjson.dumps(row, default=str) for row in rows)))
+    return b"\n".join((previous.encode(), *(orjson.dumps(_sealed(row), default=str) for row in rows)))
+
+
+def _sealed(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What a seal proves of a row. Rows of before the column `facts` have none, and are proved without it."""
+    return row if row[-1] is not None else row[:-1]

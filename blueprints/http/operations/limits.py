@@ -49,6 +49,10 @@ class Quota(NamedTuple):
     seconds: int = MINUTE
 
 
+class TooManyGuesses(Problem):
+    """`rate_limited`: a secret was guessed too often, and this guess was not looked at."""
+
+
 class Limits:
     """The quotas and counters of one app."""
 
@@ -129,14 +133,17 @@ class Limits:
 
         `origins` tells the addresses of recent right logins; it is asked only when there were too many guesses of this
         account, and from the networks of those addresses one may try all the same.
-        Raises `Problem` (`rate_limited`) without running the body when there were too many.
+        Raises `TooManyGuesses` without running the body when there were too many.
         """
         network = network_of(address)
         # By network first: a client that guesses many accounts makes no counter for each of them.
         hashed = blake2b(account.encode(), digest_size=16).hexdigest()
         counted = (self._guesses, network), (self._guesses_of_account, hashed)
-        self._spend(*counted[0], 1)
-        self._spend(*counted[1], 1, excused=lambda: network in map(network_of, origins()))
+        try:
+            self._spend(*counted[0], 1)
+            self._spend(*counted[1], 1, excused=lambda: network in map(network_of, origins()))
+        except Problem as refused:
+            raise TooManyGuesses(refused.code, refused.detail, headers=refused.headers) from None
         try:
             yield
         except Problem:

@@ -1,12 +1,15 @@
 """Refusals on their way to the audit trail: few rows for a flood of them, and nothing that a client can choose freely.
 
+Exports go the same way: what is no write has no transaction of its own that would record it.
+
 One source is a principal, or for guests the network of an address as the limits count it. In each minute its first
 `OWN` distinct refusals are rows of their own, stored within about a second with the count so far. Everything else
 (repetitions of what is stored, and whatever is distinct beyond) becomes one row for each tenant and result, stored when
 the minute is over or the service stops. So no source makes more than about `OWN` + 1 rows a minute.
 
-Failed logins are counted apart from what else a source was refused, so that the attacked account stays visible
-among other refusals; and principals apart from guests, so that no number of networks can hide what a principal tries.
+Guesses (failed logins, and those that were refused unheard) are counted apart from what else a source was refused, so
+that the attacked account stays visible among other refusals; exports apart from both; and principals apart from guests,
+so that no number of networks can hide what a principal tries.
 
 What a minute's row would have told is lost with a process that is killed (SIGKILL, a power cut): up to a minute of
 repetitions, never the first occurrence of anything beyond a second.
@@ -30,10 +33,11 @@ OWN = 50  # distinct refusals of one source that have rows of their own in a min
 SOURCES = 1000  # sources of each kind told apart in a minute; the rest share the source `*`
 MOST = 10_000  # rows that wait while the database is away; what comes then is only counted, for the source `*`
 ANY = "*"
+GUESS = "refuse"  # the action of a guess that was refused unheard: `session.refuse`
 
 
 class Refusal(NamedTuple):
-    """What one refusal says."""
+    """What one refusal says, or an export (`result` is `allowed`). `facts` is JSON: what else is known, bounded."""
 
     tenant_id: str
     principal: str
@@ -43,8 +47,9 @@ class Refusal(NamedTuple):
     resource_id: str | None
     address: str | None
     result: str
-    reason: str
+    reason: str | None
     policy_version: str | None
+    facts: str | None = None
 
     @property
     def source(self) -> str:
@@ -54,15 +59,21 @@ class Refusal(NamedTuple):
     @property
     def kind(self) -> str:
         """The kind under which sources are counted (`SOURCES`)."""
-        return "failed" if self.result == "failed" else "guest" if self.principal == "guest" else "principal"
+        if self.result == "allowed":
+            return "allowed"
+        if self.result == "failed" or self.action == GUESS:
+            return "guess"
+        return "guest" if self.principal == "guest" else "principal"
 
     @property
-    def what(self) -> tuple[str | None, ...]:
+    def what(self) -> tuple[str | int | None, ...]:
         """What tells one refusal of a source from another."""
-        return self.tenant_id, self.action, self.resource, self.reason, self.resource_id, self.result
+        # Not the facts themselves: a minute's keys stay in memory.
+        return (self.tenant_id, self.action, self.resource, self.reason, self.resource_id, self.result,
+                hash(self.facts))
 
 
-Key = tuple[str | None, ...]
+Key = tuple[str | int | None, ...]
 """A source, and what it was refused; in a minute's row tenant and result alone."""
 
 
@@ -83,7 +94,8 @@ class Merged:
 
     def row(self) -> Audit:
         """The audit row, with an id of its own; its reason says how many it stands for."""
-        reason = self.refusal.reason if self.count == 1 else f"{self.refusal.reason} ({self.count} times)"
+        times = None if self.count == 1 else f"({self.count} times)"
+        reason = " ".join(filter(None, (self.refusal.reason, times))) or None
         return Audit(**self.refusal._replace(reason=reason)._asdict(), id=new_id(), time=self.time, count=self.count,
                      request_id=self.request_id)
 
@@ -168,14 +180,15 @@ class Refusals:
 
 
 def _for_a_minute(refusal: Refusal, source: str) -> Refusal:
-    """What a minute's row says of a refusal: nothing about objects, and a guest's network for the address."""
-    reason = refusal.reason if refusal.reason.endswith(_MORE) else f"{refusal.reason}, {_MORE}"
+    """What a minute's row says of a refusal: nothing about objects, no facts, and a guest's network for the address."""
+    told = refusal.reason or ""
+    reason = told if told.endswith(_MORE) else f"{told}, {_MORE}" if told else _MORE
+    refusal = refusal._replace(resource_id=None, reason=reason, facts=None)
     if source == ANY:
-        return refusal._replace(resource_id=None, reason=reason, principal=ANY, role=ANY, address=None)
-    address = source if refusal.principal == "guest" else refusal.address
-    return refusal._replace(resource_id=None, reason=reason, address=address)
+        return refusal._replace(principal=ANY, role=ANY, address=None)
+    return refusal._replace(address=source) if refusal.principal == "guest" else refusal
 
 
 _MORE = "more of the same minute"
 # What a row says where its refusals differ. Tenant and result never do: they are part of the key.
-_BLANK = Refusal(ANY, ANY, ANY, ANY, ANY, None, None, ANY, _MORE, None)
+_BLANK = Refusal(ANY, ANY, ANY, ANY, ANY, None, None, ANY, _MORE, None, None)

@@ -6,18 +6,20 @@ No transaction is held while the client reads; keyset pages neither skip nor rep
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import chain
 from typing import Any
 
 from flask import Request, Response
 
+from ..protocol.language import PARAMETER
 from ..protocol.problems import not_acceptable
+from ..request import audit
 from ..request.call import Call, Endpoint
 from ..schemas import file_formats
 from . import long_answers
 from .listing import Listing
 
 _AT_ONCE = 250  # rows read at a time: they may be long, and all of them are in memory
+_OTHERS = ("fields", "sort", PARAMETER)  # parameters that do not select rows
 _EXTENSIONS = {file_formats.NDJSON: "ndjson", file_formats.CSV: "csv"}
 
 
@@ -27,10 +29,18 @@ def endpoint(listing: Listing) -> Endpoint:
 
     def export(call: Call) -> Response:
         media_type = _wanted(call.request)
+        noted, handed = audit.export(call, _filters(call)), [0]
+
+        def count(rows: int) -> None:
+            handed[0] += rows
+
         headers = {"Content-Disposition": f'attachment; filename="{collection.name}.{_EXTENSIONS[media_type]}"',
                    "Vary": "Accept"}
-        return long_answers.answer(call, lambda: content(listing, call, media_type), mimetype=media_type,
-                                   headers=headers)
+        response = long_answers.answer(call, lambda: content(listing, call, media_type, count), mimetype=media_type,
+                                       headers=headers)
+        # Also where the client goes away meanwhile: what was handed out until then.
+        response.call_on_close(lambda: noted(handed[0]))
+        return response
 
     return Endpoint(name="export", method="GET", path=f"/api/{collection.name}/export",
                     permission=collection.permission("export"), handler=export, narrows=True, cost=10,
@@ -42,27 +52,29 @@ def content(listing: Listing, call: Call, media_type: str,
             progress: Callable[[int], object] = lambda rows: None) -> Iterator[bytes]:
     """The file: every row that `call.query` selects and the caller may view and export, as chunks of bytes.
 
-    `progress` is told how many rows were read, now and then.
+    `progress` is told, now and then, how many rows are about to be handed out.
     """
     collection = listing.collection
     chunks = listing.everything(call, collection.permission("export"), _AT_ONCE)
     # What is wrong with the query must come as a problem document: read some rows before the answer begins.
     first = next(chunks, [])
     names = dict.fromkeys([*call.query.get("fields", collection.representation.names), *call.query.get("expand", ())])
-    progress(len(first))
-    return file_formats.write(media_type, list(names), chain(first, _rest(call, chunks, progress)))
+    return file_formats.write(media_type, list(names), _rows(call, first, chunks, progress))
 
 
-def _rest(call: Call, chunks: Iterator[list[dict[str, Any]]],
+def _rows(call: Call, chunk: list[dict[str, Any]], chunks: Iterator[list[dict[str, Any]]],
           progress: Callable[[int], object]) -> Iterator[dict[str, Any]]:
-    # The request's connection is given back when the handler returns: each chunk takes one for itself.
-    while True:
-        with call.services.database.connected():
-            chunk = next(chunks, None)
-        if chunk is None:
-            return
+    while chunk:
         progress(len(chunk))
         yield from chunk
+        # The request's connection is given back when the handler returns: each chunk takes one for itself.
+        with call.services.database.connected():
+            chunk = next(chunks, [])
+
+
+def _filters(call: Call) -> dict[str, str]:
+    """What selects the rows, as the client wrote it."""
+    return {name: text for name, text in call.query.sent if name not in _OTHERS}
 
 
 def _wanted(request: Request) -> str:

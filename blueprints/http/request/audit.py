@@ -1,20 +1,40 @@
 """What the audit trail says of a request: who did what to which object, by which rule; and who was refused.
 
-A write and its row commit together. Refusals have no transaction of their own: they go through the `Trail`.
+A write and its row commit together. Refusals and reads have no transaction of their own: they go through the `Trail`.
+
+Of what a client chose, `facts` keep little, and no text that might be a secret: at most `MOST_FACTS` characters of
+ASCII.
 """
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
 from models.base import is_id
+from models.records.columns import mailbox
 from models.tables.audit import add
 from models.tables.user import User
 
-from ..operations.limits import LONGEST_ADDRESS
-from ..operations.refusals import Refusal
+from ..operations.limits import LONGEST_ADDRESS, TooManyGuesses
+from ..operations.refusals import GUESS, Refusal
 from ..protocol import trace
-from ..protocol.problems import Problem
+from ..protocol.problems import Fault, Problem
 from .call import Call
 from .identity import guest
+
+MOST_FACTS = 2000  # characters of one row's facts; longer ones say so instead
+MOST_FIELDS = 10  # names of fields in one row
+LONGEST_FIELD = 40  # characters of one name
+TOO_LONG = "too long"
+
+_TRIED = ("read_only_field", "unknown_field")  # what a fault says of a field that the client hoped to set
+_HARMLESS = re.compile(r"[^A-Za-z0-9_./-]")
+# Stricter than what an account may have: a password with an @ in it should not pass.
+_ADDRESS = re.compile(r"""[^@\s"(),:;<>\[\\\]]{1,64}@ (?:[^\W_](?:[\w-]{0,61}[^\W_])?\.)+
+                          (?:[^\W\d_]{2,63} | xn--[a-z0-9-]{2,59})""", re.VERBOSE)
 
 
 def note_rule(call: Call) -> None:
@@ -31,37 +51,100 @@ def record(call: Call, *, result: str = "allowed", reason: str | None = None) ->
     """Add the row of a write, inside its transaction."""
     resource, action = _what(call)
     actor = call.write.acted_as or call.principal
-    program = f"service token {call.credential_id}" if actor.kind == "service" else None
     add(
         tenant_id=actor.tenant_id, principal=actor.key, role=actor.role, action=action,
         resource=resource, resource_id=None if call.row is None else call.facts.get("id"),
         address=_address(call), result=result, rule=call.write.rule,
-        reason=", ".join(filter(None, (call.write.rule, reason, program, call.write.note))) or None,
-        policy_version=call.access.policy.version, request_id=trace.request_id())
+        reason=", ".join(filter(None, (call.write.rule, reason, _program(call), call.write.note))) or None,
+        policy_version=call.access.policy.version, request_id=trace.request_id(), facts=call.write.facts)
 
 
 def note_refusal(call: Call, problem: Problem) -> None:
-    """Keep what a request was refused for: 401 and 403. A failed login was noted where it failed."""
-    if problem.status in (401, 403) and problem.code != "invalid_credentials":
-        asked = call.path.get("id", "")
-        # A client chooses what the path says: what is no id is neither stored nor told apart.
-        _refuse(call, "refused", problem.code,
-                call.facts.get("id") if call.row is not None else asked if is_id(asked) else None)
+    """Keep what a request was refused for: 401 and 403, 404 for an object, 429 for a guess, and 400 for fields that it
+    cannot set or that are not there. A failed login was noted where it failed."""
+    if problem.code == "invalid_credentials":
+        return
+    if isinstance(problem, TooManyGuesses):
+        _note(call, _refused(call, problem.code, resource="session", action=GUESS, facts=_tried_email(call)))
+    elif problem.status in (401, 403) or (problem.code == "not_found" and call.endpoint.permission is not None):
+        _note(call, _refused(call, problem.code))
+    elif problem.status == 400 and (facts := facts_of_faults(problem.faults)) is not None:
+        code = next(code for code in _TRIED if any(fault.code == code for fault in problem.faults))
+        _note(call, _refused(call, code, facts=facts))
 
 
 def note_failure(call: Call, user: User | None) -> None:
-    """Keep a failed login, in the tenant of the account that it aimed at."""
-    _refuse(call, "failed", "invalid_credentials", None if user is None else user.id,
-            None if user is None else user.tenant_id)
+    """Keep a wrong password, in the tenant of the account that it aimed at; of a login also the e-mail."""
+    found = _refused(call, "invalid_credentials", result="failed", resource_id=None, facts=_tried_email(call, user))
+    _note(call, found if user is None else found._replace(tenant_id=user.tenant_id, resource_id=user.id))
 
 
-def _refuse(call: Call, result: str, reason: str, resource_id: str | None, tenant_id: str | None = None) -> None:
+def export(call: Call, filters: Mapping[str, str]) -> Callable[[int], None]:
+    """What keeps an export by its caller, once it is told how many rows were handed out."""
+    actor, request_id = call.principal, trace.request_id()
+    resource, action = _what(call)
+    begun = Refusal(actor.tenant_id, actor.key, actor.role, action, resource, None, _address(call), "allowed",
+                    _program(call), call.access.policy.version)
+
+    def note(rows: int) -> None:
+        call.services.trail.refuse(begun._replace(facts=_facts(filters=dict(filters), count=rows)), request_id)
+
+    return note
+
+
+def note_look(call: Call) -> None:
+    """Keep that the caller has looked at the trail, once an hour."""
+    resource, action = _what(call)
+    actor = call.principal
+    call.services.trail.look(tenant_id=actor.tenant_id, principal=actor.key, role=actor.role, resource=resource,
+                             action=action, address=_address(call), result="allowed", reason=_program(call),
+                             policy_version=call.access.policy.version, request_id=trace.request_id())
+
+
+def facts_of_faults(faults: Iterable[Fault]) -> str | None:
+    """The fields that a body named though its sender cannot set them, as facts; None without any."""
+    names = sorted({_HARMLESS.sub("?", (fault.pointer or "/")[1:])[:LONGEST_FIELD]
+                    for fault in faults if fault.code in _TRIED})
+    more = {"more": len(names) - MOST_FIELDS} if len(names) > MOST_FIELDS else {}
+    return _facts(fields=names[:MOST_FIELDS], **more) if names else None
+
+
+def _refused(call: Call, reason: str, **others: Any) -> Refusal:
     resource, action = _what(call)
     # A caller whose token is not valid has no principal.
     actor = call.actor or guest(call.services.guest_tenant)
-    refusal = Refusal(tenant_id or actor.tenant_id, actor.key, actor.role, action, resource,
-                      resource_id, _address(call), result, reason, call.services.policy.current.version)
+    # A client chooses what the path says: what is no id is neither stored nor told apart.
+    asked = call.path.get("id", "")
+    id = call.facts.get("id") if call.row is not None else asked if is_id(asked) else None
+    refusal = Refusal(actor.tenant_id, actor.key, actor.role, action, resource, id, _address(call), "refused", reason,
+                      call.services.policy.current.version)
+    return refusal._replace(**others)
+
+
+def _note(call: Call, refusal: Refusal) -> None:
     call.services.trail.refuse(refusal, trace.request_id())
+
+
+def _tried_email(call: Call, user: User | None = None) -> str | None:
+    """The e-mail of a login, as facts. What only might be one is not kept: passwords are typed into any field."""
+    if call.endpoint.permission != "session.create":
+        return None
+    email = call.body["email"] if user is None else user.email
+    known = user is not None or (email.isprintable() and _ADDRESS.fullmatch(email))
+    return _facts(email=mailbox(email)) if known else None
+
+
+def _facts(**facts: Any) -> str:
+    """Facts as they are stored. In those that are too long only numbers are kept."""
+    text = json.dumps(facts, separators=(",", ":"))
+    if len(text) <= MOST_FACTS:
+        return text
+    return _facts(**{name: value if isinstance(value, int) else TOO_LONG for name, value in facts.items()})
+
+
+def _program(call: Call) -> str | None:
+    actor = call.write.acted_as or call.principal
+    return f"service token {call.credential_id}" if actor.kind == "service" else None
 
 
 def _address(call: Call) -> str | None:

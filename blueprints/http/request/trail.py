@@ -1,7 +1,8 @@
 """The audit trail's background jobs: the queue of refusals in one process, and the sealing of what all have stored.
 
 Refusals are kept in memory for a while and merged (`refusals`), so that a flood of them neither slows a writer nor
-fills the disk. The uses of service tokens (`token_uses`) are stored in the same transaction.
+fills the disk. The uses of service tokens (`token_uses`) are stored in the same transaction, and who has looked at the
+trail: one row of a principal and hour, whichever process answers.
 
 Where a COMMIT is not answered, its rows may be there or not. They keep their ids, and the next flush adds those that
 are missing before it takes anything else: each is stored once.
@@ -13,9 +14,11 @@ import logging
 from collections.abc import Callable
 from hmac import compare_digest, digest
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from models.base import now
 from models.engine.errors import RowError, TimedOut, Unavailable
+from models.records.ids import id_within
 from models.tables import seals
 from models.tables.audit import Audit, append, append_missing
 from models.tables.service_token import ServiceToken
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("gatepost.audit")
 
+HOUR = 60 * 60  # seconds in which a principal's looks at the trail are one row
+
 
 class Trail:
     """Stores the refusals and token uses of one process, and seals the rows that all processes have stored."""
@@ -39,11 +44,22 @@ class Trail:
         self._lock = Lock()
         self._refusals = Refusals()
         self._doubtful: list[Audit] = []
+        self._hour = ""
+        self._looked: dict[str, Audit | None] = {}  # of this hour, by the ids of their rows; None once they are stored
         self.token_uses = TokenUses()
 
     def refuse(self, refusal: Refusal, request_id: str) -> None:
         """Keep a refusal for a later flush."""
         self._refusals.add(refusal, request_id)
+
+    def look(self, **columns: Any) -> None:
+        """Keep that a principal has looked at the trail; once an hour, however often it does."""
+        at = now()
+        row = Audit(**columns, id=id_within(HOUR, "audit.view", columns["tenant_id"], columns["principal"]), time=at)
+        with self._lock:
+            if self._hour != at[:13]:
+                self._hour, self._looked = at[:13], {id: one for id, one in self._looked.items() if one is not None}
+            self._looked.setdefault(row.id, row)
 
     def flush(self, *, early: bool = False) -> None:
         """Store what waits, in one transaction; `early`: also what would wait for the end of its minute.
@@ -53,8 +69,8 @@ class Trail:
         self._store_doubtful()
         taken = self._refusals.take(early=early)
         used = self.token_uses.take()
-        rows = taken.rows()
-        if not rows and not used:
+        rows, looks = taken.rows(), self._looks()
+        if not rows and not used and not looks:
             return
         done = False
 
@@ -62,6 +78,7 @@ class Trail:
             nonlocal done
             done = False
             append(rows)
+            append_missing(looks)
             for token_id, at in sorted(used.items()):
                 ServiceToken.touch(token_id, at)
             done = True
@@ -70,6 +87,7 @@ class Trail:
             self._database.transact(work)
         except (Unavailable, TimedOut):
             self.token_uses.put_back(used)
+            self._doubt(looks)
             if done:
                 self._doubt(rows)
             else:
@@ -77,12 +95,18 @@ class Trail:
             raise
         except RowError:
             # One row that the database will never take must not keep all others waiting.
-            self._one_by_one(rows)
+            self._one_by_one(rows + looks)
 
     def seal(self) -> int:
         """Chain the rows that were committed since the last seal; how many."""
         (kid, key), *_ = self._keys.every("audit seal")
         return seals.seal(self._database, lambda content: f"{kid}:{digest(key, content, 'sha256').hex()}")
+
+    def _looks(self) -> list[Audit]:
+        with self._lock:
+            waiting = {id: row for id, row in self._looked.items() if row is not None}
+            self._looked.update(dict.fromkeys(waiting))
+            return list(waiting.values())
 
     def _store_doubtful(self) -> None:
         """Add what is missing of the rows whose COMMIT was not answered. Raises `RowError`."""

@@ -20,6 +20,7 @@ class Write:
     response  the answer; set early by a stage that answers instead of the handler
     rule      file and line of the rule that allows a write
     note      what the audit trail should say besides
+    facts     what it should know besides, as JSON
     acted_as  in whose name the audit trail records the call, if not the caller's: the user who logs in, on a login
     """
 
@@ -28,4 +29,5 @@ class Write:
     response: Response | None = None
     rule: str | None = None
     note: str | None = None
+    facts: str | None = None
     acted_as: Principal | None = None

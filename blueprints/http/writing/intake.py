@@ -24,6 +24,7 @@ from models.records import bulk
 from ..pipeline import errors
 from ..protocol.messages import Message, plural
 from ..protocol.problems import Fault, Problem, dangling
+from ..request import audit
 from ..request.call import Call
 from ..schemas import file_formats
 from .lines import LineWriter
@@ -118,6 +119,7 @@ class Import:
             yield len(batch)
         if self._faults.lines and not self._skip:
             raise self._faults.problem()
+        self._call.write.facts = audit.facts_of_faults(self._faults.listed)
         self._call.write.note = f"{self._imported} imported, {self._updated} updated"
 
     def _entry(self, number: int, line: dict[str, Any] | Problem) -> _Entry | None:
@@ -266,6 +268,11 @@ class Faults:
     def full(self) -> bool:
         """Whether no more faults can be listed."""
         return len(self._listed) >= _MOST_FAULTS
+
+    @property
+    def listed(self) -> Iterator[Fault]:
+        """Every fault that is kept."""
+        return (fault for _, fault in self._listed)
 
     def add(self, line: int, problem: Problem) -> None:
         """Note every fault of one line; a line is added once."""

@@ -102,8 +102,8 @@ def taken(given):
     ("POST", "/api/articles", {"title": "T"}, 400),
     ("PATCH", "/api/articles/{article}", {"slug": "taken"}, 409),
     ("POST", "/api/articles/{article}/publish", {}, 409),
-    ("DELETE", "/api/articles/01930000-0000-7000-8000-000000000000", {}, 404),
     ("GET", "/api/articles/{article}", {}, 200),
+    ("GET", "/api/nothing", {}, 404),
 ])
 def test_what_had_no_effect_leaves_no_row(method, path, body, status, taken, as_role, given):
     article, before = given.article(), len(rows(given))
@@ -363,7 +363,7 @@ def test_the_trail_is_read_page_by_page_newest_first(as_role, given):
         as_role("editor").patch("/api/profile", {})
     first = as_role("owner").get("/api/audit?limit=2").get_json()
     assert set(first["items"][0]) == {"id", "time", "principal", "role", "action", "resource", "resource_id", "address",
-                                      "result", "reason", "policy_version", "request_id"}
+                                      "result", "reason", "policy_version", "request_id", "facts", "count"}
     second = as_role("owner").get(f"/api/audit?limit=2&cursor={first['next_cursor']}").get_json()
     times = [row["time"] for row in first["items"] + second["items"]]
     assert len(times) == 4 and times == sorted(times, reverse=True)
@@ -453,6 +453,11 @@ def test_a_whole_trail_is_proved_to_the_last_row(sealed, as_role):
 DAMAGE = {
     "a changed row": ["UPDATE audit SET principal = 'forged' WHERE seq = {row}"],
     "a changed time": ["UPDATE audit SET time = '2020-01-01T00:00:00.000000Z' WHERE seq = {row}"],
+    "a changed e-mail": ["""UPDATE audit SET facts = '{{"email":"forged@example.org"}}' WHERE seq = {row}"""],
+    "removed facts": ["UPDATE audit SET facts = NULL WHERE seq = {row}"],
+    "facts for a row that had none": ["UPDATE audit SET facts = '{{}}' WHERE seq = {row} + 1"],
+    "empty facts for a row that had none": ["UPDATE audit SET facts = '' WHERE seq = {row} + 1"],
+    "facts written in another way": ["""UPDATE audit SET facts = '{{"email": "a@example.org"}}' WHERE seq = {row}"""],
     "a removed row": ["DELETE FROM audit WHERE seq = {row}"],
     "a changed seal": ["UPDATE audit_seals SET head = previous || 'x' WHERE seq = {seal}"],
     "a removed seal": ["DELETE FROM audit_seals WHERE seq = {seal}"],
@@ -468,7 +473,8 @@ def test_verifying_finds_damage(damage, database_url, tmp_path, request):
         for number in range(3):
             for thing in "abc":
                 services.trail.refuse(Refusal(services.guest_tenant, "guest", "guest", "view", thing, None, None,
-                                              "refused", f"reason {number}", "1"), "r")
+                                              "refused", f"reason {number}", "1",
+                                              '{"email":"a@example.org"}' if thing == "b" else None), "r")
             services.trail.flush()
             services.trail.seal()
         assert verify(services).findings == []
