@@ -11,6 +11,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 import gatepost_start  # noqa: F401 - before the imports that it looks after
 from blueprints.commands import commands
+from blueprints.commands.printing import Group
 from blueprints.http.operations import logs, metrics
 from blueprints.http.operations.background import Background, Job
 from blueprints.http.operations.counters import MINUTE
@@ -121,5 +122,5 @@ def _jobs(settings: Settings, database: Database, policy: Watcher, keys: Keys, t
 
 
 cli = click.version_option(package_name="gatepost")(
-    click.Group("gatepost", commands=commands, help="A self-hosted JSON API whose access rules you can read.",
+    Group("gatepost", commands=commands, help="A self-hosted JSON API whose access rules you can read.",
                 context_settings={"obj": create_app}))

@@ -19,6 +19,7 @@ from blueprints.commands.context import (
     read_password,
     record,
 )
+from blueprints.commands.printing import Group, echo
 from blueprints.http.resources.registry import ROLES
 from blueprints.http.schemas.visible import is_visible
 from models.base import Rows
@@ -32,7 +33,7 @@ _TENANT = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 _EMAIL = re.compile(r"[^@\s\x00-\x1f]+@[^@\s\x00-\x1f]+")
 
 
-@click.group()
+@click.group(cls=Group)
 def user() -> None:
     """Add users, set passwords, disable and enable accounts."""
 
@@ -86,7 +87,7 @@ def add(
             instance.database.transact(work)
         except AlreadyExists:
             raise click.ClickException(f"There is a user {email} already.") from None
-        click.echo(f"Added {row.email}, {role}, id {row.id}.")
+        echo(f"Added {row.email}, {role}, id {row.id}.")
     _show(made_up)
 
 
@@ -107,7 +108,7 @@ def password(email: str, password_file: TextIO | None) -> None:
 
     with open_instance() as instance:
         _change(instance, email, "password", change)
-        click.echo(f"{email} has a new password; their sessions have ended.")
+        echo(f"{email} has a new password; their sessions have ended.")
     _show(made_up)
 
 
@@ -122,7 +123,7 @@ def disable(email: str) -> None:
     Example: gatepost user disable ada@example.org
     """
     _set_active(email, False)
-    click.echo(f"{email} is disabled.")
+    echo(f"{email} is disabled.")
 
 
 @user.command()
@@ -134,7 +135,7 @@ def enable(email: str) -> None:
     Example: gatepost user enable ada@example.org
     """
     _set_active(email, True)
-    click.echo(f"{email} is enabled.")
+    echo(f"{email} is enabled.")
 
 
 @user.command("list")
@@ -147,10 +148,10 @@ def list_users(tenant: str | None) -> None:
     """
     with open_instance() as instance:
         for row in Rows(User, instance.tenant(tenant).id).select().order_by(User.email):
-            click.echo(f"{row.id}  {row.role:9}  {'active' if row.active else 'disabled':8}  {row.email}")
+            echo(f"{row.id}  {row.role:9}  {'active' if row.active else 'disabled':8}  {row.email}")
 
 
-@click.group()
+@click.group(cls=Group)
 def tenant() -> None:
     """Add tenants: groups of users who do not see one another's rows."""
 
@@ -170,7 +171,7 @@ def add_tenant(name: str) -> None:
             row = instance.database.transact(lambda: Tenant.add(name))
         except AlreadyExists:
             raise click.ClickException(f"There is a tenant {name} already.") from None
-        click.echo(f"Added {name}, id {row.id}.")
+        echo(f"Added {name}, id {row.id}.")
 
 
 @tenant.command("list")
@@ -182,7 +183,7 @@ def list_tenants() -> None:
     """
     with open_instance():
         for row in Tenant.all():
-            click.echo(f"{row.id}  {row.name}")
+            echo(f"{row.id}  {row.name}")
 
 
 def _password(file: TextIO | None, *known: str | None) -> tuple[str, str | None]:
@@ -198,7 +199,7 @@ def _password(file: TextIO | None, *known: str | None) -> tuple[str, str | None]
 
 def _show(made_up: str | None) -> None:
     if made_up is not None:
-        click.echo(f"Password: {made_up}   (shown only now)")
+        echo(f"Password: {made_up}   (shown only now)")
 
 
 def _set_active(email: str, active: bool) -> None:

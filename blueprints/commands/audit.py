@@ -13,6 +13,7 @@ import click
 import orjson
 
 from blueprints.commands.context import Instance, open_instance
+from blueprints.commands.printing import Group, echo, echo_json
 from blueprints.http.request.trail import Trail, prover
 from blueprints.http.security.keys import KeyFileError, Keys
 from models.base import parse_time
@@ -23,7 +24,7 @@ from models.tables.audit import Audit, of_all, of_tenant
 _TENANT = click.option("--tenant", metavar="NAME", help="Only this tenant; all of them unless given.")
 
 
-@click.group()
+@click.group(cls=Group)
 def audit() -> None:
     """Show the audit trail, export it, verify it."""
 
@@ -36,19 +37,25 @@ def audit() -> None:
 def tail(tenant: str | None, lines: int, follow: bool) -> None:
     """Show the newest rows, the last one last.
 
+    With --follow, looks at the trail are left out.
+
     \b
     Example: gatepost audit tail -f
     """
     with open_instance() as instance:
-        newest = _of(instance, tenant).order_by(Audit.seq.desc()).limit(lines)
+        query = _of(instance, tenant)
+        if follow:
+            # Programs that read the trail every hour would fill what an operator follows.
+            query = query.where(~((Audit.resource == "audit") & (Audit.action == "view")))
+        newest = query.order_by(Audit.seq.desc()).limit(lines)
         last = 0
         for row in reversed(list(newest)):
-            click.echo(_line(row))
+            echo(_line(row))
             last = row.seq
         while follow:
             time.sleep(1)
-            for row in _of(instance, tenant).where(Audit.seq > last).order_by(Audit.seq):
-                click.echo(_line(row))
+            for row in query.where(Audit.seq > last).order_by(Audit.seq):
+                echo(_line(row))
                 last = row.seq
 
 
@@ -67,10 +74,10 @@ def export(tenant: str | None, since: str | None, heads: bool) -> None:
     with open_instance() as instance:
         if heads:
             for one in seals.heads():
-                click.echo(f"{one.seq} {one.head}")
+                echo(f"{one.seq} {one.head}")
             return
         for row in _all(instance, tenant, since):
-            click.echo(orjson.dumps(row))
+            echo_json(row)
 
 
 @audit.command()
@@ -93,8 +100,8 @@ def verify(heads: Path | None) -> None:
             Trail(instance.database, keys).seal()
         verdict = seals.verify(instance.database, prover(keys), _heads(heads))
     for finding in verdict.findings:
-        click.echo(click.style("FAIL  ", fg="red") + finding)
-    click.echo(f"{verdict.sealed} rows are proved, {verdict.unsealed} are too new to have a seal, "
+        echo(finding, mark=click.style("FAIL  ", fg="red"))
+    echo(f"{verdict.sealed} rows are proved, {verdict.unsealed} are too new to have a seal, "
                f"{verdict.retired} seals are beyond their retention.")
     sys.exit(bool(verdict.findings))
 
@@ -129,5 +136,6 @@ def _heads(file: Path | None) -> dict[int, str]:
 
 def _line(row: Audit) -> str:
     what = f"{row.resource}.{row.action} {row.resource_id or ''}".rstrip()
+    facts = "" if row.facts is None else f"  {orjson.dumps(row.facts).decode()}"
     return (f"{row.time}  {row.result:7}  {row.principal} ({row.role}) from {row.address or '-'}: {what}"
-            f"{f'  [{row.reason}]' if row.reason else ''}")
+            f"{f'  [{row.reason}]' if row.reason else ''}{facts}")

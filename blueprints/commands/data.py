@@ -8,6 +8,7 @@ import click
 
 from blueprints.commands import samples
 from blueprints.commands.context import open_instance
+from blueprints.commands.printing import echo
 from models.records.bulk import optimize
 from models.tables.article import Article
 
@@ -27,4 +28,4 @@ def demo(articles: int) -> None:
             for size in samples.fill(instance.database, tenant.id, articles):
                 bar.update(size)
         optimize(instance.database, Article)
-    click.echo(f"Added {articles} articles in {perf_counter() - start:.1f} s.")
+    echo(f"Added {articles} articles in {perf_counter() - start:.1f} s.")

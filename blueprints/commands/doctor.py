@@ -18,6 +18,7 @@ import apsw
 import click
 
 from blueprints.commands.context import MAKE_ADMINISTRATOR, database_of, load_settings, migrations
+from blueprints.commands.printing import echo_lines
 from blueprints.commands.server import AppFactory, services_for
 from blueprints.http.resources.registry import GROUP
 from blueprints.http.security.keys import Keys
@@ -54,7 +55,7 @@ def doctor(create_app: AppFactory) -> None:
             text, good = f"{error}", False
         findings += not good
         mark = click.style("ok  ", fg="green") if good else click.style("FAIL", fg="red", bold=True)
-        click.echo(f"{mark}  {name:12} {text}")
+        echo_lines(f"  {name:12} {text}", mark=mark)
     sys.exit(bool(findings))
 
 

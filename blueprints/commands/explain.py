@@ -5,7 +5,6 @@ About a role it needs the policy files only; about a person or an object it asks
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ import click
 
 from blueprints.commands import policy_files
 from blueprints.commands.context import load_settings
+from blueprints.commands.printing import echo, echo_json, echo_lines
 from blueprints.commands.server import AppFactory, app_for
 from blueprints.http.request.access import Access
 from blueprints.http.request.identity import guest, principal_of
@@ -81,15 +81,15 @@ def explain_command(
         view = answer(f"{permission.partition('.')[0]}.view") if row is not None else None
     hidden = view is not None and view.verdict == REFUSED
     if as_json:
-        click.echo(json.dumps({**found.as_json(), "hidden": hidden}, ensure_ascii=False, indent=2))
+        echo_json({**found.as_json(), "hidden": hidden}, indent=2)
         return
-    summary, *reasons_why = found.as_text().splitlines()
-    click.echo(summary)
+    summary, *reasons_why = found.as_text().split("\n")
+    echo(summary)
     if hidden and view is not None:
-        click.echo(f"  hidden    {who} cannot even view it: the answer is 404, as if it were absent")
+        echo(f"  hidden    {who} cannot even view it: the answer is 404, as if it were absent")
         if view.permission != permission:
-            click.echo(f"            {view.summary}")
-    click.echo("\n".join(reasons_why))
+            echo(f"            {view.summary}")
+    echo_lines("\n".join(reasons_why))
 
 
 def find_principal(ground: Ground, who: str) -> Principal:
@@ -105,7 +105,7 @@ def find_principal(ground: Ground, who: str) -> Principal:
     if user is None:
         raise click.ClickException(f"There is no such user or role. Roles: {', '.join(sorted(roles))}")
     if not user.active:
-        click.echo(f"{who} is disabled: nobody can log in as {who} now.", err=True)
+        echo(f"{who} is disabled: nobody can log in as {who} now.", err=True)
     return principal_of(user)
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import click
 
 from blueprints.commands.context import load_settings, require_instance
+from blueprints.commands.printing import Group, echo
 from blueprints.http.security.keys import KeyFileError, Keys, rotate
 from models.base import now
 from settings import Settings
 
 
-@click.group()
+@click.group(cls=Group)
 def keys() -> None:
     """List the generations of keys, and rotate them."""
 
@@ -65,4 +66,4 @@ def _show(ring: Keys) -> None:
             state = f"verifies until {each.until}" if each.until else "verifies"
         else:
             state = "proves audit seals only"
-        click.echo(f"{each.kid}  {each.master.made or 'made before times were noted':28}  {state}")
+        echo(f"{each.kid}  {each.master.made or 'made before times were noted':28}  {state}")

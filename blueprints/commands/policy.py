@@ -6,7 +6,6 @@ a database. Exit codes: 0 fine, 1 findings, 2 cannot run.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterable, Mapping
@@ -18,6 +17,7 @@ import click
 from blueprints.commands import policy_files
 from blueprints.commands.context import show_path
 from blueprints.commands.explain import explain_command
+from blueprints.commands.printing import Group, echo, echo_json, echo_lines
 from blueprints.commands.private_file import overwrite_option, private_file
 from policies import SHIPPED, Finding, Policy, PolicyError, load
 from policies.loading.loader import CASES_FILE
@@ -34,7 +34,7 @@ DIRECTORY = click.argument("directory", type=click.Path(path_type=Path), require
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
 
 
-class Tools(click.Group):
+class Tools(Group):
     """Errors exit with 2, because 1 means findings."""
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -105,11 +105,11 @@ def matrix_command(directory: Path | None, roles: tuple[str, ...], html: Path | 
     table = matrix(found, roles)
     if html is not None:
         html.write_text(as_html(table), encoding="utf-8")
-        click.echo(f"Written to {show_path(html)}.", err=as_json)
+        echo(f"Written to {show_path(html)}.", err=as_json)
     if as_json:
         _print_json(table.as_json())
     elif html is None:
-        click.echo(as_text(table))
+        echo_lines(as_text(table))
 
 
 @policy.command()
@@ -126,7 +126,7 @@ def test(directory: Path | None, coverage: bool, as_json: bool) -> None:
     """
     folder = policy_files.folder(directory)
     if directory is None and not os.path.lexists(folder / CASES_FILE):
-        click.echo(f"No {CASES_FILE} in {show_path(folder)}: the shipped cases, on the shipped files.", err=True)
+        echo(f"No {CASES_FILE} in {show_path(folder)}: the shipped cases, on the shipped files.", err=True)
         folder = SHIPPED
     found = policy_files.policy_in(folder)
     suite = _suite(folder / CASES_FILE, found)
@@ -158,7 +158,7 @@ def diff_command(old: str, new: str | None, as_json: bool) -> None:
         listed = [one.as_json() for one in found]
         _print_json({"old": before.version, "new": after.version, "changes": listed})
     else:
-        click.echo("\n".join(map(str, found)) or "No difference in what anybody may do.")
+        echo_lines("\n".join(map(str, found)) or "No difference in what anybody may do.")
     sys.exit(int(bool(found)))
 
 
@@ -186,11 +186,11 @@ def export_command(directory: Path | None, target: Path | None, overwrite: bool,
               private_file(target / "policy.csv", overwrite=overwrite) as lines):
             model.write(found.model.encode())
             lines.write(found.policy.encode())
-        click.echo(f"Written to {show_path(target)}.", err=as_json)
+        echo(f"Written to {show_path(target)}.", err=as_json)
     if as_json:
         _print_json({"model": found.model, "policy": found.policy})
     elif target is None:
-        click.echo(f"# ---- Model ----\n{found.model}\n# ---- Policy ----\n{found.policy}", nl=False)
+        echo_lines(f"# ---- Model ----\n{found.model}\n# ---- Policy ----\n{found.policy}", nl=False)
 
 
 @policy.command()
@@ -219,7 +219,7 @@ def adopt(name: str) -> None:
         raise click.ClickException(f"{source}: {error}") from None
     # A running service reads the folder, and must never find half a file.
     write(target, content, 0o666)
-    click.echo(f"{show_path(target)} is adopted. See what it grants with: gatepost policy matrix")
+    echo(f"{show_path(target)} is adopted. See what it grants with: gatepost policy matrix")
 
 
 def _suite(path: Path, found: Policy) -> Suite:
@@ -244,11 +244,11 @@ def _finish(
         _print_json({**facts, "fine": not failed, "findings": listed})
     else:
         for finding in found:
-            click.echo(str(finding))
+            echo(finding)
         if summary:
-            click.echo(f"{'Findings' if failed else 'Fine'}: {summary}.")
+            echo(f"{'Findings' if failed else 'Fine'}: {summary}.")
         else:
-            click.echo(f"{_counted(sum(one.severity == 'error' for one in found), 'error')}.")
+            echo(f"{_counted(sum(one.severity == 'error' for one in found), 'error')}.")
     sys.exit(int(failed))
 
 
@@ -257,4 +257,4 @@ def _counted(number: int, noun: str) -> str:
 
 
 def _print_json(data: Any) -> None:
-    click.echo(json.dumps(data, ensure_ascii=False, indent=2))
+    echo_json(data, indent=2)

@@ -24,6 +24,7 @@ from blueprints.commands.context import (
     show_path,
 )
 from blueprints.commands.install import Outcome, install
+from blueprints.commands.printing import echo, echo_json, echo_lines
 from blueprints.http.operations import affinity, logs, metrics
 from blueprints.http.pipeline.application import NotReady
 from blueprints.http.request.call import Services
@@ -71,17 +72,17 @@ def init(demo: bool, admin_email: str, admin_password_file: TextIO | None) -> No
 def _report(settings: Settings, outcome: Outcome) -> None:
     where = show_path(settings.instance)
     if not outcome.done:
-        click.echo(f"There is an instance in {where}/ already; nothing was changed.\n"
-                   "A forgotten password: gatepost user password EMAIL")
+        echo(f"There is an instance in {where}/ already; nothing was changed.")
+        echo("A forgotten password: gatepost user password EMAIL")
         return
-    click.echo(f"Made in {where}/: {', '.join(outcome.done)}.")
+    echo(f"Made in {where}/: {', '.join(outcome.done)}.")
     if outcome.email is None:
-        click.echo("The database was there already; its accounts are as they were.")
+        echo("The database was there already; its accounts are as they were.")
         return
     url = settings.url
     shown = outcome.password or "the one that you gave"
     body = json.dumps({"email": outcome.email, "password": outcome.password or "YOUR-PASSWORD"})
-    click.echo(f"""
+    echo_lines(f"""
   API            {url}/api/articles
   Documentation  {url}/docs
   Health         {url}/api/health
@@ -159,7 +160,7 @@ def _several_processes(make_app: Callable[[], Flask], settings: Settings) -> Non
     except ImportError:
         raise click.ClickException("--workers needs granian. Run: pip install granian") from None
     if not settings.trusted_proxies and settings.host not in _LOOPBACK:
-        click.echo("No proxy in front: clients that send slowly can keep others from sending. See deploy/.", err=True)
+        echo("No proxy in front: clients that send slowly can keep others from sending. See deploy/.", err=True)
     if settings.metrics_token:
         metrics.share_between_processes(settings.instance / "metrics")
     app = make_app()
@@ -181,7 +182,7 @@ def _several_processes(make_app: Callable[[], Flask], settings: Settings) -> Non
 
 def _announce(host: str, port: int) -> None:
     address = f"[{host}]" if ":" in host else host
-    click.echo(f"Serving on http://{address}:{port} (Ctrl-C stops)")
+    echo(f"Serving on http://{address}:{port} (Ctrl-C stops)")
 
 
 def app_for(create_app: AppFactory, **options: Any) -> Flask:
@@ -216,16 +217,16 @@ def migrate(check: bool) -> None:
         try:
             if check:
                 waiting = pending(database, migrations())
-                click.echo("\n".join(waiting) or "Nothing to do.")
+                echo_lines("\n".join(waiting) or "Nothing to do.")
                 sys.exit(bool(waiting))
             done = upgrade(database, migrations(), backup=settings.instance / "backups")
         except RowError as error:
             raise click.ClickException(f"{type(error).__name__}: {error}") from error
     if done.backup:
-        click.echo(f"Backup: {show_path(done.backup)}")
+        echo(f"Backup: {show_path(done.backup)}")
     for file in done.removed:
-        click.echo(f"Removed an older backup: {show_path(file)}")
-    click.echo("\n".join(f"Applied {name}" for name in done.applied) or "Nothing to do.")
+        echo(f"Removed an older backup: {show_path(file)}")
+    echo_lines("\n".join(f"Applied {name}" for name in done.applied) or "Nothing to do.")
 
 
 @click.command()
@@ -243,4 +244,4 @@ def openapi(create_app: AppFactory, openapi_version: str) -> None:
     answer = app.test_client().get(path)
     if answer.status_code != 200:
         raise click.ClickException(f"{path} answered {answer.status}")
-    click.echo(json.dumps(answer.get_json(), indent=2, ensure_ascii=False))
+    echo_json(answer.get_json(), indent=2)

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import click
 
 from blueprints.commands.context import load_settings
+from blueprints.commands.printing import echo
 from settings import DECLARED, REDACTED, Settings
 
 
@@ -22,7 +23,8 @@ def settings() -> None:
     Example: GATEPOST_PORT=9000 gatepost settings
     """
     for name, value, help in describe(load_settings()):
-        click.echo(f"{click.style(name, bold=True)} = {value}\n    {help}")
+        echo(f" = {value}", mark=click.style(name, bold=True))
+        echo(f"    {help}")
 
 
 def describe(settings: Settings) -> Iterator[tuple[str, str, str]]:

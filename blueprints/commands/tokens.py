@@ -5,13 +5,14 @@ from __future__ import annotations
 import click
 
 from blueprints.commands.context import open_instance, record
+from blueprints.commands.printing import Group, echo
 from blueprints.commands.server import AppFactory, services_for
 from blueprints.http.request.identity import service_token
 from models.base import DAY, Rows, is_id, later
 from models.tables.service_token import ServiceToken
 
 
-@click.group()
+@click.group(cls=Group)
 def token() -> None:
     """Give programs tokens that act for a user."""
 
@@ -44,7 +45,7 @@ def add(create_app: AppFactory, email: str, name: str, scopes: tuple[str, ...], 
             record(owner.tenant_id, "token", "create", row.id)
 
         instance.database.transact(work)
-    click.echo(f"Token: {text}   (shown only now)")
+    echo(f"Token: {text}   (shown only now)")
 
 
 @token.command("list")
@@ -59,9 +60,9 @@ def list_tokens(email: str) -> None:
         owner = instance.user(email)
         mine = Rows(ServiceToken, owner.tenant_id).select().where(ServiceToken.owner_id == owner.id)
         for row in mine.order_by(ServiceToken.created_at):
-            click.echo(f"{row.id}  {row.name}: {' '.join(row.scopes) or 'no scopes'}, "
-                       f"{f'until {row.expires_at}' if row.expires_at else 'for good'}, "
-                       f"{f'last used {row.last_used_at}' if row.last_used_at else 'never used'}")
+            echo(f"{row.id}  {row.name}: {' '.join(row.scopes) or 'no scopes'}, "
+                 f"{f'until {row.expires_at}' if row.expires_at else 'for good'}, "
+                 f"{f'last used {row.last_used_at}' if row.last_used_at else 'never used'}")
 
 
 @token.command()
@@ -82,4 +83,4 @@ def revoke(id: str) -> None:
             record(row.tenant_id, "token", "delete", row.id)
 
         instance.database.transact(work)
-    click.echo(f"{id} is revoked.")
+    echo(f"{id} is revoked.")

@@ -12,6 +12,7 @@ from typing import IO, Any, BinaryIO, cast
 import click
 
 from blueprints.commands.context import TENANT, find_tenant, sentences
+from blueprints.commands.printing import echo, json_visible, lines_visible
 from blueprints.commands.private_file import overwrite_option, private_file
 from blueprints.commands.server import AppFactory, app_for
 from blueprints.http.protocol.problems import Problem
@@ -21,9 +22,11 @@ from blueprints.http.request.access import Access
 from blueprints.http.request.call import Call, Services
 from blueprints.http.request.environment import RequestEnvironment
 from blueprints.http.request.identity import principal_of
+from blueprints.http.request.trail import Trail
 from blueprints.http.resources.collection import Collection
 from blueprints.http.schemas import file_formats
 from blueprints.http.writing.intake import Import
+from models.engine.errors import RowError
 from models.records.bulk import ample_cache, optimize
 from models.tables.user import User
 from policies import Principal
@@ -65,10 +68,10 @@ def import_(
         lines = _check(intake, _media_type(str(getattr(file, "name", "")), format), file)
         audit.note_rule(call)
         database = call.services.database
-        database.transact(lambda: _store(intake, call, lines))
+        database.transact(lambda: _take_in(intake, call, lines))
         outcome = intake.outcome
         _report(outcome["errors"])
-        click.echo(f"{outcome['imported']} imported, {outcome['updated']} updated, {outcome['failed']} failed.")
+        echo(f"{outcome['imported']} imported, {outcome['updated']} updated, {outcome['failed']} failed.")
         optimize(database, found.model)
 
 
@@ -92,16 +95,42 @@ def export(
     Example: gatepost export articles articles.csv
     """
     with _call(create_app, collection, "export", tenant, email) as (found, call):
-        total, output = found.rows(call).select().count(), _output(file, overwrite)
-        with output as written, click.progressbar(length=total, label=collection, file=sys.stderr) as bar:
-            for chunk in content(found.listing, call, _media_type(file.name, format), bar.update):
-                written.write(chunk)
+        total, media_type = found.rows(call).select().count(), _media_type(file.name, format)
+        noted, handed = audit.export(call, {}), [0]
+
+        def progress(rows: int) -> None:
+            handed[0] += rows
+            bar.update(rows)
+
+        output = _output(file, overwrite)
+        try:
+            with output as written, click.progressbar(length=total, label=collection, file=sys.stderr) as bar:
+                for chunk in content(found.listing, call, media_type, progress):
+                    written.write(_for_a_reader(chunk, media_type) if written.isatty() else chunk)
+        finally:
+            noted(handed[0])
+            _store(call.services.trail)
 
 
 def _output(file: Path, overwrite: bool) -> AbstractContextManager[IO[bytes]]:
     if file == Path("-"):
         return click.open_file("-", "wb")
     return private_file(file, overwrite=overwrite)
+
+
+def _for_a_reader(chunk: bytes, media_type: str) -> bytes:
+    """Whole lines of a file, as a terminal may show them."""
+    text = chunk.decode()
+    shown = json_visible(text) if media_type == file_formats.NDJSON else lines_visible(text.replace("\r\n", "\n"))
+    return shown.encode()
+
+
+def _store(trail: Trail) -> None:
+    try:
+        trail.flush(early=True)
+    except RowError as error:
+        # The rows are out already, and an operator may need them because the database is failing.
+        echo(f"The audit trail does not tell of this export: {type(error).__name__}: {error}", err=True)
 
 
 def _check(intake: Import, media_type: str, file: BinaryIO) -> int:
@@ -115,7 +144,7 @@ def _check(intake: Import, media_type: str, file: BinaryIO) -> int:
     return lines
 
 
-def _store(intake: Import, call: Call, lines: int) -> None:
+def _take_in(intake: Import, call: Call, lines: int) -> None:
     progress = click.progressbar(length=lines, label="storing", file=sys.stderr)
     with ample_cache(call.services.database), progress as bar:
         for number in intake.store():
@@ -185,6 +214,6 @@ def _report(faults: list[dict[str, Any]]) -> None:
     for fault in faults[:_SHOWN]:
         where = f"line {fault['line']}" if fault["line"] else "file"
         place = f" {fault['pointer']}" if fault["pointer"] else ""
-        click.echo(f"{where}: {fault['code']}{place}: {fault['detail']}", err=True)
+        echo(f"{where}: {fault['code']}{place}: {fault['detail']}", err=True)
     if len(faults) > _SHOWN:
-        click.echo(f"… and {len(faults) - _SHOWN} more", err=True)
+        echo(f"… and {len(faults) - _SHOWN} more", err=True)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -68,3 +70,32 @@ def test_what_an_operator_does_is_recorded_too(command, action, instance):
     done = instance.run("user", *command)
     assert done.returncode == 0, done.stderr
     assert f"operator (operator) from -: user.{action} " in instance.run("audit", "tail", "-n", "1").stdout
+
+
+@pytest.fixture
+def looked_at(instance):
+    """The same, after somebody has read the trail over HTTP and exported articles both ways."""
+    with instance.served() as served:
+        token = served.log_in()
+        assert served.call("GET", "/api/audit", token=token)[0] == 200
+    assert instance.run("export", "articles", "-").returncode == 0
+    return instance
+
+
+def test_what_follows_the_trail_leaves_out_looks_at_it(looked_at, monkeypatch):
+    def interrupt(seconds):
+        raise KeyboardInterrupt
+
+    assert "audit.view" in looked_at.run("audit", "tail").stdout
+    # The module, not the command of the same name that its package holds.
+    monkeypatch.setattr(sys.modules["blueprints.commands.audit"], "time", SimpleNamespace(sleep=interrupt))
+    followed = looked_at.run("audit", "tail", "-f").stdout
+    assert "session.create" in followed and "audit.view" not in followed
+
+
+def test_an_operators_export_is_recorded_with_its_number_of_rows(looked_at):
+    row = json.loads(looked_at.run("audit", "export").stdout.splitlines()[-1])
+    assert (row["principal"], row["resource"], row["action"], row["result"]) == (
+        "operator", "article", "export", "allowed")
+    assert row["facts"] == {"filters": {}, "count": 1}
+    assert looked_at.run("audit", "tail", "-n", "1").stdout.endswith('article.export  {"filters":{},"count":1}\n')

@@ -71,7 +71,9 @@ class JsonFormatter(logging.Formatter):
             entry["exception"] = self.formatException(record.exc_info)
         if left_out := getattr(record, "left_out", 0):
             entry["left_out"] = left_out
-        return json.dumps({name: _cut(value) for name, value in entry.items()}, default=str)
+        line = json.dumps({name: _cut(value) for name, value in entry.items()}, default=str)
+        # All else that a terminal would obey is escaped: what is not ASCII, and the controls of ASCII but for this.
+        return line.replace("\x7f", "\\u007f")
 
 
 def _cut(value: Any) -> Any:

@@ -1,0 +1,89 @@
+"""How commands print: whatever is stored, or stands in a file, a terminal shows it and obeys none of it.
+
+Control characters (terminal escapes, line breaks that would forge a line), characters that turn the direction of text,
+and all others that cannot be seen are printed as escapes, `\\x1b` or `\\u202e`. JSON has them as JSON's own escapes, so
+that a program reads what is stored. What is no text for a reader, such as the file of an export, is left as it is
+unless its reader is a terminal.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+# Without ink or width though Python calls them printable: joiners, fillers, and selectors of variations.
+_UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
+                     "\U000e0100-\U000e01ef]")
+
+
+def visible(text: object) -> str:
+    """Text of one line, with an escape for each character that a reader would not see as itself; also line breaks."""
+    return _escaped(str(text), "", _as_in_python)
+
+
+def json_visible(text: str) -> str:
+    """The same lines of JSON with such characters, which stand in its strings alone, as escapes."""
+    return _escaped(text, "\n", _as_in_json)
+
+
+def lines_visible(text: str) -> str:
+    """Text of several lines, in which line breaks and tabs stay."""
+    return _escaped(text, "\n\t", _as_in_python)
+
+
+def echo(text: object, *, mark: str = "", err: bool = False) -> None:
+    """Print one line; `mark` is a constant that comes before it, and may be styled."""
+    click.echo(mark + visible(text), err=err)
+
+
+def echo_lines(text: str, *, mark: str = "", nl: bool = True) -> None:
+    """Print lines that the command made: no value in them holds a line break of its own."""
+    click.echo(mark + lines_visible(text), nl=nl)
+
+
+def echo_json(data: Any, *, indent: int | None = None) -> None:
+    """Print JSON that means the same, and holds no character that a reader would not see."""
+    separators = None if indent else (",", ":")
+    click.echo(json_visible(json.dumps(data, ensure_ascii=False, indent=indent, separators=separators)))
+
+
+class Group(click.Group):
+    """Commands whose errors, and what is logged meanwhile, are printed as their output is.
+
+    The first line of an error alone stands at the margin: a line break in what it quotes cannot forge another.
+    """
+
+    def invoke(self, ctx: click.Context) -> Any:
+        if logging.lastResort is not None and logging.lastResort.formatter is None:
+            logging.lastResort.setFormatter(_Lines())
+        try:
+            return super().invoke(ctx)
+        except click.ClickException as error:
+            error.message = lines_visible(error.message).replace("\n", "\n  ")  # type: ignore[misc] # final in its stubs alone
+            raise
+
+
+class _Lines(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return lines_visible(super().format(record))
+
+
+def _escaped(text: str, kept: str, escape: Callable[[str], str]) -> str:
+    if text.isprintable() and _UNSEEN.search(text) is None:
+        return text
+    return "".join(one if one in kept or (one.isprintable() and _UNSEEN.match(one) is None) else escape(one)
+                   for one in text)
+
+
+def _as_in_python(one: str) -> str:
+    return one.encode("unicode_escape").decode()
+
+
+def _as_in_json(one: str) -> str:
+    units = one.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[start:start + 4]}" for start in range(0, len(units), 4))
