@@ -44,6 +44,7 @@ class Audits(Collection):
     sort = ("time",)
     default_sort = "-time"
     born = "time"
+    guarded = {"facts": "audit.view_facts"}
     filters = {
         "principal": ("eq",),
         "action": ("eq", "in"),

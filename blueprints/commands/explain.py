@@ -15,7 +15,7 @@ import click
 
 from blueprints.commands import policy_files
 from blueprints.commands.context import load_settings
-from blueprints.commands.printing import echo, echo_json, echo_lines
+from blueprints.commands.printing import echo, echo_json
 from blueprints.commands.server import AppFactory, app_for
 from blueprints.http.request.access import Access
 from blueprints.http.request.identity import guest, principal_of
@@ -83,13 +83,14 @@ def explain_command(
     if as_json:
         echo_json({**found.as_json(), "hidden": hidden}, indent=2)
         return
-    summary, *reasons_why = found.as_text().split("\n")
+    summary, *reasons_why = found.as_lines()
     echo(summary)
     if hidden and view is not None:
         echo(f"  hidden    {who} cannot even view it: the answer is 404, as if it were absent")
         if view.permission != permission:
             echo(f"            {view.summary}")
-    echo_lines("\n".join(reasons_why))
+    for line in reasons_why:
+        echo(line)
 
 
 def find_principal(ground: Ground, who: str) -> Principal:

@@ -102,9 +102,13 @@ class Explanation:
             return self.misses[0].reason
         return f"no line gives {self.permission} to {' or '.join(self.roles)}"
 
+    def as_lines(self) -> list[str]:
+        """The summary and the details, for a terminal. What they quote may hold line breaks of its own."""
+        return [self.summary, *(f"  {head:<9} {line}" for head, line in self._details())]
+
     def as_text(self) -> str:
-        """Several lines, for a terminal."""
-        return "\n".join([self.summary, *(f"  {head:<9} {line}" for head, line in self._details())])
+        """The same as one text."""
+        return "\n".join(self.as_lines())
 
     def _details(self) -> Iterator[tuple[str, str]]:
         role, *inherited = self.roles

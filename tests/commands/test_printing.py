@@ -67,10 +67,10 @@ def hostile(instance: Instance, tmp_path_factory: pytest.TempPathFactory) -> Ins
     return instance
 
 
-def _cases() -> str:
+def _cases(permission: str = "audit.*") -> str:
     name = json.dumps(f"case {HOSTILE}")
     return (SHIPPED / "tests.yaml").read_text(encoding="utf-8") + (
-        f"  - name: {name}\n    who: [gabi]\n    what: audit\n    may: {{gabi: [audit.view]}}\n")
+        f"  - name: {name}\n    who: [olga]\n    what: audit\n    may: {{olga: [{permission}]}}\n")
 
 
 LINES = f'{json.dumps({f"field{HOSTILE}": 1, "title": HOSTILE})}\n{HOSTILE}\n'
@@ -132,6 +132,15 @@ def test_a_broken_policy_is_quoted_without_obeying_it(line, arguments, tmp_path)
     done = instance.run(*arguments)
     assert done.returncode != 0
     assert unseen(done.stdout + done.stderr) == []
+
+
+def test_a_case_that_fails_is_named_without_obeying_it(tmp_path):
+    instance = Instance(tmp_path / "instance").made()
+    (instance.folder / "policies" / "tests.yaml").write_text(_cases("audit.view"), encoding="utf-8")
+    for arguments in ("policy", "test"), ("policy", "check"), ("doctor",), ("openapi",):
+        done = instance.run(*arguments)
+        assert done.returncode != 0 and "case \\x1b]0;owned\\x07" in done.stdout + done.stderr
+        assert unseen(done.stdout + done.stderr) == []
 
 
 def test_a_policy_file_may_be_named_after_an_escape(tmp_path):

@@ -66,7 +66,7 @@ RESOURCES = (
     ),
     _other("health", "view"),
     _other("stats", "view"),
-    _other("audit", "view"),
+    _other("audit", "view", "view_facts"),
     _other("policy", "view"),
 )
 

@@ -37,7 +37,7 @@ GRANTED = {
     "manager": "product.*, category.*, order.*; stats.view",
     "developer": """policy.view, stats.view;
         article.view, product.view, category.view, comment.view, page.view""",
-    "owner": "user.*, audit.view, policy.view, token.view, token.delete",
+    "owner": "user.*, audit.view, audit.view_facts, policy.view, token.view, token.delete",
     "admin": "*",
 }
 INHERITS = {

@@ -290,6 +290,26 @@ def test_the_id_of_an_hour_is_one_of_its_principal_alone():
     assert abs(int(made[0][:8] + made[0][9:13], 16) / 1000 - int(new_id()[:8] + new_id()[9:13], 16) / 1000) <= 3600
 
 
+# Who sees facts
+
+
+def test_facts_are_seen_with_a_permission_of_their_own(as_role, client, noted, under):
+    client.post("/api/login", json={"email": "eve@example.org", "password": "a guess"})
+    noted()
+    for role in ("owner", "admin"):
+        item = as_role(role).get("/api/audit?result=failed&limit=1").get_json()["items"][0]
+        assert (item["facts"], item["count"]) == ({"email": "eve@example.org"}, 1)
+    lent = under(lines={"admin.csv": "p, developer, audit.view, always, allow"})
+    page = lent.test_client().get("/api/audit?result=failed&limit=1&fields=id,facts,count",
+                                  headers=as_role("developer").headers)
+    assert set(page.get_json()["items"][0]) == {"id", "count"}
+
+
+@pytest.mark.parametrize("query", ["facts=x", "facts__isnull=true", "sort=facts"])
+def test_facts_are_neither_searched_nor_sorted(query, as_role):
+    assert as_role("admin").get(f"/api/audit?{query}").status_code == 400
+
+
 # Seals
 
 
