@@ -45,6 +45,7 @@ class Audits(Collection):
     default_sort = "-time"
     born = "time"
     guarded = {"facts": "audit.view_facts"}
+    shares = False
     filters = {
         "principal": ("eq",),
         "action": ("eq", "in"),

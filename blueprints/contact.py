@@ -37,6 +37,7 @@ class Contact(Collection):
     name, resource = "contact", "contact"
     model, schema = ContactMessage, ContactSchema
     sort = ("created_at", "updated_at")
+    shares = False
     filters = {
         "name": ("contains",),
         "email": ("eq",),

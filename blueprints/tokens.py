@@ -48,6 +48,7 @@ class Tokens(Collection):
     name, resource = "tokens", "token"
     model, schema = ServiceToken, ServiceTokenSchema
     most_owned = 100
+    shares = False
 
     def endpoints(self) -> Iterator[Endpoint]:
         for endpoint in super().endpoints():

@@ -34,19 +34,22 @@ class Listing:
     def answer(self, call: Call) -> dict[str, Any]:
         """The page that the query asks for, in the envelope that it asks for."""
         asked = self._asked(call)
-        narrowing = call.access.narrow(self.collection.view, self._model)
+        narrowing = call.access.narrow(self.collection.view, self._model, asked.shared)
         if narrowing is None:
             raise call.access.refusal(self.collection.view)
         if self._is_public(call, asked):
             call.headers["Cache-Control"] = f"public, max-age={envelopes.PUBLIC_FOR}"
-        if asked.offset is not None:
-            return self._by_number(call, asked, narrowing)
-        return self._by_cursor(call, asked, narrowing)
+        return self._page(call, asked, narrowing, self.collection.name)
+
+    def within(self, call: Call, narrowing: Narrowing, name: str) -> dict[str, Any]:
+        """The page of the rows that `narrowing` leaves, whatever the policy says of them; `name` is that of this list
+        in its cursors."""
+        return self._page(call, self._asked(call), narrowing, name)
 
     def everything(self, call: Call, permission: str, size: int) -> Iterator[list[dict[str, Any]]]:
         """All rows that the query selects and that `permission` is granted on besides viewing, `size` at a time."""
         asked = self.query.interpret(call.query, tenant_id=call.tenant_id, default_size=size, max_size=size)
-        narrowing = call.access.narrow(self.collection.view, self._model)
+        narrowing = call.access.narrow(self.collection.view, self._model, asked.shared)
         also = call.access.narrow(permission, self._model)
         if narrowing is None or also is None:
             raise call.access.refusal(permission)
@@ -76,8 +79,13 @@ class Listing:
 
     # The two envelopes
 
-    def _by_cursor(self, call: Call, asked: ListRequest, narrowing: Narrowing) -> dict[str, Any]:
-        given = self._cursor(call, asked)
+    def _page(self, call: Call, asked: ListRequest, narrowing: Narrowing, name: str) -> dict[str, Any]:
+        if asked.offset is not None:
+            return self._by_number(call, asked, narrowing)
+        return self._by_cursor(call, asked, narrowing, name)
+
+    def _by_cursor(self, call: Call, asked: ListRequest, narrowing: Narrowing, name: str) -> dict[str, Any]:
+        given = self._cursor(call, asked, name)
         snapshot = given.snapshot if given is not None else now() if asked.snapshot else None
         projection = self._selection.projection(call, asked)
         shape, values = self._selection.shape(call, asked, projection, narrowing, snapshot)
@@ -87,7 +95,7 @@ class Listing:
         def written(position: tuple[Any, ...] | None) -> str | None:
             if position is None:
                 return None
-            return call.services.cursors.write(self.collection.name, Cursor(position, snapshot), asked.fingerprint)
+            return call.services.cursors.write(name, Cursor(position, snapshot), asked.fingerprint)
 
         after = written(page.last) if page.has_next else None
         before = written(page.first) if page.has_prev else None
@@ -95,12 +103,12 @@ class Listing:
         return {"items": self._items(call, asked, projection, page), "next_cursor": after, "prev_cursor": before,
                 "has_next": page.has_next, "has_prev": page.has_prev}
 
-    def _cursor(self, call: Call, asked: ListRequest) -> Cursor | None:
+    def _cursor(self, call: Call, asked: ListRequest, name: str) -> Cursor | None:
         parameter = asked.cursor_parameter
         if parameter is None:
             return None
         try:
-            return call.services.cursors.read(call.query[parameter], self.collection.name, asked.fingerprint)
+            return call.services.cursors.read(call.query[parameter], name, asked.fingerprint)
         except CursorError as error:
             fault = Fault(error.code, "Ask for the first page again.", parameter=parameter)
             raise Problem.of([fault], "invalid_parameter") from None
@@ -118,6 +126,8 @@ class Listing:
         """Whether every guest is answered this, at any hour and from anywhere, so that shared caches may keep it."""
         collection = self.collection
         if call.principal.kind != "guest" or not set(collection.computed).isdisjoint(asked.names):
+            return False
+        if asked.shared == "only":
             return False
         followed = {collection.expansions[name].collection for name in asked.expand}
         followed |= {found.collection for one in asked.filters if (found := collection.expansions.get(one.column))}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 from urllib.parse import urlencode
 
 from marshmallow import Schema, fields
@@ -17,6 +17,7 @@ from models.lists.keyset import Key, SortOrder, sort_order
 
 from ..protocol.messages import Message
 from ..protocol.problems import Fault, Problem
+from ..request.access import Sharing
 from ..schemas.cursor_parameter import CURSORS, CursorParameter
 from ..schemas.fields import StrictSchema, Text, one_of
 from ..schemas.loaded_query import LoadedQuery
@@ -37,6 +38,7 @@ class ListRequest:
     offset            rows to skip, in the page envelope only
     offset_parameter  the parameter that said so: `page` or `offset`
     cursor_parameter  the parameter that holds the cursor; `backward`: the page ends at its position
+    shared            what shares add to the rows
     fingerprint       of the question that cursors are bound to
     repeated          the query string of this page as its links have it too: without cursor, offset and size
     """
@@ -52,6 +54,7 @@ class ListRequest:
     cursor_parameter: str | None = None
     backward: bool = False
     snapshot: bool = False
+    shared: Sharing = "include"
     fingerprint: str = ""
     repeated: str = ""
 
@@ -94,6 +97,8 @@ class ListQuery(ItemQuery):
         self.orders = {text: _order(collection, text)
                        for declared in (*collection.sort, collection.default_sort)
                        for text in (declared, _reversed(declared))}
+        # A column of that name which a plugin filters by came first.
+        self._by_shares = collection.shares and "shared" not in self._filters
         super().__init__(collection)
         rows = self._fields() | self._rows()
         self.export_schema = self._schema("Selection", rows)
@@ -107,6 +112,10 @@ class ListQuery(ItemQuery):
             made["q"] = Text(maximum=200, metadata={
                 "description": f'Only rows with all these words in {", ".join(self._collection.search)}; '
                                'words in double quotes stand beside each other.'})
+        if self._by_shares:
+            made["shared"] = fields.String(validate=one_of(list(get_args(Sharing))), metadata={
+                "description": "Rows that a share alone opens to the caller: also (`include`, the default) or not "
+                               "(`exclude`); `only`: just the rows that are shared with the caller."})
         return made | {written: operand(self._collection, name, operator)
                        for written, (name, operator) in self._filters.items()}
 
@@ -122,12 +131,15 @@ class ListQuery(ItemQuery):
         shown, expand = self.read(loaded)
         sort, q = loaded.get("sort", self._collection.default_sort), loaded.get("q")
         filters = tuple(Filter(*self._filters[name], value) for name, value in loaded.items() if name in self._filters)
+        shared: Sharing = loaded.get("shared", "include") if self._by_shares else "include"
+        question = {f"{found.column}__{found.operator}": found.value for found in filters}
+        if shared != "include":
+            question["shared"] = shared
         return ListRequest(
             size=size, names=shown, expand=expand, sort=sort, filters=filters, q=q, offset=offset,
             offset_parameter=offset_parameter, cursor_parameter=cursor_parameter,
-            backward=cursor_parameter == "before", snapshot=loaded.get("snapshot", False),
-            fingerprint=fingerprint(filters={f"{found.column}__{found.operator}": found.value for found in filters},
-                                    sort=sort, q=q, tenant=tenant_id),
+            backward=cursor_parameter == "before", snapshot=loaded.get("snapshot", False), shared=shared,
+            fingerprint=fingerprint(filters=question, sort=sort, q=q, tenant=tenant_id),
             repeated=_repeated(loaded.sent, size))
 
 

@@ -44,6 +44,7 @@ class Readable:
     expand: ClassVar[tuple[str, ...]] = ()
     guarded: ClassVar[Mapping[str, str]] = {}
     computed: ClassVar[tuple[str, ...]] = ()
+    shares: ClassVar[bool] = True
 
     def __init__(self) -> None:
         self.body_schema = self.schema()

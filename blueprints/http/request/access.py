@@ -6,11 +6,11 @@ table, and answers the question "is this row shared with the caller?" from the t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from operator import and_, or_
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import peewee as pw
 
@@ -19,12 +19,15 @@ from models.engine.prepared import Bind
 from models.tables.share import any_shared, has_right, shared_ids
 from policies import NEVER, Plan, Policy, Principal
 from policies.evaluation.principal import Environment
-from policies.evaluation.rights import rights_for
+from policies.evaluation.rights import RIGHTS, rights_for
 from policies.evaluation.sql import where
 from policies.syntax.expression import AllOf, Shared
 
 from ..protocol.messages import Message
 from ..protocol.problems import Problem
+
+# What shares add to a list: also what they alone open, nothing, or only what is shared with the caller.
+Sharing = Literal["include", "exclude", "only"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,7 @@ class Narrowing:
 
     def expression(self) -> pw.Expression:
         """All of it as one condition, for a place that needs no index of its own."""
-        allowed = pw.SQL("1 = 1") if self.branches is None else reduce(or_, self.branches)
+        allowed = pw.SQL("1 = 1") if self.branches is None else reduce(or_, self.branches or (pw.SQL("1 = 0"),))
         return cast(pw.Expression, reduce(and_, self.denies, allowed))
 
 
@@ -113,16 +116,20 @@ class Access:
             found = self._plans[permission] = self.policy.plan(self.principal, permission, self.environment)
         return found
 
-    def narrow(self, permission: str, model: type[Record]) -> Narrowing | None:
-        """The rows on which the permission is granted, or None when there can be none."""
+    def narrow(self, permission: str, model: type[Record], shared: Sharing = "include") -> Narrowing | None:
+        """The rows on which the permission is granted, or None when there can be none.
+
+        `shared`: `exclude` leaves out those on which a share alone grants it, `only` those that are not shared with the
+        principal.
+        """
         plan = self.plan(permission)
         if plan.outcome is NEVER or not self.policy.covers(self.principal, permission):
             return None
         resource, _, verb = permission.partition(".")
-        named = self._grantees() if plan.uses_shares else []
+        named = self.grantees if plan.uses_shares or shared == "only" else []
         if named and not any_shared(self.principal.tenant_id, resource, named):
             named = []  # looking up what is shared takes as long as all else, and mostly nothing is
-        template = _template(plan, model, resource, verb, len(named))
+        template = _template(plan, model, resource, verb, len(named), shared)
         values = {name: getattr(self.principal if root == "sub" else self.environment, attribute)
                   for name, root, attribute in template.parameters}
         if named:
@@ -135,7 +142,8 @@ class Access:
         plan = self.plan(permission)
         return not plan.uses_environment and not plan.uses_shares
 
-    def _grantees(self) -> list[str]:
+    @property
+    def grantees(self) -> list[str]:
         """Everything a share can name that means this principal: a role also when a line lends it to them."""
         lent = self.policy.roles.closure(self.principal.key) & self.policy.vocabulary.roles
         roles = [f"role:{role}" for role in sorted(self.roles | lent)]
@@ -149,7 +157,7 @@ class Access:
         # A new row has no id yet, so it cannot be shared.
         if not rights or row["id"] is None:
             return False
-        return has_right(principal.tenant_id, resource, row["id"], self._grantees(), rights)
+        return has_right(principal.tenant_id, resource, row["id"], self.grantees, rights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +176,7 @@ _GRANTEE = tuple(f"grantee {index}" for index in range(MOST_GROUPS + 14))
 
 
 @lru_cache(maxsize=4096)
-def _template(plan: Plan, model: type[Record], resource: str, verb: str, named: int) -> _Template:
+def _template(plan: Plan, model: type[Record], resource: str, verb: str, named: int, sharing: Sharing) -> _Template:
     parameters: dict[str, tuple[str, str, str]] = {}
 
     def parameter(root: str, attribute: str) -> pw.Node:
@@ -176,19 +184,30 @@ def _template(plan: Plan, model: type[Record], resource: str, verb: str, named: 
         parameters[name] = (name, root, attribute)
         return Bind(name)
 
-    def shared() -> pw.Expression:
+    def nothing() -> pw.Expression:
+        return cast(pw.Expression, pw.SQL("1 = 0"))
+
+    def with_rights(rights: Collection[str]) -> pw.Expression:
         if not named:
-            return cast(pw.Expression, pw.SQL("1 = 0"))
-        return model.id.in_(shared_ids(Bind("tenant"), resource, [Bind(name) for name in _GRANTEE[:named]],
-                                       rights_for(verb)))
+            return nothing()
+        return model.id.in_(shared_ids(Bind("tenant"), resource, [Bind(name) for name in _GRANTEE[:named]], rights))
+
+    def shared() -> pw.Expression:
+        return with_rights(rights_for(verb))
 
     columns = {field.name: field for field in model._meta.sorted_fields}
     found = where(plan, columns, parameter, shared)
-    branches = None if found.allows is None else tuple(found.allows)
+    # A denial of what is shared holds all the same.
+    opened = where(plan, columns, parameter, nothing) if sharing == "exclude" else found
+    branches = None if opened.allows is None else tuple(opened.allows)
     sought = tuple(any(isinstance(part, Shared) for part in (allow.parts if isinstance(allow, AllOf) else (allow,)))
                    for allow in plan.allows or ())
-    if branches is not None and not named:
+    if branches is not None and (not named or sharing == "exclude"):
         branches = tuple(branch for branch, by_id in zip(branches, sought, strict=True) if not by_id)
         sought = (False,) * len(branches)
     denies = cast(tuple[pw.Expression, ...], tuple(found.denies))
-    return _Template((plan, resource, verb, named), branches, sought, denies, tuple(parameters.values()))
+    if sharing == "only":
+        allowed = () if branches is None else (reduce(or_, branches or (nothing(),)),)
+        branches = (reduce(and_, allowed, with_rights(tuple(RIGHTS))),) if named else ()
+        sought = (True,) * len(branches)
+    return _Template((plan, resource, verb, named, sharing), branches, sought, denies, tuple(parameters.values()))

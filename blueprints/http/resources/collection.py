@@ -50,6 +50,7 @@ class Collection(Writable):
     import_keys   unique fields by which an import may find the row that a line means
     most_owned    rows that a user without `<resource>.manage` may own; None: as many as the setting `owner_rows` says
     imports       whether rows can be imported
+    shares        whether a row can be shared, and its list asked for what is
     """
 
     imports: ClassVar[bool] = True
@@ -98,7 +99,8 @@ class Collection(Writable):
         yield exporting.endpoint(self.listing)
         if self.imports:
             yield importing.endpoint(self)
-        yield from sharing.endpoints(self)
+        if self.shares:
+            yield from sharing.endpoints(self)
 
     # Handlers
 

@@ -178,6 +178,21 @@ def test_what_is_shared_is_looked_up_and_not_searched_for(plan, given, as_role):
         assert not [line for line in lines if "articles_created" in line], lines
 
 
+def test_only_what_is_shared_is_looked_up_and_without_it_nothing_is(plan, given, as_user):
+    if given.database.dialect == "postgres":
+        return  # as above
+    caller = as_user("user")
+    given.share("article", given.article(), f"user:{caller.id}")
+    for order in ("", "&sort=title", "&sort=-updated_at"):
+        _, plans = plan(caller, f"/api/articles?shared=only{order}")
+        for lines in plans:
+            assert looks_up(lines) == 1 and not [line for line in lines if line.startswith("SCAN")], lines
+        _, plans = plan(caller, f"/api/articles?shared=exclude{order}")
+        for lines in plans:
+            assert_read_by_index(lines)
+            assert looks_up(lines) == 0 and sorts(lines) == [], lines
+
+
 def test_a_search_for_a_rare_word_looks_its_rows_up(plan, given, as_role):
     given.article(title="Quetzal")
     answer, plans = plan(as_role("admin"), "/api/articles?q=quetzal")
