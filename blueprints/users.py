@@ -23,12 +23,12 @@ from gatepost import (
     new_id,
 )
 from models.tables.session import Session, revoke
-from models.tables.share import forget
 from models.tables.user import ADMINISTRATOR, User
 
 from .http.request.access import MOST_GROUPS
 from .http.resources.registry import ROLES
 from .http.schemas.fields import one_of
+from .http.writing.revocation import retract_user
 
 
 class UserSchema(RecordSchema):
@@ -88,7 +88,7 @@ class Users(Collection):
 
     def delete(self, call: Call, row: User) -> None:
         _keep_one(row)
-        forget(row.tenant_id, f"user:{row.id}")
+        retract_user(call, row)
         super().delete(call, row)
 
     def allowed_actions(self, call: Call, row: Mapping[str, Any]) -> list[str]:

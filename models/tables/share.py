@@ -15,12 +15,16 @@ from models.records.table import Record
 
 
 class Share(Record):
-    """`grantee` (`user:<id>`, `group:<name>`, `role:<name>`) has `right` on one object of `resource`."""
+    """`grantee` (`user:<id>`, `group:<name>`, `role:<name>`) has `right` on one object of `resource`.
+
+    `granted_by` is the id of the user who gave it, null where that was the owner of the object.
+    """
 
     resource = pw.TextField()
     object_id = IdField()
     grantee = pw.TextField()
     right = pw.TextField()
+    granted_by = IdField(null=True)
 
     class Meta:
         table_name = "shares"
@@ -32,14 +36,26 @@ def of_object(tenant_id: str, resource: str, object_id: str) -> list[Share]:
                 .order_by(Share.created_at, Share.id))
 
 
-def grant(tenant_id: str, resource: str, object_id: str, grantee: str, right: str) -> Share:
+def number(tenant_id: str, resource: str, object_id: str) -> int:
+    """How many shares an object has."""
+    return int(Rows(Share, tenant_id).select().where(*_object(resource, object_id)).count())
+
+
+def find(tenant_id: str, resource: str, object_id: str, grantee: str) -> Share | None:
+    """The share of this very grantee on one object."""
+    return Rows(Share, tenant_id).find_by(resource=resource, object_id=object_id, grantee=grantee)
+
+
+def grant(tenant_id: str, resource: str, object_id: str, grantee: str, right: str,
+          granted_by: str | None = None) -> Share:
     """Give `grantee` that right, in place of any other on the same object."""
     rows = Rows(Share, tenant_id)
-    share = rows.find_by(resource=resource, object_id=object_id, grantee=grantee)
+    share = find(tenant_id, resource, object_id, grantee)
     if share is None:
-        return rows.insert(Share(resource=resource, object_id=object_id, grantee=grantee, right=right))
-    if share.right != right:
-        share.right = right
+        return rows.insert(Share(resource=resource, object_id=object_id, grantee=grantee, right=right,
+                                 granted_by=granted_by))
+    if (share.right, share.granted_by) != (right, granted_by):
+        share.right, share.granted_by = right, granted_by
         rows.save(share)
     return share
 
@@ -48,6 +64,18 @@ def withdraw(tenant_id: str, resource: str, object_id: str, grantee: str | None 
     """Take the right away from `grantee`, or from every grantee when the object is deleted; how many had one."""
     whose = {} if grantee is None else {"grantee": grantee}
     return Rows(Share, tenant_id).remove(resource=resource, object_id=object_id, **whose)
+
+
+def withdraw_granted(tenant_id: str, resource: str, object_id: str, granted_by: str) -> int:
+    """Take back what one user granted on one object; how many shares."""
+    return Rows(Share, tenant_id).remove(resource=resource, object_id=object_id, granted_by=granted_by)
+
+
+def granted_on(tenant_id: str, granted_by: str) -> list[tuple[str, str]]:
+    """(resource, object id) of every object that one user shared with others, in this order."""
+    found = (Rows(Share, tenant_id).select(Share.resource, Share.object_id).distinct()
+             .where(Share.granted_by == granted_by).order_by(Share.resource, Share.object_id))
+    return [(one.resource, one.object_id) for one in found]
 
 
 def forget(tenant_id: str, grantee: str) -> int:

@@ -208,7 +208,7 @@ def _parameters() -> Table:
     found: dict[str, set[str]] = {"lang": {"every endpoint"}}
     for name, endpoint in _asked():
         kind = {"list": "lists", "get": "single objects", "export": "exports", "import": "imports",
-                "unshare": "shares"}.get(endpoint.name, _code(_path(endpoint)))
+                "shares": "shares", "unshare": "shares"}.get(endpoint.name, _code(_path(endpoint)))
         found.setdefault(name, set()).add(kind)
     return Table("Query parameters", ("Parameter", "Where", "Meaning"), {
         _code(name): (", ".join(sorted(found[name], reverse=True)),) for name in sorted(found)}, explained=True)

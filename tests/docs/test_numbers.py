@@ -10,6 +10,7 @@ from blueprints.http.protocol import json_body, problems
 from blueprints.http.reading import envelopes, query
 from blueprints.http.request import sessions
 from blueprints.http.security import cursors, passwords
+from blueprints.http.writing import sharing
 from blueprints.tokens import Tokens
 from settings import Settings
 from tests.running import ROOT
@@ -43,6 +44,7 @@ def thousands(number: int) -> str:
     f"{json_body.MAX_DEPTH} levels",
     f"{thousands(DEFAULTS.owner_rows)} (setting)",
     f"{Tokens.most_owned} service tokens",
+    f"An object has at most {thousands(sharing.MOST_SHARES)} shares",
     f"At most {problems.MOST_FAULTS} are listed",
     f"{DEFAULTS.page_size} unless given, at most {DEFAULTS.max_page_size}",
     f"{DEFAULTS.page_sizes['service']} for staff and service tokens (settings)",

@@ -15,7 +15,9 @@ from models import migrate
 from models.base import Rows, later, new_id
 from models.engine.connect import open_database
 from models.engine.database import Database
+from models.engine.errors import InvalidReference
 from models.tables.session import Session
+from models.tables.share import Share
 from models.tables.tenant import Tenant
 from models.tables.user import User
 from tests.databases import new_database
@@ -163,3 +165,25 @@ def test_a_session_that_was_revoked_before_the_upgrade_ends_when_it_was_revoked(
     (["a/0001_x", "a/0002_y"], "2 migrations are missing. Run: gatepost migrate")])
 def test_how_many_migrations_are_missing_is_said_in_english(waiting, sentence):
     assert migrate.missing(waiting) == sentence
+
+
+def test_what_was_shared_before_is_the_owner_s_and_stays(empty: Database, tmp_path: Path) -> None:
+    before = tmp_path / "before"
+    before.mkdir()
+    for file in sorted(migrate.SHIPPED["gatepost"].glob("00*.py")):
+        if file.stem < "0014":
+            shutil.copy(file, before)
+    migrate.upgrade(empty, {"gatepost": before})
+    with empty.connected():
+        tenant = empty.transact(lambda: Tenant.add("somewhere"))
+        rows = Rows(Share, tenant.id)
+        old = {"id": new_id(), "tenant_id": tenant.id, "version": 1, "created_at": later(0), "updated_at": later(0),
+               "resource": "article", "object_id": new_id(), "grantee": "role:user", "right": "manage"}
+        empty.transact(lambda: Share.insert(old).execute())
+    assert "gatepost/0014_granted_by" in migrate.upgrade(empty).applied
+    with empty.connected():
+        [found] = rows.select()
+        assert found.__data__ == {**old, "granted_by": None}
+        with pytest.raises(InvalidReference):
+            empty.transact(lambda: rows.insert(Share(**{**old, "id": new_id(), "grantee": "group:g"},
+                                                     granted_by=new_id())))

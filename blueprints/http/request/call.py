@@ -80,6 +80,7 @@ class Endpoint:
     anonymous   the caller is a guest, whatever `Authorization` says: nothing is looked up in the database
     tight       counted per address as tightly as wrong passwords are
     cost        units that a call takes from the caller's limit; a large JSON body takes more (`limits`)
+    variant     (parameter, value, endpoint): the endpoint that answers instead where the query string says so
     """
 
     name: str
@@ -117,6 +118,7 @@ class Endpoint:
     tight: bool = False
     cost: int = 1
     summary: str = ""
+    variant: tuple[str, str, Endpoint] | None = None
 
     def __post_init__(self) -> None:
         if (self.permission is None) == (self.public is None):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from flask import Flask, Response
+from flask import Flask, Response, request
 from flask_smorest import Blueprint
 
 from ..pipeline.stages import run
@@ -72,12 +72,16 @@ def _view(endpoint: Endpoint) -> Callable[..., Response]:
     def view(**path: str) -> Response:
         found = services()
         found.ensure_running()
-        return run(found, endpoint, path)
+        return run(found, endpoint if endpoint.variant is None else _meant(endpoint, *endpoint.variant), path)
 
     view.__name__ = endpoint.name
     view.endpoint = endpoint  # type: ignore[attr-defined]
     view._apidoc = openapi.describe(endpoint)  # type: ignore[attr-defined]
     return view
+
+
+def _meant(endpoint: Endpoint, parameter: str, value: str, variant: Endpoint) -> Endpoint:
+    return variant if request.args.get(parameter) == value else endpoint
 
 
 def refuse_strays(app: Flask) -> None:

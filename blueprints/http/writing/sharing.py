@@ -1,25 +1,35 @@
 """Sharing one object with one person, group or role: `/api/{collection}/{id}/shares`.
 
 A share is a row, never a policy line; the condition `shared` says which rows it opens. A caller who may share an
-object names single users; groups and roles, which are many people, need `<resource>.manage`.
+object names single users; groups and roles, which are many people, need `<resource>.manage`. Whom a grantee has invited
+goes with the grantee's right to share (`revocation`), and a user may give up a right of their own without being asked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from marshmallow import fields, validate
 
-from models.base import is_id
+from models.base import Record, is_id
+from models.engine.prepared import Bind
 from models.tables import share
+from models.tables.share import Share
 from policies.evaluation.rights import RIGHTS
 
 from ..protocol.messages import Message
-from ..protocol.problems import Fault, Problem, not_found
+from ..protocol.problems import Fault, Problem, not_found, read_only
+from ..reading.listing import Listing
+from ..reading.readable import Readable
+from ..request.access import Narrowing
 from ..request.call import Call, Endpoint
-from ..schemas.fields import Line, StrictSchema, Time, one_of
+from ..schemas.fields import Id, Line, StrictSchema, Time, one_of
+from .revocation import SHARING, retract
 from .writable import Writable
+
+MOST_SHARES = 1_000  # of one object: each change of a right to share looks at all of them
+ME = "me"
 
 
 class Grantee(Line):
@@ -32,50 +42,133 @@ class Grantee(Line):
 
 
 class ShareSchema(StrictSchema):
-    """Who may do what with the object. A grantee has one right; write includes read, manage everything."""
+    """Who may do what with the object. A grantee has one right; write includes read, manage everything.
+
+    `granted_by` is the user who gave it, null where the owner did.
+    """
 
     grantee = Grantee(required=True)
     right = fields.String(required=True, validate=one_of(list(RIGHTS)))
+    granted_by = Id(dump_only=True, allow_none=True)
     created_at = Time(dump_only=True)
 
 
-class SharesSchema(StrictSchema):
-    """The grantees of an object, oldest first."""
-
-    items = fields.List(fields.Nested(ShareSchema), required=True)
+class NewShareSchema(ShareSchema):
+    """A right that is given to a grantee, in place of any other; write includes read, manage everything."""
 
 
 class _Withdrawal(StrictSchema):
     grantee = Grantee(required=True)
 
 
+class _Leaving(StrictSchema):
+    grantee = fields.String(required=True, validate=one_of([ME]))
+
+
+class _Shares(Readable):
+    """The shares of one object, oldest first; a caller who may share the object may read them all."""
+
+    name, resource = "shares", "share"
+    model, schema = Share, ShareSchema
+    default_sort = "created_at"
+    shares = False
+
+
+_LISTING = Listing(_Shares())
+_PAGE = _LISTING.envelope()
+_OF_OBJECT = (Share.resource == Bind("resource")) & (Share.object_id == Bind("object"))
+
+
 def endpoints(collection: Writable) -> Iterator[Endpoint]:
     """The shares of the rows of a collection."""
+    resource = collection.resource
     path, permission = f"/api/{collection.name}/<id>/shares", collection.permission("share")
 
     def listed(call: Call) -> dict[str, Any]:
-        found = share.of_object(call.tenant_id, collection.resource, call.path["id"])
-        return {"items": [{"grantee": one.grantee, "right": one.right, "created_at": one.created_at}
-                          for one in found]}
+        id = call.path["id"]
+        mine = Narrowing(("of an object",), (_OF_OBJECT,), (False,), (), {"resource": resource, "object": id})
+        return _LISTING.within(call, mine, f"shares of {resource} {id}")
 
     def put(call: Call) -> dict[str, Any]:
-        _check(call, collection, call.body["grantee"])
-        share.grant(call.tenant_id, collection.resource, call.path["id"], call.body["grantee"], call.body["right"])
+        _put(call, collection)
         return listed(call)
 
     def withdraw(call: Call) -> None:
-        if not share.withdraw(call.tenant_id, collection.resource, call.path["id"], call.query["grantee"]):
-            raise not_found()
+        _withdraw(call, resource, call.query["grantee"])
 
+    def leave(call: Call) -> None:
+        _withdraw(call, resource, call.principal.key)
+
+    def left(call: Call) -> Record | None:
+        """The row, whether or not the caller may view it: None unless it is shared with the caller."""
+        # A guest has nothing of their own, and a token leaves nothing that it could not share.
+        if call.principal.kind == "guest" or not call.access.policy.covers(call.principal, permission):
+            raise call.access.refusal(permission)
+        if share.find(call.tenant_id, resource, call.path["id"], call.principal.key) is None:
+            return None
+        found: Record | None = collection.rows(call).find(call.path["id"], lock=True)
+        return found
+
+    leaving = Endpoint(
+        name="leave", method="DELETE", path=path, public="everybody may give up a right of their own", handler=leave,
+        writes=True, load=left, query=_Leaving(), status=204, recorded=collection.permission("leave"),
+        summary=f"Give up one's own right to one {resource}.")
     yield Endpoint(name="shares", method="GET", path=path, permission=permission, handler=listed,
-                   load=collection.load_values, answer=SharesSchema(),
-                   summary=f"List the shares of one {collection.resource}.")
+                   load=collection.load_values, query=_LISTING.query.schema, answer=_PAGE,
+                   summary=f"List the shares of one {resource}.")
     yield Endpoint(name="share", method="PUT", path=path, permission=permission, handler=put, writes=True,
-                   load=collection.load_record, body=ShareSchema(), answer=SharesSchema(),
-                   summary=f"Share one {collection.resource} with a grantee, or change the grantee's right.")
+                   load=collection.load_record, body=NewShareSchema(), answer=_PAGE,
+                   summary=f"Share one {resource} with a grantee, or change the grantee's right.")
     yield Endpoint(name="unshare", method="DELETE", path=path, permission=permission, handler=withdraw, writes=True,
-                   load=collection.load_record, query=_Withdrawal(), status=204,
-                   summary=f"Stop sharing one {collection.resource} with a grantee.")
+                   load=collection.load_record, query=_Withdrawal(), status=204, variant=("grantee", ME, leaving),
+                   summary=f"Stop sharing one {resource} with a grantee; `me` gives up one's own right, which needs "
+                           "no permission.")
+
+
+def _put(call: Call, collection: Writable) -> None:
+    resource, id = collection.resource, call.path["id"]
+    grantee, right = call.body["grantee"], call.body["right"]
+    _check(call, collection, grantee)
+    before = share.find(call.tenant_id, resource, id, grantee)
+    _refuse_read_only(call.read_only, before)
+    if before is None and share.number(call.tenant_id, resource, id) >= MOST_SHARES:
+        raise Problem("conflict", Message("An object has at most {most} shares.", most=MOST_SHARES))
+    held = None if before is None else before.right
+    share.grant(call.tenant_id, resource, id, grantee, right, _granter(call, before, right))
+    if held in SHARING and right not in SHARING:
+        _retract(call, resource, grantee)
+
+
+def _granter(call: Call, before: Share | None, right: str) -> str | None:
+    """Whose grant it is from now on: the owner's (None) once the owner has set it, else that of the caller who added to
+    it last."""
+    if call.facts.get("owner_id") == call.principal.id:
+        return None
+    if before is not None and set(RIGHTS[right]) <= set(RIGHTS[before.right]):
+        return before.granted_by  # what is repeated or lowered was given by another
+    return call.principal.id
+
+
+def _withdraw(call: Call, resource: str, grantee: str) -> None:
+    before = share.find(call.tenant_id, resource, call.path["id"], grantee)
+    if before is None:
+        raise not_found()
+    share.withdraw(call.tenant_id, resource, before.object_id, grantee)
+    if before.right in SHARING:
+        _retract(call, resource, grantee)
+
+
+def _retract(call: Call, resource: str, grantee: str) -> None:
+    if gone := retract(call, resource, call.row, [grantee]):
+        call.write.note = f"{gone} more shares withdrawn"
+
+
+def _refuse_read_only(sent: Mapping[str, Any], before: Share | None) -> None:
+    """400 for what a caller cannot set, unless it is sent back as it was read."""
+    faults = [read_only(name) for name, value in sent.items()
+              if value != (None if before is None else before.__data__[name])]
+    if faults:
+        raise Problem.of(faults, "invalid_body")
 
 
 def _check(call: Call, collection: Writable, grantee: str) -> None:

@@ -54,7 +54,7 @@ def test_a_share_is_made_changed_listed_and_withdrawn(ann, bob, draft):
     made = ann.put(shares(draft), {"grantee": grantee, "right": "read"})
     assert made.status_code == 200
     [item] = made.get_json()["items"]
-    assert item == {"grantee": grantee, "right": "read", "created_at": item["created_at"]}
+    assert item == {"grantee": grantee, "right": "read", "granted_by": None, "created_at": item["created_at"]}
     changed = ann.put(shares(draft), {"grantee": grantee, "right": "manage"})
     assert changed.get_json()["items"] == [{**item, "right": "manage"}], "one grantee has one right"
     assert ann.get(shares(draft)).get_json() == changed.get_json()

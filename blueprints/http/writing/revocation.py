@@ -1,0 +1,95 @@
+"""What goes with a right to share: the shares that its holders have granted, and those that were granted in turn.
+
+A granter keeps what they granted while they could grant it again: they own the object, or the policy lets them manage
+or share it now, by a line of its own or by a share that does not stand on what is being withdrawn. Two granters cannot
+hold each other up, as with REVOKE … CASCADE in SQL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+
+from models.base import Record, Rows
+from models.tables import share
+from models.tables.user import User
+from policies.evaluation.rights import rights_for
+
+from ..request.access import Access
+from ..request.call import Call
+from ..request.identity import principal_of
+
+SHARING = rights_for("share")
+
+
+def retract(call: Call, resource: str, row: Record, lost: Collection[str]) -> int:
+    """Withdraw what the grantees `lost`, who can no longer share the row, have granted on it; how many shares.
+
+    A user in `lost` is one granter; a group or a role may have been any granter's way, also of one who has left it.
+    The row is locked, so that nothing is granted on it meanwhile; the rights of `lost` are gone already.
+    """
+    shares = share.of_object(call.tenant_id, resource, row.id)
+    granters = frozenset(one.granted_by for one in shares if one.granted_by is not None)
+    passed: dict[str, list[str]] = {id: [] for id in granters}
+    for one in shares:
+        if one.granted_by is not None and one.right in SHARING:
+            passed[one.granted_by].append(one.grantee)
+
+    def reached(grantee: str) -> Collection[str]:
+        kind, _, id = grantee.partition(":")
+        return granters & {id} if kind == "user" else granters
+
+    suspects = _follow({id for grantee in lost for id in reached(grantee)}, passed, reached)
+    firm = {one.grantee for one in shares if one.granted_by not in suspects and one.right in SHARING}
+    stranded = suspects - _covered(call, resource, row, suspects, passed, firm)
+    return sum(share.withdraw_granted(call.tenant_id, resource, row.id, id) for id in sorted(stranded))
+
+
+def retract_user(call: Call, user: User) -> None:
+    """Take from a user who is about to be deleted all that was shared with them, and all that they granted."""
+    share.forget(user.tenant_id, f"user:{user.id}")
+    models = {collection.resource: collection.model for collection in call.services.collections.values()}
+    for resource, id in share.granted_on(user.tenant_id, user.id):
+        # The lock before the look: another grant on the object is committed by then, or waits.
+        row = Rows(models[resource], user.tenant_id).find(id, lock=True) if resource in models else None
+        lost = [one.grantee for one in share.of_object(user.tenant_id, resource, id)
+                if one.granted_by == user.id and one.right in SHARING]
+        share.withdraw_granted(user.tenant_id, resource, id, user.id)
+        if row is not None and lost:
+            retract(call, resource, row, lost)
+
+
+def _covered(call: Call, resource: str, row: Record, suspects: Collection[str], passed: Mapping[str, Iterable[str]],
+             firm: Collection[str]) -> set[str]:
+    """Those of `suspects` who may share the row on their own, by the shares with `firm` grantees, or by one that such
+    a suspect has passed on."""
+    people = {user.id: Access(call.access.policy, principal_of(user), call.access.environment)
+              for user in Rows(User, call.tenant_id).find_all(suspects)}
+    named: dict[str, set[str]] = {}
+    for id, access in people.items():
+        for grantee in access.grantees:
+            named.setdefault(grantee, set()).add(id)
+    by_share = {id for id, access in people.items() if _may_share(access, resource, row, shared=True)}
+    alone = {id for id, access in people.items() if _may_share(access, resource, row, shared=False)}
+    firmly = {id for grantee in firm for id in named.get(grantee, ())}
+    return _follow(alone | (firmly & by_share), passed, lambda grantee: named.get(grantee, set()) & by_share)
+
+
+def _may_share(access: Access, resource: str, row: Record, *, shared: bool) -> bool:
+    """Whether the policy lets them share the row now, with a right to do so (`shared`) or without; an owner, always."""
+    facts, principal, environment = row.__data__, access.principal, access.environment
+    return (facts.get("owner_id") == principal.id
+            or access.policy.decide(principal, f"{resource}.share", facts, environment, lambda *_: shared)
+            or access.policy.decide(principal, f"{resource}.manage", facts, environment))
+
+
+def _follow(starts: Iterable[str], passed: Mapping[str, Iterable[str]],
+            reached: Callable[[str], Collection[str]]) -> set[str]:
+    """These granters, and all whom the right to share has reached from them on."""
+    found = set(starts)
+    waiting = list(found)
+    while waiting:
+        for grantee in passed[waiting.pop()]:
+            new = [id for id in reached(grantee) if id not in found]
+            found.update(new)
+            waiting += new
+    return found
