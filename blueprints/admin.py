@@ -56,7 +56,7 @@ def stats(call: Call) -> dict[str, Any]:
     tenant, since = call.tenant_id, later(-_DAYS * 24 * 60 * 60)[:10] + "T00:00:00.000000Z"
     call.services.deprecated_uses.store()
     return {
-        "collections": {name: _counts(collection.model, tenant)
+        "collections": {name: _counts(collection, tenant)
                         for name, collection in sorted(call.services.collections.items())},
         "orders_per_day": _per_day(reports.orders_per_day(tenant, since)),
         "revenue_per_day": [{"date": day, "currency": currency,
@@ -69,9 +69,10 @@ def stats(call: Call) -> dict[str, Any]:
     }
 
 
-def _counts(model: Any, tenant_id: str) -> dict[str, Any]:
+def _counts(collection: Any, tenant_id: str) -> dict[str, Any]:
+    model = collection.model
     if "status" not in model._meta.fields:
-        return {"total": reports.total(model, tenant_id).scalar(), "by_status": {}}
+        return {"total": reports.total(model, tenant_id, collection.until).scalar(), "by_status": {}}
     states = dict(reports.by_status(model, tenant_id).tuples())
     return {"total": sum(states.values()), "by_status": states}
 

@@ -121,7 +121,7 @@ def _own_account(call: Call) -> User | None:
              secret=True, load=_own_account, recorded="session.logout")
 def log_out(call: Call) -> None:
     """End this session, or all sessions of the caller."""
-    mine = Session.user_id == call.principal.id
+    mine = Session.owner_id == call.principal.id
     revoke(call.tenant_id, mine if call.body.get("all") else mine & (Session.id == call.credential_id))
 
 
@@ -186,7 +186,7 @@ def change_password(call: Call) -> None:
         raise _wrong(call, user)
     user.password_hash = fresh
     Rows(User, call.tenant_id).save(user)
-    revoke(call.tenant_id, Session.user_id == user.id, Session.id != (call.credential_id or ""))
+    revoke(call.tenant_id, Session.owner_id == user.id, Session.id != (call.credential_id or ""))
 
 
 @routes.get("/.well-known/jwks.json", public=_JWKS, answer=KeySetSchema(), answers_404=True)

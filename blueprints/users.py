@@ -98,7 +98,7 @@ class Users(Collection):
     def disable(self, user: User) -> None:
         """End the user's sessions and refuse new ones."""
         _keep_one(user)
-        revoke(user.tenant_id, Session.user_id == user.id)
+        revoke(user.tenant_id, Session.owner_id == user.id)
         user.token_version += 1
 
     @action("enable", transitions={False: True}, state="active")

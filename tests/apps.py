@@ -158,7 +158,7 @@ class Given:
     def session(self, user: User) -> Session:
         """An open session whose refresh token no test knows."""
         id = new_id()
-        return self.row(Session(id=id, user_id=user.id, family=id, token_hash=new_id(), expires_at=later(86_400),
+        return self.row(Session(id=id, owner_id=user.id, family=id, token_hash=new_id(), expires_at=later(86_400),
                                 absolute_expires_at=later(86_400)))
 
 

@@ -220,7 +220,7 @@ def _change(instance: Instance, email: str, action: str, change: Callable[[User]
         change(row)
         row.token_version += 1
         Rows(User, row.tenant_id).save(row)
-        revoke(row.tenant_id, Session.user_id == row.id)
+        revoke(row.tenant_id, Session.owner_id == row.id)
         record(row.tenant_id, "user", action, row.id)
 
     instance.database.transact(work)

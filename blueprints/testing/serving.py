@@ -77,7 +77,7 @@ def log_in(app: Flask, who: User | str, *, tenant: str = "default", scope: str =
         user = _invented(who, tenant) if isinstance(who, str) else who
         id = new_id()
         return user, Rows(Session, user.tenant_id).insert(Session(
-            id=id, user_id=user.id, family=id, token_hash=new_id(), expires_at=later(86_400),
+            id=id, owner_id=user.id, family=id, token_hash=new_id(), expires_at=later(86_400),
             absolute_expires_at=later(86_400)))
 
     user, session = services.database.transact(work)

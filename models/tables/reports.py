@@ -14,6 +14,7 @@ from models.engine.database import current
 from models.records.columns import TimeField
 from models.records.rows import Rows
 from models.records.table import Record
+from models.records.times import now
 from models.tables.audit import Audit, of_tenant
 from models.tables.order import Order
 
@@ -27,9 +28,10 @@ def by_status(model: type[Record], tenant_id: str) -> pw.ModelSelect[Any]:
     return Rows(model, tenant_id).select(status, pw.fn.COUNT(pw.SQL("*"))).group_by(status).order_by(status)
 
 
-def total(model: type[Record], tenant_id: str) -> pw.ModelSelect[Any]:
-    """(rows,) of the tenant: one walk along the index of creation."""
-    return Rows(model, tenant_id).select(pw.fn.COUNT(pw.SQL("*")))
+def total(model: type[Record], tenant_id: str, until: str | None = None) -> pw.ModelSelect[Any]:
+    """(rows,) of the tenant: one walk along the index of creation; of those only whose column `until` lies ahead."""
+    every = Rows(model, tenant_id).select(pw.fn.COUNT(pw.SQL("*")))
+    return every if until is None else every.where(model._meta.fields[until] > now())
 
 
 def owned(model: type[Record], tenant_id: str, owner_id: str, most: int) -> int:

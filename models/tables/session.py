@@ -32,25 +32,32 @@ class SessionUser(NamedTuple):
 
 
 class Session(Record):
-    """A login of `user_id`.
+    """A login of the user `owner_id`, from `address` with a `device` (`r.env.device`); null where that is not known.
 
     Only hashes of refresh tokens are stored: of the valid one, and of those used a moment ago (`recent`, each
     with the time of its use, the oldest first). `family` is shared by all sessions that descend from one login.
-    The session ends at `expires_at`, which a refresh puts off, up to `absolute_expires_at`; `revoke` ends it at once.
-    Some time later its row is deleted: a token of a session that is not there is as invalid as one of an ended session.
+    `last_used_at` is when the session was opened or refreshed. It ends at `expires_at`, which a refresh puts off, up to
+    `absolute_expires_at`; `revoke` ends it at once. Some time later its row is deleted: a token of a session that is
+    not there is as invalid as one of an ended session.
     """
 
-    user_id = IdField()
+    owner_id = IdField()
     family = IdField()
     token_hash = pw.TextField()
     recent = ListField(column_name="previous_hash", null=True)
-    used_at = TimeField(null=True)
+    last_used_at = TimeField()
     expires_at = TimeField()
     absolute_expires_at = TimeField()
     revoked_at = TimeField(null=True)
+    address = pw.TextField(null=True)
+    device = pw.TextField(null=True)
 
     class Meta:
         table_name = "sessions"
+
+    def stamp(self, tenant_id: str, at: str) -> None:
+        super().stamp(tenant_id, at)
+        self.last_used_at = self.last_used_at or self.created_at
 
     @classmethod
     def by_id(cls, id: str, *, lock: bool = False) -> Session | None:
@@ -64,7 +71,7 @@ class Session(Record):
         """Whose session it is, by primary keys, in one statement: the first query of every request."""
         # Across tenants: a token names its session before it is known whose it is.
         found = _USER_OF.on(database, lambda: cls.select(*_USER_COLUMNS).join(
-            User, on=(User.id == cls.user_id)).where(cls.id == Bind("id"))).recall(database, {"id": id})
+            User, on=(User.id == cls.owner_id)).where(cls.id == Bind("id"))).recall(database, {"id": id})
         if not found:
             return None
         user_id, tenant_id, role, department, groups, active, *rest = found[0]
@@ -91,8 +98,8 @@ def revoke(tenant_id: str, *where: pw.Expression) -> int:
 
 def keep_newest(session: Session, most: int) -> int:
     """End the live sessions of its user but this one and the `most` - 1 others that were used last; how many."""
-    used = pw.fn.COALESCE(Session.used_at, Session.created_at)
     # A clock that was set back has made others newer than this one.
     others = (Rows(Session, session.tenant_id).select(Session.id)
-              .where(Session.user_id == session.user_id, Session.expires_at > now(), Session.id != session.id))
-    return revoke(session.tenant_id, Session.id.in_(others.order_by(used.desc(), Session.id.desc()).offset(most - 1)))
+              .where(Session.owner_id == session.owner_id, Session.expires_at > now(), Session.id != session.id))
+    last = others.order_by(Session.last_used_at.desc(), Session.id.desc())
+    return revoke(session.tenant_id, Session.id.in_(last.offset(most - 1)))

@@ -140,6 +140,10 @@ class World:
                 row = home.contact_message()
             case "tokens":
                 row = home.service_token(self.others[home.tenant] if caller.user is None or not mine else caller.user)
+            case "sessions" if mine and caller.user is not None:
+                row = home.session(caller.user)
+            case "sessions":
+                row = home.session(home.user("admin") if "administrator" in about else self.others[home.tenant])
             case "users":
                 row = home.user("admin" if "administrator" in about else "user", active="disabled" not in about)
         if collection in RESOURCES:

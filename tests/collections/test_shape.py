@@ -14,7 +14,8 @@ import pytest
 
 from tests.running import ROOT
 
-COLLECTIONS = ("articles", "categories", "comments", "contact", "orders", "pages", "products", "tokens", "users")
+COLLECTIONS = ("articles", "categories", "comments", "contact", "orders", "pages", "products", "sessions", "tokens",
+               "users")
 PARTS = ("app.py", "settings.py", "setup.cfg", "pyproject.toml", "README.md", "LICENSE", "blueprints",
          "gatepost", "gatepost_start", "models", "policies")
 
@@ -50,7 +51,7 @@ SMOKE = """
         admin = users.select().where(User.role == "admin").get()
         id = new_id()
         services.database.transact(lambda: Rows(Session, services.guest_tenant).insert(Session(
-            id=id, user_id=admin.id, family=id, token_hash=id, expires_at=later(900),
+            id=id, owner_id=admin.id, family=id, token_hash=id, expires_at=later(900),
             absolute_expires_at=later(900))))
     with app.app_context():
         token = services.access_tokens.issue(admin, id, [])

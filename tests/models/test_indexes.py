@@ -57,8 +57,9 @@ WALKS: list[tuple[type[Table], tuple[str, ...], tuple[str, ...]]] = [
     (ContactMessage, (), ("created_at",)),
     (ServiceToken, (), ("created_at",)),
     (ServiceToken, ("owner_id",), ("created_at",)),
-    (Session, ("user_id",), ("created_at",)),
-    (Session, ("user_id",), ("expires_at",)),
+    (Session, (), ("created_at",)),
+    (Session, ("owner_id",), ("created_at",)),
+    (Session, ("owner_id",), ("expires_at",)),
     (Share, ("resource", "object_id", "grantee"), ()),
     (Share, ("resource", "grantee", "right"), ()),
     (Share, ("resource", "object_id"), ("created_at",)),
@@ -109,7 +110,7 @@ def test_a_walk_is_served_by_an_index(
     ("articles", "owner_id"), ("articles", "category_id"), ("products", "owner_id"),
     ("products", "category_id"), ("orders", "owner_id"), ("comments", "owner_id"), ("comments", "article_id"),
     ("categories", "owner_id"), ("categories", "parent_id"), ("pages", "owner_id"),
-    ("order_items", "order_id"), ("order_items", "product_id"), ("sessions", "user_id"),
+    ("order_items", "order_id"), ("order_items", "product_id"), ("sessions", "owner_id"),
     ("service_tokens", "owner_id"), ("shares", "granted_by"),
 ], ids=".".join)
 def test_what_a_deletion_must_look_for_is_found_by_an_index(

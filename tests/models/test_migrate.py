@@ -138,26 +138,49 @@ def test_foreign_keys_are_enforced_again_after_an_upgrade(tmp_path: Path) -> Non
     database.close_all()
 
 
-def test_a_session_that_was_revoked_before_the_upgrade_ends_when_it_was_revoked(
-        empty: Database, tmp_path: Path) -> None:
-    """Those of before carried the end of their idle time, a week later."""
+@pytest.fixture
+def sessions_of_before(empty: Database, tmp_path: Path) -> Iterator[tuple[str, str, str]]:
+    """When a session was revoked, its id and that of one that lives on, in a database of the first release."""
     before, revoked = tmp_path / "before", later(-60)
     shutil.copytree(migrate.SHIPPED["gatepost"], before)
-    (before / "0008_retention.py").unlink()
+    for file in before.glob("0*.py"):
+        if file.name >= "0008":
+            file.unlink()
     migrate.upgrade(empty, {"gatepost": before})
     with empty.connected():
         def rows() -> list[str]:
             tenant = Tenant.add("default").id
             user = Rows(User, tenant).insert(User(name="Ada", email="ada@example.org", password_hash="-"))
-            return [Rows(Session, tenant).insert(Session(
-                user_id=user.id, family=new_id(), token_hash=new_id(), expires_at=later(600), revoked_at=at,
-                absolute_expires_at=later(900))).id for at in (revoked, None)]
+            made = []
+            for at in (revoked, None):
+                values = {"id": new_id(), "tenant_id": tenant, "version": 1, "created_at": later(-90),
+                          "updated_at": later(-90), "user_id": user.id, "family": new_id(), "token_hash": new_id(),
+                          "expires_at": later(600), "absolute_expires_at": later(900), "revoked_at": at}
+                marks = ", ".join(["?" if empty.dialect == "sqlite" else "%s"] * len(values))
+                empty.execute_sql(f"INSERT INTO sessions ({', '.join(values)}) VALUES ({marks})", [*values.values()])
+                made.append(values["id"])
+            return made
 
         ended, live = empty.transact(rows)
-    assert migrate.upgrade(empty).applied == ("gatepost/0008_retention",)
+    migrate.upgrade(empty)
     with empty.connected():
-        assert Session.by_id(ended).expires_at == revoked
-        assert Session.by_id(live).expires_at > later(300)
+        yield revoked, ended, live
+
+
+def test_a_session_that_was_revoked_before_the_upgrade_ends_when_it_was_revoked(
+        sessions_of_before: tuple[str, str, str]) -> None:
+    """Those of before carried the end of their idle time, a week later."""
+    revoked, ended, live = sessions_of_before
+    assert Session.by_id(ended).expires_at == revoked
+    assert Session.by_id(live).expires_at > later(300)
+
+
+def test_a_session_of_before_lives_on_and_was_last_used_when_it_was_opened_from_an_unknown_address(
+        sessions_of_before: tuple[str, str, str]) -> None:
+    _, _, live = sessions_of_before
+    session = Session.by_id(live)
+    assert User.by_id(session.owner_id).email == "ada@example.org"
+    assert (session.last_used_at, session.address, session.device) == (session.created_at, None, None)
 
 
 @pytest.mark.parametrize(("waiting", "sentence"), [

@@ -57,7 +57,8 @@ RESOURCES = (
         "page", "publish", "archive",
         slug=TEXT, title=TEXT, body=TEXT, language=TEXT, status=TEXT, published_at=OPTIONAL_TIME,
     ),
-    _other("session", "create"),
+    _other("session", "create", "view", "delete", **EVERY_ROW, owner_id=ID, last_used_at=TIME, address=OPTIONAL_TEXT,
+           device=OPTIONAL_TEXT),
     _other("profile", "view", "update"),
     _other("token", "view", "create", "delete", **EVERY_ROW, owner_id=ID, name=TEXT),
     _other(

@@ -21,7 +21,7 @@ from tests.policies.shipped_vocabulary import PERMISSIONS, ROLES, VOCABULARY
 GRANTED = {
     "guest": """session.create, user.register, contact.create, health.view; article.view, page.view published;
         product.view active; comment.view approved; category.view""",
-    "user": """profile.*; user.update own; token.* own;
+    "user": """profile.*; user.update own; session.view, session.delete own; token.* own;
         article.create, article.view, article.submit, article.share own;
         article.update, article.delete own_draft;
         comment.create, comment.view, comment.delete own; comment.update own_pending;
@@ -37,7 +37,8 @@ GRANTED = {
     "manager": "product.*, category.*, order.*; stats.view",
     "developer": """policy.view, stats.view;
         article.view, product.view, category.view, comment.view, page.view""",
-    "owner": "user.*, audit.view, audit.view_facts, policy.view, token.view, token.delete",
+    "owner": """user.*, audit.view, audit.view_facts, policy.view, session.view, session.delete,
+        token.view, token.delete""",
     "admin": "*",
 }
 INHERITS = {

@@ -15,6 +15,7 @@ from webargs.fields import DelimitedList
 
 from models.base import is_id
 from models.engine.prepared import Bind
+from models.records.columns import IdField
 
 from ..request.call import Call
 from ..schemas.fields import Bool, Email, Id, Int, Text, Time, length
@@ -58,8 +59,9 @@ def operand(collection: Readable, name: str, operator: str) -> fields.Field[Any]
         return Switch(metadata=about)
     least = 1 if operator in ("contains", "startswith") else 0
     value: fields.Field[Any]
-    match collection.body_schema.fields[name]:
-        case Id():
+    # A column that is not answered can be filtered by all the same.
+    match collection.body_schema.fields.get(name, collection.model._meta.fields.get(name)):
+        case Id() | IdField():
             value = Id(metadata=about)
         case Time():
             value = Time(metadata=about)

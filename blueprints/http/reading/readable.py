@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import peewee as pw
 
-from models.base import Record, Rows
+from models.base import Record, Rows, now
 from models.engine.prepared import Bind, Prepared, placeholders, prepare
 
 from ..protocol.problems import Problem, dangling
@@ -39,6 +39,7 @@ class Readable:
     sort: ClassVar[tuple[str, ...]] = ("created_at",)
     default_sort: ClassVar[str] = "-created_at"
     born: ClassVar[str] = "created_at"
+    until: ClassVar[str | None] = None
     filters: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     search: ClassVar[tuple[str, ...]] = ()
     expand: ClassVar[tuple[str, ...]] = ()
@@ -88,7 +89,20 @@ class Readable:
         return {permission: frozenset(name for name, needed in self.guards.items() if needed == permission)
                 for permission in dict.fromkeys(self.guards.values())}
 
+    @property
+    def lasting(self) -> list[pw.Expression]:
+        """That a row still counts, at the time that is bound as `now`: no condition where rows count for good."""
+        return [] if self.until is None else [self.model._meta.fields[self.until] > Bind("now")]
+
+    def moment(self) -> dict[str, str]:
+        """The value of `lasting`'s placeholder."""
+        return {} if self.until is None else {"now": now()}
+
     # Finding rows
+
+    def shows(self, call: Call, row: Values) -> bool:
+        """Whether a row that was found still counts, and the caller may view it."""
+        return (self.until is None or row[self.until] > now()) and call.access.allows(self.view, row)
 
     def load_values(self, call: Call) -> dict[str, Any] | None:
         """The columns of the row that the path names, or None when the caller may not view it."""
@@ -124,7 +138,7 @@ class Readable:
         found = self._statements.get((database.dialect, column), statement).run(
             database, {"tenant": call.tenant_id, "key": key})
         values = self._read(found[0]) if found else None
-        return values if values is not None and call.access.allows(self.view, values) else None
+        return values if values is not None and self.shows(call, values) else None
 
     def referred(self, call: Call, ids: Sequence[str], pointer: str) -> list[Any]:
         """The rows that a list in the body names, in its order, locked until this transaction ends.
@@ -133,7 +147,7 @@ class Readable:
         view, or that are absent.
         """
         seen = {row.id: row for row in self.rows(call).find_all(set(ids), lock=True)
-                if call.access.allows(self.view, row.__data__)}
+                if self.shows(call, row.__data__)}
         faults = [dangling(pointer.format(index)) for index, id in enumerate(ids) if id not in seen]
         if faults:
             raise Problem.of(faults, "invalid_body")
@@ -154,10 +168,10 @@ class Readable:
         def statement() -> Prepared:
             mine = Rows(self.model, Bind("tenant")).select(*self.columns)
             named = self.model.id.in_([Bind(name) for name in wanted])
-            return prepare(database, mine.where(named, narrowing.expression()))
+            return prepare(database, mine.where(named, narrowing.expression(), *self.lasting))
 
         found = self._statements.get((database.dialect, narrowing.key, len(wanted)), statement).run(
-            database, {**narrowing.values, "tenant": call.tenant_id, **wanted})
+            database, {**narrowing.values, "tenant": call.tenant_id, **self.moment(), **wanted})
         shown = self.represent(call, [self._read(row) for row in found], self.representation.names)
         return {row[self._id]: answer for row, answer in zip(found, shown, strict=True)}
 

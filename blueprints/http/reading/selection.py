@@ -74,6 +74,9 @@ class Selection:
             rare = search.is_rare(database, self._model, values["q"])
         if snapshot is not None:
             conditions.append(self._model._meta.fields[self._collection.born] <= Bind("snapshot"))
+        if self._collection.until is not None:
+            conditions += self._collection.lasting
+            values |= self._collection.moment()
         key = (database.dialect, narrowing.key, *(one.key for one in further), asked.sort, projection,
                snapshot is None, rare,
                tuple((found.column, found.operator, found.arity) for found in filters))

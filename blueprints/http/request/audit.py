@@ -54,7 +54,7 @@ def record(call: Call, *, result: str = "allowed", reason: str | None = None) ->
     add(
         tenant_id=actor.tenant_id, principal=actor.key, role=actor.role, action=action,
         resource=resource, resource_id=None if call.row is None else call.facts.get("id"),
-        address=_address(call), result=result, rule=call.write.rule,
+        address=address_of(call), result=result, rule=call.write.rule,
         reason=", ".join(filter(None, (call.write.rule, reason, _program(call), call.write.note))) or None,
         policy_version=call.access.policy.version, request_id=trace.request_id(), facts=call.write.facts)
 
@@ -83,7 +83,7 @@ def export(call: Call, filters: Mapping[str, str]) -> Callable[[int], None]:
     """What keeps an export by its caller, once it is told how many rows were handed out."""
     actor, request_id = call.principal, trace.request_id()
     resource, action = _what(call)
-    begun = Refusal(actor.tenant_id, actor.key, actor.role, action, resource, None, _address(call), "allowed",
+    begun = Refusal(actor.tenant_id, actor.key, actor.role, action, resource, None, address_of(call), "allowed",
                     _program(call), call.access.policy.version)
 
     def note(rows: int) -> None:
@@ -97,7 +97,7 @@ def note_look(call: Call) -> None:
     resource, action = _what(call)
     actor = call.principal
     call.services.trail.look(tenant_id=actor.tenant_id, principal=actor.key, role=actor.role, resource=resource,
-                             action=action, address=_address(call), result="allowed", reason=_program(call),
+                             action=action, address=address_of(call), result="allowed", reason=_program(call),
                              policy_version=call.access.policy.version, request_id=trace.request_id())
 
 
@@ -116,7 +116,7 @@ def _refused(call: Call, reason: str, **others: Any) -> Refusal:
     # A client chooses what the path says: what is no id is neither stored nor told apart.
     asked = call.path.get("id", "")
     id = call.facts.get("id") if call.row is not None else asked if is_id(asked) else None
-    refusal = Refusal(actor.tenant_id, actor.key, actor.role, action, resource, id, _address(call), "refused", reason,
+    refusal = Refusal(actor.tenant_id, actor.key, actor.role, action, resource, id, address_of(call), "refused", reason,
                       call.services.policy.current.version)
     return refusal._replace(**others)
 
@@ -147,7 +147,7 @@ def _program(call: Call) -> str | None:
     return f"service token {call.credential_id}" if actor.kind == "service" else None
 
 
-def _address(call: Call) -> str | None:
+def address_of(call: Call) -> str | None:
     """The client's address; a proxy that is trusted by mistake may let a client write anything there."""
     address = call.request.remote_addr
     return address if address is None or (len(address) <= LONGEST_ADDRESS and address.isprintable()) else "unusable"

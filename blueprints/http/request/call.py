@@ -204,6 +204,7 @@ class Peer(Protocol):
     resource: ClassVar[str]
     model: ClassVar[type[Record]]
     schema: ClassVar[type[StrictSchema]]
+    until: ClassVar[str | None]
     representation: Representation
     @property
     def guards(self) -> Mapping[str, str]: ...

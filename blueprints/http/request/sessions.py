@@ -34,7 +34,8 @@ def open_session(call: Call, user: User) -> dict[str, Any]:
     settings, id = call.services.settings, new_id()
     refresh = _sealed(call.services.keys, id, secrets.token_urlsafe(32))
     end = later(settings.refresh_absolute_days * DAY)
-    session = Session(id=id, user_id=user.id, family=id, token_hash=hashed(refresh),
+    session = Session(id=id, owner_id=user.id, family=id, token_hash=hashed(refresh),
+                      address=audit.address_of(call), device=call.access.environment.device,
                       expires_at=min(later(settings.refresh_idle_days * DAY), end), absolute_expires_at=end)
     call.row = Rows(Session, user.tenant_id).insert(session)
     keep_newest(session, settings.user_sessions)
@@ -69,7 +70,7 @@ def _live(id: str, *, lock: bool = False) -> tuple[Session, User] | None:
     session = Session.by_id(id, lock=lock)
     if session is None or session.revoked_at is not None or session.expires_at <= now():
         return None
-    user = User.by_id(session.user_id)
+    user = User.by_id(session.owner_id)
     return None if user is None or not user.active else (session, user)
 
 
@@ -94,7 +95,7 @@ def _exchange(call: Call, id: str, token: str) -> dict[str, Any] | None:
     if compare_digest(presented, session.token_hash):
         refresh = _successor(keys, id, token)
         session.recent = [" ".join(use) for use in (*_uses(session), (presented, moment))]
-        session.token_hash, session.used_at = hashed(refresh), moment
+        session.token_hash, session.last_used_at = hashed(refresh), moment
         session.expires_at = min(later(call.services.settings.refresh_idle_days * DAY), session.absolute_expires_at)
         Rows(Session, session.tenant_id).save(session)
         answer = _answer(call, user, session, refresh)

@@ -40,6 +40,7 @@ class Collection(Writable):
     sort          sort orders that clients may ask for; each is served by an index
     default_sort  the sort order of a list whose client asks for none
     born          the column that says when a row came to be, for `snapshot=true`
+    until         the column that says until when a row counts: one that is over is as good as absent; None: for good
     filters       field → the operators that it may be filtered by
     search        columns whose words can be searched for (`q`): the table's `searched`, which are indexed
     expand        references that may be answered as objects beside their ids

@@ -79,7 +79,7 @@ class Writable(Readable):
     def load_record(self, call: Call) -> Any:
         """The row that the path names, locked for the change, or None when the caller may not view it."""
         row = self.rows(call).find(call.path["id"], lock=True)
-        return row if row is not None and call.access.allows(self.view, row.__data__) else None
+        return row if row is not None and self.shows(call, row.__data__) else None
 
     def draft(self, call: Call) -> Any:
         """A new row from the body, stamped and not yet stored: what `<resource>.create` is judged on."""

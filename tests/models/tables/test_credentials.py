@@ -32,7 +32,7 @@ def user(tenant: str) -> User:
 
 def session(user: User, **values: object) -> Session:
     return Rows(Session, user.tenant_id).insert(Session(**{
-        "user_id": user.id, "family": new_id(), "token_hash": new_id(), "expires_at": later(60),
+        "owner_id": user.id, "family": new_id(), "token_hash": new_id(), "expires_at": later(60),
         "absolute_expires_at": later(600), **values}))
 
 
@@ -54,8 +54,8 @@ def test_the_owner_of_a_token_stands_in_one_row(user: User, database: Database) 
 
 def test_revoking_ends_a_session_once(user: User) -> None:
     mine, spared = session(user), session(user)
-    assert revoke(user.tenant_id, Session.user_id == user.id, Session.id != spared.id) == 1
-    assert revoke(user.tenant_id, Session.user_id == user.id, Session.id != spared.id) == 0
+    assert revoke(user.tenant_id, Session.owner_id == user.id, Session.id != spared.id) == 1
+    assert revoke(user.tenant_id, Session.owner_id == user.id, Session.id != spared.id) == 0
     assert Session.by_id(mine.id).revoked_at is not None and Session.by_id(spared.id).revoked_at is None
 
 
@@ -72,8 +72,8 @@ def test_sessions_go_an_hour_after_they_ended_however_they_did(user: User) -> No
 
 
 def test_of_the_live_sessions_of_a_user_those_used_last_are_kept(user: User) -> None:
-    unused, old, new = session(user), session(user, used_at=later(10)), session(user, used_at=later(20))
-    ended = session(user, expires_at=later(-1), used_at=later(30))
+    unused, old, new = session(user), session(user, last_used_at=later(10)), session(user, last_used_at=later(20))
+    ended = session(user, expires_at=later(-1), last_used_at=later(30))
     assert keep_newest(new, 3) == 0
     assert keep_newest(new, 2) == 1
     assert Session.by_id(unused.id).revoked_at is not None
@@ -81,7 +81,7 @@ def test_of_the_live_sessions_of_a_user_those_used_last_are_kept(user: User) -> 
 
 
 def test_the_session_for_which_others_are_ended_stays(user: User) -> None:
-    others = [session(user, used_at=later(seconds)) for seconds in (10, 20)]
+    others = [session(user, last_used_at=later(seconds)) for seconds in (10, 20)]
     just_made = session(user)
     assert keep_newest(just_made, 1) == 2
     assert Session.by_id(just_made.id).revoked_at is None

@@ -1,0 +1,60 @@
+"""Sessions: the logins that are in force, for their user to look over and to end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from marshmallow import fields
+
+from gatepost import Call, Collection, Endpoint, Id, Message, Problem, Rows, StrictSchema, Time
+from models.tables.session import Session, revoke
+from models.tables.user import User
+
+_SUMMARIES = {"list": "List the sessions that are in force.", "delete": "End one session: its tokens are refused."}
+
+
+class SessionSchema(StrictSchema):
+    """A login that is in force: from where it was opened, and when its tokens were last renewed."""
+
+    id = Id(dump_only=True)
+    created_at = Time(dump_only=True)
+    last_used_at = Time(dump_only=True)
+    address = fields.String(dump_only=True, allow_none=True)
+    device = fields.String(dump_only=True, allow_none=True)
+    current = fields.Boolean(dump_only=True, metadata={"description": "Whether this request belongs to it."})
+
+
+class Sessions(Collection):
+    """Logins that are in force. They begin with a login; here they are listed and ended."""
+
+    name, resource = "sessions", "session"
+    model, schema = Session, SessionSchema
+    until = "expires_at"
+    filters = {"owner_id": ("eq",)}
+    computed = ()
+
+    def endpoints(self) -> Iterator[Endpoint]:
+        for endpoint in super().endpoints():
+            if endpoint.name in _SUMMARIES:
+                # No version of a session is ever answered that `If-Match` could name.
+                yield replace(endpoint, summary=_SUMMARIES[endpoint.name], conditional=False)
+
+    def represent(self, call: Call, rows: list[dict[str, Any]], names: Sequence[str],
+                  expand: Iterable[str] = ()) -> list[dict[str, Any]]:
+        for row in rows:
+            row["current"] = row["id"] == call.credential_id
+        return super().represent(call, rows, names, expand)
+
+    def restrict(self, call: Call) -> None:
+        """403 when the session is another user's whose role is none of the caller's roles."""
+        owner = call.row.owner_id
+        if owner != call.principal.id and (user := Rows(User, call.tenant_id).find(owner)) is not None \
+                and user.role not in call.access.roles:
+            raise Problem("forbidden", Message("A {role} cannot decide about a user with the role {other}.",
+                                               role=call.principal.role, other=user.role))
+
+    def delete(self, call: Call, row: Session) -> None:
+        """End it; its row stays for as long as those of other sessions that have ended."""
+        revoke(row.tenant_id, Session.id == row.id)

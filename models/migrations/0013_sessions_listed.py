@@ -1,0 +1,18 @@
+"""Sessions are listed: whose each is, as other rows say it, when it was used last, and from where it was opened.
+
+Of those that there are, nothing is known of where they were opened.
+"""
+
+from models import ddl
+
+
+def up(migrator, db):
+    ddl.run(
+        db,
+        "ALTER TABLE sessions RENAME COLUMN user_id TO owner_id",
+        "ALTER TABLE sessions RENAME COLUMN used_at TO last_used_at",
+        "ALTER TABLE sessions ADD COLUMN address {key}",
+        "ALTER TABLE sessions ADD COLUMN device {key}",
+        "UPDATE sessions SET last_used_at = created_at WHERE last_used_at IS NULL",
+        "CREATE INDEX sessions_created ON sessions (tenant_id, created_at, id)",
+    )
