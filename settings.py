@@ -144,6 +144,7 @@ class Settings:
     refresh_idle_days: int = setting(7, _whole(1, 365), "days after which an unused session ends")
     refresh_absolute_days: int = setting(30, _whole(1, 3650), "days after which every session ends")
     user_sessions: int = setting(100, _whole(1, 10**6), "most live sessions of a user; one more ends the least used")
+    token_max_days: int = setting(365, _whole(1, 3650), "most days that a service token made over HTTP is valid")
 
     # limits
     rate_limits: bool = setting(True, _switch(), "count requests and answer 429; off only to measure")

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from typing import Any
 
 from flask import Response
 from marshmallow import fields
 
-from gatepost import Call, Email, Fault, Name, NewPassword, Problem, Routes, Rows, StrictSchema, Text, later, new_id
+from gatepost import Call, Email, Fault, Name, NewPassword, Problem, Routes, Rows, StrictSchema, Text, new_id
 from models.base import whole
-from models.records.columns import mailbox
-from models.tables.audit import origins
 from models.tables.session import Session, revoke
 from models.tables.user import User
 
 from .http.pipeline.limiting import count_for_the_day
 from .http.protocol.entity_tags import entity_tag
 from .http.protocol.json_body import MERGE_PATCH
-from .http.request import audit, sessions
+from .http.request import audit, sessions, step_up
+from .http.request.guessing import guessing
 from .http.request.identity import principal_of
 from .http.security import passwords
 from .users import UserSchema
 
 routes = Routes("session", "Log in and out, open an account, and change one's own.")
 
-REMEMBERED = 30 * 86400.0  # seconds for which the network of a right login is known as the account's
 _REFRESH = "the refresh token in the body is the credential"
 _JWKS = "other services verify access tokens by these public keys"
 
@@ -66,6 +63,7 @@ class RegisteredSchema(StrictSchema):
 class ProfileSchema(StrictSchema):
     name = Name()
     email = Email()
+    current_password = step_up.CurrentPassword(about="change your e-mail address")
 
 
 class PasswordSchema(StrictSchema):
@@ -81,7 +79,7 @@ def _check_password(call: Call) -> None:
     """Find out whose password this is, and note a hash of it where the kept one is outdated."""
     # Before the transaction: a password takes milliseconds to check, and a writer would keep all others waiting.
     email, password = call.body["email"], call.body["password"]
-    with _guessing(call, email):
+    with guessing(call, email):
         with call.services.database.connected():  # not while the password is hashed
             user = User.by_email(email)
         right = passwords.verify(password, None if user is None else user.password_hash)
@@ -153,11 +151,15 @@ def profile(call: Call) -> dict[str, Any]:
     return _shown(call, call.row)
 
 
+def _confirm_email(call: Call) -> None:
+    step_up.confirm_email(call, call.principal.id or "", call.body)
+
+
 @routes.patch("/api/profile", permission="profile.update", body=ProfileSchema(), answer=UserSchema(),
-              load=_own_account, conditional=True, accepts=MERGE_PATCH)
+              prepare=_confirm_email, load=_own_account, conditional=True, accepts=MERGE_PATCH)
 def change_profile(call: Call) -> dict[str, Any]:
     """Change one's own name or e-mail address."""
-    for name, value in call.body.items():
+    for name, value in step_up.allowed(call, call.row, call.body).items():
         if getattr(call.row, name) != value:
             setattr(call.row, name, value)
     Rows(User, call.tenant_id).save(call.row)
@@ -171,7 +173,7 @@ def _check_own_password(call: Call) -> None:
     if (reason := passwords.objection(call.body["new_password"], *known)) is not None:
         raise Problem.of([Fault("invalid_field", reason, pointer="/new_password")], "invalid_body")
     kept = None if user is None else user.password_hash
-    with _guessing(call, "" if user is None else user.email):
+    with guessing(call, "" if user is None else user.email):
         if not passwords.verify(call.body["current_password"], kept):
             raise _wrong(call, user)
     call.prepared = kept, passwords.hash_password(call.body["new_password"])
@@ -199,22 +201,10 @@ def public_keys(call: Call) -> Response | dict[str, Any]:
     return {"keys": keys}
 
 
-def _guessing(call: Call, email: str) -> AbstractContextManager[None]:
-    """Count a guess of the password behind this address."""
-    def known() -> set[str]:
-        with call.services.database.connected():
-            user = User.by_email(email)
-            # The trail is asked also where there is no account: the answer takes as long.
-            tenant_id, id = (call.tenant_id, new_id()) if user is None else (user.tenant_id, user.id)
-            return origins(tenant_id, f"user:{id}", later(-REMEMBERED))
-
-    return call.services.limits.guessing(mailbox(email), call.address, known)
-
-
 def _wrong(call: Call, user: User | None) -> Problem:
     """One answer for an unknown e-mail, a wrong password and a disabled account."""
     audit.note_failure(call, user)
-    return Problem("invalid_credentials", "E-mail or password is wrong.")
+    return audit.WrongPassword("invalid_credentials", "E-mail or password is wrong.")
 
 
 def _shown(call: Call, user: User) -> dict[str, Any]:

@@ -23,11 +23,13 @@ from gatepost import (
     Time,
     later,
 )
-from models.tables.service_token import ServiceToken
+from models.base import DAY
+from models.tables.service_token import LASTS, ServiceToken
 
+from .http.request import step_up
 from .http.request.identity import service_token
 
-_TEN_YEARS = 10 * 365 * 24 * 60 * 60
+_SHORTEST = 60  # seconds
 
 
 class ServiceTokenSchema(StrictSchema):
@@ -36,10 +38,12 @@ class ServiceTokenSchema(StrictSchema):
     id = Id(dump_only=True)
     name = Name(required=True)
     scopes = Many(Line(), required=True, maximum=100)
-    expires_in = Int(minimum=60, maximum=_TEN_YEARS, load_only=True, metadata={"description": "Seconds."})
+    expires_in = Int(minimum=_SHORTEST, load_only=True, metadata={
+        "description": "Seconds; 90 days unless given, at most the setting token_max_days."})
     expires_at = Time(dump_only=True, allow_none=True)
     last_used_at = Time(dump_only=True, allow_none=True)
     token = fields.String(dump_only=True)
+    current_password = step_up.CurrentPassword(about="make a token")
 
 
 class Tokens(Collection):
@@ -52,21 +56,28 @@ class Tokens(Collection):
 
     def endpoints(self) -> Iterator[Endpoint]:
         for endpoint in super().endpoints():
-            if endpoint.name in ("list", "create", "delete"):
-                yield replace(endpoint, secret=endpoint.name == "create")
+            if endpoint.name == "create":
+                yield replace(endpoint, secret=True, prepare=step_up.confirm)
+            elif endpoint.name in ("list", "delete"):
+                yield endpoint
 
     def draft(self, call: Call) -> ServiceToken:
         row: ServiceToken = super().draft(call)
         faults = [Fault("unknown_scope", Message("There is no scope {scope!r}.", scope=scope[:80]),
                         pointer=f"/scopes/{index}")
                   for index, scope in enumerate(row.scopes) if scope not in call.access.policy.scope_names]
+        most = call.services.settings.token_max_days * DAY
+        lasts = call.body.get("expires_in", min(LASTS, most))
+        if lasts > most:
+            faults.append(Fault("invalid_field", Message("Must be at most {most}.", most=most), pointer="/expires_in",
+                                meta={"min": _SHORTEST, "max": most}))
         if faults:
             raise Problem.of(faults, "invalid_body")
-        if "expires_in" in call.body:
-            row.expires_at = later(call.body["expires_in"])
+        row.expires_at = later(lasts)
         return row
 
     def create(self, call: Call, row: ServiceToken) -> None:
+        step_up.require(call)
         row.id, row.token_hash, text = service_token()
         super().create(call, row)
         row.__data__["token"] = text

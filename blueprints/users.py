@@ -25,6 +25,7 @@ from gatepost import (
 from models.tables.session import Session, revoke
 from models.tables.user import ADMINISTRATOR, User
 
+from .http.request import step_up
 from .http.request.access import MOST_GROUPS
 from .http.resources.registry import ROLES
 from .http.schemas.fields import one_of
@@ -42,6 +43,7 @@ class UserSchema(RecordSchema):
     department = Name(allow_none=True)
     groups = Many(Name(maximum=64), maximum=MOST_GROUPS)
     active = fields.Boolean(dump_only=True)
+    current_password = step_up.CurrentPassword(about="change your own e-mail address")
 
 
 class Users(Collection):
@@ -65,7 +67,14 @@ class Users(Collection):
     create_only = ("password",)
 
     def stamp(self, call: Call, row: User) -> None:
+        step_up.refuse_elsewhere(call.body)
         row.id = row.owner_id = new_id()
+
+    def confirm(self, call: Call, id: str, body: Mapping[str, Any]) -> None:
+        step_up.confirm_email(call, id, body)
+
+    def update(self, call: Call, row: User, changes: Mapping[str, Any]) -> None:
+        super().update(call, row, step_up.allowed(call, row, changes))
 
     def restrict(self, call: Call) -> None:
         """403 when the user's role is none of the caller's roles: also where a policy line would allow it."""

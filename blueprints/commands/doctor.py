@@ -23,6 +23,7 @@ from blueprints.commands.server import AppFactory, services_for
 from blueprints.http.resources.registry import GROUP
 from blueprints.http.security.keys import Keys
 from models.migrate import missing, pending
+from models.tables.service_token import ServiceToken
 from models.tables.sizes import measure
 from models.tables.user import User
 from policies.tools.lint import warnings
@@ -73,6 +74,7 @@ def _checks(create_app: AppFactory, settings: Settings) -> Iterator[tuple[str, C
         directories = migrations()
         yield "migrations", lambda settings: _migrations(settings, directories)
         yield "policy", lambda _: _policy(create_app)
+        yield "tokens", _tokens
     yield "admins", _administrators
     yield "clock", _clock
     yield "disk", _disk
@@ -112,6 +114,12 @@ def _migrations(settings: Settings, directories: Mapping[str, Path]) -> str:
     if waiting:
         raise RuntimeError(missing(waiting))
     return "none are missing"
+
+
+def _tokens(settings: Settings) -> str:
+    with database_of(settings) as database, database.connected():
+        valid, endless = ServiceToken.valid()
+    return f"{valid} of services are valid, {endless} of them without end"
 
 
 def _policy(create_app: AppFactory) -> str:

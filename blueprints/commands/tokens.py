@@ -9,7 +9,7 @@ from blueprints.commands.printing import Group, echo
 from blueprints.commands.server import AppFactory, services_for
 from blueprints.http.request.identity import service_token
 from models.base import DAY, Rows, is_id, later
-from models.tables.service_token import ServiceToken
+from models.tables.service_token import LASTS, ServiceToken
 
 
 @click.group(cls=Group)
@@ -21,10 +21,10 @@ def token() -> None:
 @click.argument("email")
 @click.option("--name", default="command line", show_default=True, help="What the token is for.")
 @click.option("--scope", "scopes", multiple=True, required=True, help="Such as read:articles. May be repeated.")
-@click.option("--days", type=click.IntRange(1, 3650), metavar="DAYS",
-              help="Days that it is valid; without end unless given.")
+@click.option("--days", type=click.IntRange(0, 36500), default=LASTS // DAY, metavar="DAYS",
+              help=f"Days that it is valid, {LASTS // DAY} unless given; 0: without end.")
 @click.pass_obj
-def add(create_app: AppFactory, email: str, name: str, scopes: tuple[str, ...], days: int | None) -> None:
+def add(create_app: AppFactory, email: str, name: str, scopes: tuple[str, ...], days: int) -> None:
     """Make a token that acts for a user, narrowed by scopes. It is shown once.
 
     \b
@@ -37,7 +37,7 @@ def add(create_app: AppFactory, email: str, name: str, scopes: tuple[str, ...], 
     with open_instance() as instance:
         owner = instance.user(email)
         row = ServiceToken(owner_id=owner.id, department=owner.department, name=name, scopes=list(scopes),
-                           expires_at=None if days is None else later(days * DAY))
+                           expires_at=later(days * DAY) if days else None)
         row.id, row.token_hash, text = service_token()
 
         def work() -> None:

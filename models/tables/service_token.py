@@ -10,7 +10,10 @@ from models.engine.database import Database
 from models.engine.prepared import Bind, Statement
 from models.records.columns import ListField, TimeField
 from models.records.table import Owned
+from models.records.times import DAY, now
 from models.tables.user import User
+
+LASTS = 90 * DAY  # seconds for which a token is valid whose maker says nothing else
 
 
 class Bearer(NamedTuple):
@@ -56,6 +59,13 @@ class ServiceToken(Owned):
         token_hash, scopes, expires_at, last_used_at, id, tenant_id, role, department, groups, active = found[0]
         return Bearer(token_hash, frozenset(cls.scopes.python_value(scopes)), expires_at, last_used_at, id, tenant_id,
                       role, department, tuple(User.groups.python_value(groups)), bool(active))
+
+    @classmethod
+    def valid(cls) -> tuple[int, int]:
+        """How many tokens are valid, and how many of them without end."""
+        # Across tenants: the operator asks how many credentials there are.
+        endless = cls.select().where(cls.expires_at.is_null()).count()
+        return endless + cls.select().where(cls.expires_at > now()).count(), endless
 
     @classmethod
     def touch(cls, id: str, at: str) -> None:

@@ -101,7 +101,8 @@ def validate(call: Call) -> None:
 
 def prepare(call: Call) -> None:
     """Does what takes long and changes no row, before any writer has to wait. A password: 401 when it is wrong, 400
-    when a new one is too weak, 429 for too many guesses. The file of an import is read here: 400, 413, 415, 429, 503.
+    when a new one is too weak, 429 for too many guesses; 403 when a sensitive change lacks it. The file of an
+    import is read here: 400, 413, 415, 429, 503.
     """
     if call.endpoint.prepare is not None:
         call.endpoint.prepare(call)

@@ -37,6 +37,10 @@ _ADDRESS = re.compile(r"""[^@\s"(),:;<>\[\\\]]{1,64}@ (?:[^\W_](?:[\w-]{0,61}[^\
                           (?:[^\W\d_]{2,63} | xn--[a-z0-9-]{2,59})""", re.VERBOSE)
 
 
+class WrongPassword(Problem):
+    """The refusal of a password that `note_failure` has kept already."""
+
+
 def note_rule(call: Call) -> None:
     """Remember which rule allows what is about to be done: of the row as it is before."""
     permission = call.endpoint.permission
@@ -61,8 +65,8 @@ def record(call: Call, *, result: str = "allowed", reason: str | None = None) ->
 
 def note_refusal(call: Call, problem: Problem) -> None:
     """Keep what a request was refused for: 401 and 403, 404 for an object, 429 for a guess, and 400 for fields that it
-    cannot set or that are not there. A failed login was noted where it failed."""
-    if problem.code == "invalid_credentials":
+    cannot set or that are not there. A wrong password was noted where it was checked."""
+    if isinstance(problem, WrongPassword):
         return
     if isinstance(problem, TooManyGuesses):
         _note(call, _refused(call, problem.code, resource="session", action=GUESS, facts=_tried_email(call)))

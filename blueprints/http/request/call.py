@@ -137,6 +137,7 @@ class Call:
     query      the loaded query string
     body       the loaded body; `read_only` the read-only fields that were sent with it, unchecked
     prepared   what `prepare` made ready for the handler
+    confirmed  the kept hash of the caller's password, once the call has proved to know that password
     digest     of the body, where the body is not kept in memory
     seen       (collection, id) of rows to which a reference was found good
     headers    what the answer carries besides
@@ -157,6 +158,7 @@ class Call:
     body: Mapping[str, Any] = field(default_factory=dict)
     read_only: Mapping[str, Any] = field(default_factory=dict)
     prepared: Any = None
+    confirmed: str | None = None
     digest: str | None = None
     seen: set[tuple[str, str]] = field(default_factory=set)
     headers: dict[str, str] = field(default_factory=dict)

@@ -76,6 +76,7 @@ class Collection(Writable):
         writing: dict[str, Any] = {"writes": True, "restrict": self.restrict}
         tagged: dict[str, Any] = {"version_guard": self.guards.get("version")}
         changing: dict[str, Any] = {**writing, **tagged, "load": self.load_record, "conditional": True}
+        confirming: dict[str, Any] = {"prepare": self._confirm} if self.confirms else {}
         yield Endpoint(name="list", method="GET", path=many, permission=self.view, handler=self.listing.answer,
                        narrows=True, query=self.listing.query.schema, answer=self.listing.envelope(),
                        summary=f"List {self.name}.")
@@ -86,10 +87,12 @@ class Collection(Writable):
                        summary=f"Create one {self.resource}.", **writing)
         yield Endpoint(name="replace", method="PUT", path=one, permission=self.permission("update"), body=body,
                        fixed=self.create_only, kept=self._kept, handler=self._replace, judge_after=True, answer=shown,
-                       summary=f"Replace one {self.resource}: what is left out gets its default.", **changing)
+                       summary=f"Replace one {self.resource}: what is left out gets its default.",
+                       **changing, **confirming)
         yield Endpoint(name="modify", method="PATCH", path=one, permission=self.permission("update"), body=body,
                        partial=True, fixed=self.create_only, accepts=MERGE_PATCH, handler=self._modify,
-                       judge_after=True, answer=shown, summary=f"Change one {self.resource}, in part.", **changing)
+                       judge_after=True, answer=shown, summary=f"Change one {self.resource}, in part.", **changing,
+                       **confirming)
         yield Endpoint(name="delete", method="DELETE", path=one, permission=self.permission("delete"),
                        handler=self._delete, status=204, summary=f"Delete one {self.resource}.", **changing)
         for found in self.actions:
@@ -123,6 +126,9 @@ class Collection(Writable):
         self.create(call, call.row)
         call.headers["Location"] = f"/api/{self.name}/{call.row.id}"
         return self._written(call)
+
+    def _confirm(self, call: Call) -> None:
+        self.confirm(call, call.path["id"], call.body)
 
     def _replace(self, call: Call) -> dict[str, Any]:
         left_out = [name for name in self._kept if name not in call.body]

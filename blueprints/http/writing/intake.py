@@ -133,7 +133,7 @@ class Import:
             row = self._row(addresses)
             new = row is None
             try:
-                return _Entry(number, line if addresses else None, new, *self._lines.load(line, new=new, row=row))
+                return _Entry(number, line if addresses else None, new, *self._lines.check(line, row))
             except Problem:
                 if not new or not addresses:
                     raise

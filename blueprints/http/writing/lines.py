@@ -51,6 +51,13 @@ class LineWriter:
         # Except where it would be filled in: a row without an owner is restored without one.
         return body, given | {name: None for name in self._filled_in if name in line and line[name] is None}
 
+    def check(self, line: Values, row: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        """`load`, for a new row or for `row`, and what a sensitive change of that needs, outside of any transaction."""
+        body, given = self.load(line, new=row is None, row=row)
+        if row is not None:
+            self._collection.confirm(self._call, row.id, body)
+        return body, given
+
     def draft(self, body: Values, given: Values) -> Any:
         """A new row, judged and not yet stored. `given` are read-only fields that came with it."""
         call, collection = self._call, self._collection

@@ -41,6 +41,9 @@ class Writable(Readable):
         """Store a new row, stamped and judged."""
         self.rows(call).insert(row)
 
+    def confirm(self, call: Call, id: str, body: Values) -> None:
+        """Ask for what a sensitive change of the row `id` needs, before its transaction; nothing by default."""
+
     def update(self, call: Call, row: Any, changes: Values) -> None:
         """Store the changed columns of a row; references are checked already."""
         for name, value in changes.items():
@@ -56,6 +59,11 @@ class Writable(Readable):
     def stores_plainly(self) -> bool:
         """Whether making a row is nothing but its insertion, so that many can be stored at once."""
         return type(self).create is Writable.create
+
+    @property
+    def confirms(self) -> bool:
+        """Whether some changes need more than a permission."""
+        return type(self).confirm is not Writable.confirm
 
     def restrict(self, call: Call) -> None:
         """Refuse what no policy line can allow to be done to `call.row`; nothing by default."""

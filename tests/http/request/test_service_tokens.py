@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from models.base import later
+from models.base import DAY, later
 from models.tables.service_token import ServiceToken
 from tests.apps import Caller
 from tests.running import Instance
@@ -106,6 +108,32 @@ def test_a_token_expires(as_user, given):
     assert answer.headers["WWW-Authenticate"] == 'Bearer error="invalid_token"'
 
 
+@pytest.mark.parametrize(("most", "lasts"), [(365, 90), (90, 90), (30, 30)])
+def test_a_token_lasts_ninety_days_unless_said_otherwise_and_never_longer_than_the_setting_allows(
+        most, lasts, app, as_user, monkeypatch):
+    services, user = app.extensions["gatepost"], as_user("user")
+    monkeypatch.setattr(services, "settings", replace(services.settings, token_max_days=most))
+    assert later(lasts * DAY - 60) < issue(user)["expires_at"] < later(lasts * DAY + 1)
+    assert issue(user, expires_in=most * DAY)["expires_at"] > later(most * DAY - 60)
+    for seconds in (most * DAY + 1, 2**62):
+        answer = user.post("/api/tokens", {"name": "ci", "scopes": [], "expires_in": seconds})
+        fault, = answer.json["errors"]
+        assert (answer.status_code, answer.json["code"], fault["pointer"]) == (400, "invalid_field", "/expires_in")
+        assert fault["meta"] == {"min": 60, "max": most * DAY}
+
+
+def test_a_token_without_end_of_before_keeps_working(as_user, given):
+    user = as_user("user")
+    made = issue(user, "read:articles")
+
+    def unend():
+        ServiceToken.update({ServiceToken.expires_at: None}).where(ServiceToken.id == made["id"]).execute()
+
+    given.database.transact(unend)
+    assert Caller(user.client, user.user, made["token"]).get("/api/articles").status_code == 200
+    assert user.get("/api/tokens").json["items"][0]["expires_at"] is None
+
+
 def test_its_use_is_stored_by_a_background_job_and_not_again_within_a_minute(app, as_user, given):
     user, trail = as_user("user"), app.extensions["gatepost"].trail
     made = issue(user, "read:articles")
@@ -154,6 +182,12 @@ def test_an_operator_makes_lists_and_revokes_them(tmp_path):
         assert listed.startswith(f"{id}  ci: read:articles, until ") and text not in listed
         assert instance.run("token", "revoke", id).returncode == 0
         assert served.call("GET", "/api/articles", token=text)[0] == 401
+    assert instance.run("token", "add", "admin@example.org", "--name", "short", "--scope", "read:articles").stdout
+    assert instance.run("token", "add", "admin@example.org", "--scope", "read:articles", "--days", "0").stdout
+    listed = instance.run("token", "list", "admin@example.org").stdout.splitlines()
+    assert later(89 * DAY) < listed[0].split("until ")[1].split(",")[0] < later(91 * DAY)
+    assert "for good" in listed[1]
+    assert "2 of services are valid, 1 of them without end" in instance.run("doctor").stdout
     for wrong in (("add", "admin@example.org", "--scope", "read:nothing"), ("add", "nobody@example.org", "--scope",
                   "read:articles"), ("list", "nobody@example.org"), ("revoke", id), ("revoke", "x")):
         done = instance.run("token", *wrong)

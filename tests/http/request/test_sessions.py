@@ -10,9 +10,8 @@ from itertools import count
 import pytest
 from argon2.exceptions import VerificationError
 
-from blueprints import session
 from blueprints.http.operations.limits import Limits
-from blueprints.http.request import sessions
+from blueprints.http.request import guessing, sessions
 from blueprints.http.security import passwords
 from models.engine.errors import Contended
 from models.tables.audit import Audit, of_tenant
@@ -204,7 +203,7 @@ def test_a_network_is_known_for_thirty_days_and_by_right_logins_of_this_account_
     known = {address: login_from(limited, address, email).status_code
              for address in ("203.0.113.5", "203.0.113.6", "203.0.113.7")}
     assert known == {"203.0.113.5": 200, "203.0.113.6": 429, "203.0.113.7": 429}
-    monkeypatch.setattr(session, "REMEMBERED", 0.0)
+    monkeypatch.setattr(guessing, "REMEMBERED", 0.0)
     assert login_from(limited, "203.0.113.5", email).status_code == 429
 
 

@@ -1,0 +1,29 @@
+"""Guesses of a password: counted by network and by account, whichever endpoint asks for it."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+
+from models.base import DAY, later, new_id
+from models.records.columns import mailbox
+from models.tables.audit import origins
+from models.tables.user import User
+
+from .call import Call
+
+REMEMBERED = 30.0 * DAY  # seconds for which the network of a right login is known as the account's
+
+
+def guessing(call: Call, email: str) -> AbstractContextManager[None]:
+    """Count a guess of the password behind this address, unless the block ends without a `Problem`.
+
+    Raises `Problem` (`rate_limited`) where there were too many.
+    """
+    def known() -> set[str]:
+        with call.services.database.connected():
+            user = User.by_email(email)
+            # The trail is asked also where there is no account: the answer takes as long.
+            tenant_id, id = (call.tenant_id, new_id()) if user is None else (user.tenant_id, user.id)
+            return origins(tenant_id, f"user:{id}", later(-REMEMBERED))
+
+    return call.services.limits.guessing(mailbox(email), call.address, known)

@@ -1,0 +1,126 @@
+"""Sensitive changes: what a stolen token must not suffice for asks for the caller's own password as well.
+
+These are another e-mail address of one's own and a new service token. The password is in the body's field
+`current_password`, and is not asked for while the session was opened by it less than `FRESH` ago. To check it takes
+milliseconds, so that is done outside of the transaction (`confirm`); inside it is looked at once more whether the
+password is still that one (`require`). An operator's command has no credential and is asked for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from models.base import Rows, later
+from models.records.columns import mailbox
+from models.tables.session import Session
+from models.tables.user import User
+
+from ..protocol.problems import Fault, Problem
+from ..schemas.fields import Text
+from ..security import passwords
+from . import audit
+from .call import Call
+from .guessing import guessing
+
+FRESH = 600.0  # seconds after a login for which its session suffices
+FIELD = "current_password"
+
+Values = Mapping[str, Any]
+
+
+class CurrentPassword(Text):
+    """The caller's own password, which a sensitive change needs; an empty cell of an imported file is none."""
+
+    def __init__(self, *, about: str) -> None:
+        super().__init__(maximum=passwords.LONGEST, load_only=True, allow_none=True, metadata={"description": (
+            f"Your own password, to {about}: not needed within {FRESH / 60:.0f} minutes of a login.")})
+
+
+def confirm(call: Call) -> None:
+    """Check the password that the body brings, if one is needed, before any writer has to wait.
+
+    Raises `Problem`: `forbidden` where it is missing or wrong, `rate_limited` after too many wrong ones.
+    """
+    _confirm(call, call.body, lambda user: True)
+
+
+def confirm_email(call: Call, id: str, body: Values) -> None:
+    """`confirm`, if `body` gives the user `id` another address and that user is the caller.
+
+    Raises `Problem` also where the caller's password comes with another user.
+    """
+    if id != call.principal.id:
+        refuse_elsewhere(body)
+    elif "email" in body:
+        _confirm(call, body, lambda user: _moves(user, body))
+
+
+def refuse_elsewhere(body: Values) -> None:
+    """Raises `Problem` where the caller's password comes with what is not the caller's own account."""
+    if body.get(FIELD) is not None:
+        fault = Fault("invalid_field", "Your own password is asked for only with your own account.",
+                      pointer=f"/{FIELD}")
+        raise Problem.of([fault], "invalid_body")
+
+
+def require(call: Call) -> None:
+    """In the transaction: make sure that what `confirm` found is still so. Raises `Problem` (`forbidden`)."""
+    user = _oneself(call, lock=True)
+    if user is not None:
+        _require(call, user)
+
+
+def allowed(call: Call, user: User, changes: Values) -> dict[str, Any]:
+    """In the transaction: the changes of the user's columns, once it is sure that the caller may make them.
+
+    Raises `Problem` (`forbidden`).
+    """
+    if user.id == call.principal.id and _moves(user, changes):
+        _require(call, user)
+    return {name: value for name, value in changes.items() if name != FIELD}
+
+
+def _oneself(call: Call, *, lock: bool = False) -> User | None:
+    return Rows(User, call.tenant_id).find(call.principal.id or "", lock=lock)
+
+
+def _confirm(call: Call, body: Values, sensitive: Callable[[User], bool]) -> None:
+    with call.services.database.connected():  # not while the password is hashed
+        user = _oneself(call)
+        if user is None or not sensitive(user) or not _needed(call):
+            return
+    _check(call, user, body.get(FIELD))
+
+
+def _moves(user: User, body: Values) -> bool:
+    return "email" in body and mailbox(body["email"]) != user.email
+
+
+def _needed(call: Call) -> bool:
+    """Whether the credential alone does not suffice: a service token never does, a session only while it is young."""
+    if call.credential_id is None:
+        return False
+    session = Session.by_id(call.credential_id) if call.principal.kind == "user" else None
+    return session is None or session.revoked_at is not None or session.created_at <= later(-FRESH)
+
+
+def _check(call: Call, user: User, sent: str | None) -> None:
+    if sent is None:
+        raise _missing()
+    with guessing(call, user.email):
+        if not passwords.verify(sent, user.password_hash):
+            audit.note_failure(call, user)
+            raise audit.WrongPassword.of([Fault("forbidden", "The current password is wrong.", pointer=f"/{FIELD}")],
+                                         "forbidden")
+    call.confirmed = user.password_hash
+
+
+def _require(call: Call, user: User) -> None:
+    if call.confirmed != user.password_hash and _needed(call):
+        raise _missing()
+
+
+def _missing() -> Problem:
+    return Problem.of([Fault("forbidden", "This needs your current password, or a login within the last ten minutes: "
+                                          "send it as current_password.", pointer=f"/{FIELD}")], "forbidden")
