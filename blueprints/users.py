@@ -73,9 +73,6 @@ class Users(Collection):
     def confirm(self, call: Call, id: str, body: Mapping[str, Any]) -> None:
         step_up.confirm_email(call, id, body)
 
-    def update(self, call: Call, row: User, changes: Mapping[str, Any]) -> None:
-        super().update(call, row, step_up.allowed(call, row, changes))
-
     def restrict(self, call: Call) -> None:
         """403 when the user's role is none of the caller's roles: also where a policy line would allow it."""
         if call.row.role not in call.access.roles:
@@ -93,7 +90,7 @@ class Users(Collection):
     def update(self, call: Call, row: User, changes: Mapping[str, Any]) -> None:
         if changes.get("role", ADMINISTRATOR) != ADMINISTRATOR or not changes.get("active", True):
             _keep_one(row)
-        super().update(call, row, changes)
+        super().update(call, row, step_up.allowed(call, row, changes))
 
     def delete(self, call: Call, row: User) -> None:
         _keep_one(row)
