@@ -1,8 +1,10 @@
-"""Comments: what readers say about an article, public once a moderator approves it."""
+"""Comments: what readers say about an article, public once a moderator approves it, as long as the article is."""
+
+from __future__ import annotations
 
 from marshmallow import fields
 
-from gatepost import Collection, OwnedSchema, Reference, Text, transition
+from gatepost import Call, Collection, OwnedSchema, Reference, Text, transition
 from models.tables.comment import Comment
 
 
@@ -30,6 +32,12 @@ class Comments(Collection):
     search = ("body",)
     expand = ("article", "owner")
     create_only = ("article_id",)
+    judged = ("article_status",)
+
+    def draft(self, call: Call) -> Comment:
+        comment: Comment = super().draft(call)
+        comment.read_article(call.tenant_id)
+        return comment
 
     approve = transition("approve", "Show the comment to every reader.",
                          {"pending": "approved", "rejected": "approved"})

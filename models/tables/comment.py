@@ -1,19 +1,51 @@
 """Comments on articles."""
 
+from __future__ import annotations
+
 import peewee as pw
 
+from models.engine.database import current
+from models.engine.prepared import Bind, Statement
 from models.records.columns import IdField
+from models.records.rows import Rows
 from models.records.table import Owned
+from models.tables.article import Article
 
 
 class Comment(Owned):
-    """A remark about an article, shown once approved."""
+    """A remark about an article, shown once approved.
+
+    `article_status` follows the article's `status` within each transaction that changes it: a trigger of the database
+    stamps the comments that are there (migration 0012), `stamp` a new one.
+    """
 
     searched = ("body",)
 
     article_id = IdField()
     body = pw.TextField()
     status = pw.TextField(default="pending")
+    article_status = pw.TextField(default="")
 
     class Meta:
         table_name = "comments"
+
+    def stamp(self, tenant_id: str, at: str) -> None:
+        super().stamp(tenant_id, at)
+        if not self.article_status:
+            self.read_article(tenant_id)
+
+    def read_article(self, tenant_id: str) -> None:
+        """Take over the article's status, which no other transaction changes before this one ends.
+
+        It stays empty, as no article's is, where there is no such article.
+        """
+        found = _STATUS.on(current, _status_of_article).run(current, {"tenant": tenant_id, "article": self.article_id})
+        self.article_status = found[0][0] if found else ""
+
+
+def _status_of_article() -> pw.Query:
+    found = Rows(Article, Bind("tenant")).select(Article.status).where(Article.id == Bind("article"))
+    return found.for_update("FOR SHARE") if current.dialect == "postgres" else found
+
+
+_STATUS = Statement()

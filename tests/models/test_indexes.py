@@ -39,6 +39,7 @@ WALKS: list[tuple[type[Table], tuple[str, ...], tuple[str, ...]]] = [
     (Category, ("parent_id",), ("created_at",)),
     (Category, ("slug",), ()),
     (Comment, ("article_id",), ("created_at",)),
+    (Comment, ("article_status", "status"), ("created_at",)),
     (Order, (), ("total",)),
     (Page, (), ("title",)),
     (Page, (), ("slug",)),

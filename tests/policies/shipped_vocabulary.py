@@ -50,7 +50,7 @@ RESOURCES = (
         "order", "approve", "reject", "cancel", "ship", "complete", "refund",
         note=OPTIONAL_TEXT, total=NUMBER, currency=TEXT, status=TEXT,
     ),
-    _collection("comment", "approve", "reject", article_id=ID, body=TEXT, status=TEXT),
+    _collection("comment", "approve", "reject", article_id=ID, body=TEXT, status=TEXT, article_status=TEXT),
     _collection("category", name=TEXT, slug=TEXT, parent_id=OPTIONAL_ID),
     _collection("user", "disable", "enable", "register", name=TEXT, email=TEXT, role=TEXT, active=FLAG),
     _collection(

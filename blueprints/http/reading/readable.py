@@ -44,6 +44,7 @@ class Readable:
     search: ClassVar[tuple[str, ...]] = ()
     expand: ClassVar[tuple[str, ...]] = ()
     guarded: ClassVar[Mapping[str, str]] = {}
+    judged: ClassVar[tuple[str, ...]] = ()
     computed: ClassVar[tuple[str, ...]] = ()
     shares: ClassVar[bool] = True
 

@@ -45,6 +45,7 @@ class Collection(Writable):
     search        columns whose words can be searched for (`q`): the table's `searched`, which are indexed
     expand        references that may be answered as objects beside their ids
     guarded       field → the permission that shows it; `department` of an owned row has `<resource>.view_private`
+    judged        columns that rules may read though no answer shows them
     computed      names beside the schema's fields that are answered only when `fields` names them
     managed       fields that only `<resource>.manage` may set
     create_only   fields that are set when a row is made, and never again

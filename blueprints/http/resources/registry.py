@@ -215,8 +215,8 @@ def _bad_guard(collection: Collection) -> str | None:
 def _resource(name: str, permissions: set[str], collection: Collection | None) -> Resource:
     if collection is None:
         return Resource(name, frozenset(permissions))
-    # Conditions may ask for what a row answers, and for whose it is; never for a hash that it keeps.
-    known = {*collection.body_schema.dump_fields, *Owned._meta.fields}
+    # Conditions may ask for what a row answers, for whose it is and what is declared; never for a hash that it keeps.
+    known = {*collection.body_schema.dump_fields, *Owned._meta.fields, *collection.judged}
     columns = {field.name: _column(field) for field in collection.columns
                if field.name in known and not isinstance(field, ListField)}
     return Resource(name, frozenset(permissions), columns,

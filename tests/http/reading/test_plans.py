@@ -50,7 +50,8 @@ def full(app, given, as_role):
     tables = {
         Article: lambda n: row(n, title=f"t{n * 7919 % ROWS}", slug=f"s{n}", body="", language="en",
                                status=shown(n, "published"), published_at=later(n, START) if n % 10 else None),
-        Comment: lambda n: row(n, body="", article_id=article.id, status=shown(n, "approved")),
+        Comment: lambda n: row(n, body="", article_id=article.id, article_status="published",
+                               status=shown(n, "approved")),
         Order: lambda n: row(n, total=n, currency="EUR", status=shown(n, "pending")),
         Page: lambda n: row(n, title=f"t{n}", slug=f"s{n}", language="en", body="", status=shown(n, "published")),
         Product: lambda n: row(n, name=f"n{n}", sku=f"s{n}", price=n, currency="EUR", stock=n,
