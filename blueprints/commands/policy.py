@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 from blueprints.commands import policy_files
+from blueprints.commands.adopt import adopt
 from blueprints.commands.context import show_path
 from blueprints.commands.explain import explain_command
 from blueprints.commands.printing import Group, echo, echo_json, echo_lines
@@ -22,7 +23,7 @@ from blueprints.commands.private_file import overwrite_option, private_file
 from policies import SHIPPED, Finding, Policy, PolicyError, load
 from policies.loading.loader import CASES_FILE
 from policies.questions.diff import diff
-from policies.syntax.files import Unreadable, read_bytes, read_text, write
+from policies.syntax.files import Unreadable, read_text
 from policies.tools.case_file import failures, read_suite
 from policies.tools.cases import Suite, run, uncovered
 from policies.tools.export import export
@@ -193,33 +194,7 @@ def export_command(directory: Path | None, target: Path | None, overwrite: bool,
         echo_lines(f"# ---- Model ----\n{found.model}\n# ---- Policy ----\n{found.policy}", nl=False)
 
 
-@policy.command()
-@click.argument("name")
-def adopt(name: str) -> None:
-    """Copy a policy file that the instance lacks.
-
-    It is a shipped file, or a plugin's. Nothing is replaced.
-
-    \b
-    Example: gatepost policy adopt articles
-    """
-    folder = policy_files.folder()
-    sources = {**policy_files.registry().plugin_policies, **policy_files.shipped()}
-    source = sources.get(name) or sources.get(f"{name}.csv") or sources.get(f"{name}.conf")
-    if source is None:
-        raise click.ClickException(f"No file {name!r} is shipped. There are: {', '.join(sorted(sources))}")
-    target = folder / source.name
-    if os.path.lexists(target):
-        raise click.ClickException(
-            f"{show_path(target)} is there already. Compare it with: gatepost policy diff shipped"
-        )
-    try:
-        content = read_bytes(source)
-    except Unreadable as error:
-        raise click.ClickException(f"{source}: {error}") from None
-    # A running service reads the folder, and must never find half a file.
-    write(target, content, 0o666)
-    echo(f"{show_path(target)} is adopted. See what it grants with: gatepost policy matrix")
+policy.add_command(adopt)
 
 
 def _suite(path: Path, found: Policy) -> Suite:

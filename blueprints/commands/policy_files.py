@@ -50,6 +50,14 @@ def shipped() -> dict[str, Path]:
     return {path.name: path for path in sorted((*SHIPPED.glob("*.csv"), *SHIPPED.glob("*.conf")))}
 
 
+def shipped_policy() -> Policy:
+    """The rules that Gatepost itself ships, without those of plugins. Raises ClickException."""
+    try:
+        return load(SHIPPED, registry().vocabulary)
+    except PolicyError as error:
+        raise click.ClickException(f"The shipped files cannot be used:\n{error}") from None
+
+
 def policy_in(place: Path, *, whole: bool = False) -> Policy:
     """The policy of a folder; `whole` if no shipped file may be missing in it, as where a service starts on it.
 

@@ -10,15 +10,12 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 from collections.abc import Callable
 from typing import Any
 
 import click
 
-# Without ink or width though Python calls them printable: joiners, fillers, and selectors of variations.
-_UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
-                     "\U000e0100-\U000e01ef]")
+from blueprints.http.schemas.visible import UNSEEN
 
 
 def visible(text: object) -> str:
@@ -74,9 +71,9 @@ class _Lines(logging.Formatter):
 
 
 def _escaped(text: str, kept: str, escape: Callable[[str], str]) -> str:
-    if text.isprintable() and _UNSEEN.search(text) is None:
+    if text.isprintable() and UNSEEN.search(text) is None:
         return text
-    return "".join(one if one in kept or (one.isprintable() and _UNSEEN.match(one) is None) else escape(one)
+    return "".join(one if one in kept or (one.isprintable() and UNSEEN.match(one) is None) else escape(one)
                    for one in text)
 
 

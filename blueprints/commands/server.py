@@ -13,6 +13,7 @@ from typing import Any, TextIO
 import click
 from flask import Flask
 
+from blueprints.commands import adopt
 from blueprints.commands.context import (
     database_of,
     load_settings,
@@ -208,6 +209,8 @@ def services_for(create_app: AppFactory) -> Iterator[Services]:
 def migrate(check: bool) -> None:
     """Bring the database up to date, after a backup.
 
+    It also names the permissions that are new, and changes no rule.
+
     \b
     Example: gatepost migrate --check
     """
@@ -227,6 +230,8 @@ def migrate(check: bool) -> None:
     for file in done.removed:
         echo(f"Removed an older backup: {show_path(file)}")
     echo_lines("\n".join(f"Applied {name}" for name in done.applied) or "Nothing to do.")
+    for sentence in adopt.news(settings.policies):
+        echo(sentence)
 
 
 @click.command()

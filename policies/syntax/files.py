@@ -55,6 +55,15 @@ def write(place: Path, content: bytes, mode: int = 0o600) -> None:
         os.replace(fresh, place)
 
 
+def rewrite(place: Path, content: bytes) -> None:
+    """`write` for a file that is there, whose owner and permissions stay. Raises OSError."""
+    old = os.stat(place)
+    with fresh_file(place, content) as fresh:
+        os.chown(fresh, old.st_uid, old.st_gid)
+        fresh.chmod(stat.S_IMODE(old.st_mode))
+        os.replace(fresh, place)
+
+
 @contextmanager
 def fresh_file(place: Path, content: bytes, mode: int = 0o600) -> Iterator[Path]:
     """A file beside `place` whose content has reached the disk, gone afterwards unless it was moved. Raises OSError."""

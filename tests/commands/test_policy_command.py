@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
@@ -17,13 +18,15 @@ from app import create_app
 from blueprints.commands import policy_files
 from blueprints.commands.policy import policy
 from blueprints.commands.server import init
+from blueprints.http.resources.registry import discover
 from models.base import Rows
 from models.engine.connect import open_database
 from models.tables import share
 from models.tables.article import Article
 from models.tables.tenant import Tenant
 from models.tables.user import User
-from policies import SHIPPED
+from policies import SHIPPED, load
+from policies.loading import first_release
 from tests.policies.editing import add_line, remove_line, replace, shipped_copy
 from tests.policies.shipped_vocabulary import VOCABULARY
 
@@ -51,8 +54,8 @@ def instance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def run(instance: Path) -> Run:
-    def invoke(*arguments: str | Path) -> Result:
-        result = CliRunner().invoke(policy, [str(one) for one in arguments], obj=no_app)
+    def invoke(*arguments: str | Path, input: str | None = None) -> Result:
+        result = CliRunner().invoke(policy, [str(one) for one in arguments], input=input, obj=no_app)
         assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
         return result
 
@@ -109,7 +112,8 @@ def test_a_link_that_leads_nowhere_is_a_file_that_is_there(run: Run, instance: P
 QUESTIONS = [["matrix"], ["diff", "shipped"], ["explain", "--as", "user", "article.view"]]
 
 
-@pytest.mark.parametrize("arguments", [["check"], ["test"], ["export"], ["adopt", "x"], *QUESTIONS], ids=" ".join)
+@pytest.mark.parametrize("arguments", [["check"], ["test"], ["export"], ["adopt", "x"], ["adopt", "--new"], *QUESTIONS],
+                         ids=" ".join)
 def test_without_an_instance_a_command_says_so_and_leaves_with_2(
     run: Run, instance: Path, arguments: list[str]
 ) -> None:
@@ -205,7 +209,7 @@ def test_matrix_shows_the_table(run: Run) -> None:
     result = run("matrix", "--role", "guest", "--role", "editor")
     assert result.exit_code == 0
     assert result.stdout.splitlines()[0].split() == ["guest", "editor"]
-    assert "article.view     published  ●" in result.stdout
+    assert "article.view     published        ●" in result.stdout
 
 
 def test_matrix_writes_a_page(run: Run, tmp_path: Path) -> None:
@@ -333,6 +337,118 @@ def test_adopt_brings_nothing_but_policy_files(run: Run, name: str) -> None:
     result = run("adopt", name)
     assert result.exit_code == 2
     assert "is shipped. There are: admin.csv, " in result.stderr
+
+
+# adopt --new
+
+
+@pytest.fixture
+def behind(instance: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The policies of an instance that was made before orders could be cancelled."""
+    monkeypatch.setattr(first_release, "PERMISSIONS", first_release.PERMISSIONS - {"order.cancel"})
+    remove_line(instance / "orders.csv", "p, user, order.cancel, own, allow")
+    remove_line(instance / "orders.csv", "p2, write:orders, order.cancel")
+    add_line(instance / "users.csv", "p, editor, user.export, always, allow")
+    return instance
+
+
+def texts(folder: Path) -> dict[str, str]:
+    return {file.name: file.read_text() for file in folder.iterdir()}
+
+
+SHOWN = """\
+orders.csv: p, user,    order.cancel, own,    allow
+orders.csv: p2, write:orders,  order.cancel
+What changes:
++ order.cancel: never → own, for user, support, editor, moderator, developer
++ order.cancel: never → always, for scope write:orders
+"""
+
+
+def test_adopt_new_shows_what_it_would_write_and_asks(run: Run, behind: Path) -> None:
+    before = texts(behind)
+    for answer in ("n\n", "\n", ""):
+        result = run("adopt", "--new", input=answer)
+        assert result.exit_code == 1
+        assert result.stdout.startswith(SHOWN)
+        assert texts(behind) == before
+    result = run("adopt", "--new", input="y\n")
+    assert result.exit_code == 0 and "Written in" in result.stdout
+    assert {name for name, text in texts(behind).items() if text != before[name]} == {"orders.csv"}
+    assert run("check").exit_code == 0
+    assert run("diff", "shipped").stdout == "+ user.export: never → always, for editor\n"
+    assert not list(behind.glob(".*"))
+
+
+def test_adopt_new_asks_nothing_where_yes_is_said_and_has_nothing_to_do_a_second_time(run: Run, behind: Path) -> None:
+    assert run("adopt", "--new", "--yes").exit_code == 0
+    adopted = texts(behind)
+    result = run("adopt", "--new")
+    assert (result.exit_code, result.stdout) == (
+        0, "Nothing is new: your policy files mention every permission that came after 0.1.\n")
+    assert texts(behind) == adopted
+
+
+def test_adopt_new_names_the_shipped_line_that_gives_less_and_leaves_the_own_one(run: Run, instance: Path) -> None:
+    replace(instance / "comments.csv", "approved_public,", "approved,")
+    before = texts(instance)
+    result = run("adopt", "--new", "--yes")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("The shipped rules now say `p, guest, comment.view, approved_public, allow` (")
+    assert texts(instance) == before
+
+
+def test_adopt_new_keeps_the_mode_of_a_file_and_the_link_that_leads_to_it(run: Run, behind: Path, tmp_path) -> None:
+    real = (behind / "orders.csv").rename(tmp_path / "elsewhere.csv")
+    (behind / "orders.csv").symlink_to(real)
+    real.chmod(0o464)
+    assert run("adopt", "--new", "--yes").exit_code == 0
+    assert (behind / "orders.csv").is_symlink()
+    assert real.stat().st_mode & 0o777 == 0o464
+    assert "order.cancel" in real.read_text()
+
+
+def test_adopt_new_overwrites_no_edit_that_is_made_while_it_asks(run: Run, behind: Path, monkeypatch) -> None:
+    monkeypatch.setattr(click, "confirm", lambda *_, **__: add_line(behind / "orders.csv", "# mine"))
+    result = run("adopt", "--new")
+    assert result.exit_code == 2 and "was changed meanwhile" in result.stderr
+    assert "# mine" in (behind / "orders.csv").read_text() and "order.cancel" not in (behind / "orders.csv").read_text()
+
+
+def test_adopt_new_writes_nothing_that_a_case_of_ones_own_forbids(run: Run, behind: Path) -> None:
+    (behind / "tests.yaml").write_text(
+        "principals: {ann: {role: user}, visitor: {role: guest}}\nobjects: {order: {hers: {owner_id: ann}}}\n"
+        "cases:\n  - {name: an order is final, who: [ann], what: hers, may: [order.view, order.create, order.update]}\n"
+        "  - {name: this one is wrong anyway, who: [visitor], what: hers, may: [order.view]}\n")
+    before = texts(behind)
+    assert run("check").stdout.count("tests.yaml") == 1
+    result = run("adopt", "--new", "--yes")
+    assert result.exit_code == 2
+    assert "cases would fail" in result.stderr and "order.cancel" in result.stderr
+    assert "order.view" not in result.stderr, "it fails already"
+    assert texts(behind) == before
+
+
+def test_adopt_new_adds_nothing_to_files_that_cannot_be_used(run: Run, behind: Path) -> None:
+    add_line(behind / "contact.csv", "p, user, contact.view, always, dney")
+    before = texts(behind)
+    result = run("adopt", "--new", "--yes")
+    assert result.exit_code == 2 and "contact.csv:7: `dney` is no effect" in result.stderr
+    assert texts(behind) == before
+
+
+@pytest.mark.parametrize("arguments", [[], ["orders", "--new"], ["orders", "--yes"], ["--yes"]], ids=" ".join)
+def test_adopt_takes_one_file_or_what_is_new(run: Run, arguments: list[str]) -> None:
+    result = run("adopt", *arguments)
+    assert result.exit_code == 2 and "Name one file, or say --new" in result.stderr
+
+
+def test_a_file_that_came_after_0_1_need_not_be_there(instance: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(first_release, "FILES", first_release.FILES - {"orders.csv"})
+    required = discover().required_policies
+    assert "articles.csv" in required and "orders.csv" not in required
+    (instance / "orders.csv").unlink()
+    assert load(instance, VOCABULARY, required=required).rules
 
 
 # explain, from the files

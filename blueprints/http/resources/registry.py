@@ -26,6 +26,7 @@ from models.base import Owned
 from models.records.columns import IdField, ListField, TimeField
 from policies import SHIPPED, Column, Resource, Vocabulary
 from policies.evaluation.grants import ROLE_ORDER
+from policies.loading import first_release
 
 from ..protocol import messages
 from ..request.call import Endpoint
@@ -92,8 +93,8 @@ class Registry:
 
     @property
     def required_policies(self) -> list[str]:
-        """The shipped policy files: an instance that lacks one does not start."""
-        return sorted(file.name for file in SHIPPED.iterdir() if file.suffix in (".csv", ".conf"))
+        """The shipped policy files that an instance always had: one that lacks one of them does not start."""
+        return sorted(file.name for file in SHIPPED.iterdir() if file.name in first_release.FILES)
 
 
 def discover(extra: Iterable[Plugin] = ()) -> Registry:

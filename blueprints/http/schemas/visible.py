@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-_UNSEEN = re.compile(
+UNSEEN = re.compile(
     "[\xa0\xad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800"
     "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]")
 _JOINERS = "\u200c\u200d"
@@ -21,7 +21,7 @@ _VIRAMA = 9  # canonical combining class
 
 def is_visible(text: str) -> bool:
     """Whether a reader sees every character of `text`."""
-    return text.isascii() or all(_belongs(text, found.start()) for found in _UNSEEN.finditer(text))
+    return text.isascii() or all(_belongs(text, found.start()) for found in UNSEEN.finditer(text))
 
 
 def _belongs(text: str, place: int) -> bool:

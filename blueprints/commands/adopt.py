@@ -1,0 +1,128 @@
+"""What an upgrade brought: whole policy files by name, and the shipped lines about new permissions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import click
+
+from blueprints.commands import policy_files
+from blueprints.commands.context import show_path
+from blueprints.commands.printing import echo, echo_lines
+from policies import Policy
+from policies.loading.loader import CASES_FILE
+from policies.questions.additions import NotAddable, additions, extended, narrowed
+from policies.questions.diff import diff
+from policies.syntax.files import Unreadable, read_bytes, rewrite, write
+from policies.tools.case_file import failures
+
+ADOPT_NEW = "gatepost policy adopt --new"
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--new", is_flag=True, help="Add the shipped lines of permissions that came with an upgrade.")
+@click.option("--yes", is_flag=True, help="Do not ask before writing; for --new.")
+def adopt(name: str | None, new: bool, yes: bool) -> None:
+    """Copy a policy file that the instance lacks, or the new lines.
+
+    NAME is a shipped file, or a plugin's. Nothing is replaced. --new adds the shipped lines about permissions that your
+    files do not mention; it shows what they allow, and asks.
+
+    \b
+    Example: gatepost policy adopt --new
+    """
+    if (name is None) is not new or (yes and not new):
+        raise click.UsageError("Name one file, or say --new (with --yes, without asking).")
+    if name is None:
+        _adopt_new(policy_files.folder(), ask=not yes)
+    else:
+        _adopt_file(policy_files.folder(), name)
+
+
+def news(folder: Path) -> Iterator[str]:
+    """What `gatepost migrate` says of the policy in `folder`: new permissions, and shipped lines that give less now."""
+    try:
+        mine, shipped = policy_files.policy_in(folder), policy_files.shipped_policy()
+    except click.ClickException:
+        yield "The policy files cannot be used. See: gatepost policy check"
+        return
+    if permissions := additions(mine, shipped).permissions:
+        yield f"New permissions, of which your policy files say nothing: {', '.join(permissions)}"
+        yield f"See the shipped lines about them, and add them: {ADOPT_NEW}"
+    yield from narrowed(mine, shipped)
+
+
+def _adopt_file(folder: Path, name: str) -> None:
+    sources = {**policy_files.registry().plugin_policies, **policy_files.shipped()}
+    source = sources.get(name) or sources.get(f"{name}.csv") or sources.get(f"{name}.conf")
+    if source is None:
+        raise click.ClickException(f"No file {name!r} is shipped. There are: {', '.join(sorted(sources))}")
+    target = folder / source.name
+    if os.path.lexists(target):
+        raise click.ClickException(
+            f"{show_path(target)} is there already. Compare it with: gatepost policy diff shipped"
+        )
+    try:
+        content = read_bytes(source)
+    except Unreadable as error:
+        raise click.ClickException(f"{source}: {error}") from None
+    # A running service reads the folder, and must never find half a file.
+    write(target, content, 0o666)
+    echo(f"{show_path(target)} is adopted. See what it grants with: gatepost policy matrix")
+
+
+def _adopt_new(folder: Path, *, ask: bool) -> None:
+    mine, shipped = policy_files.policy_in(folder, whole=True), policy_files.shipped_policy()
+    for sentence in narrowed(mine, shipped):
+        echo(sentence)
+    found = additions(mine, shipped)
+    if not found.permissions:
+        echo("Nothing is new: your policy files mention every permission that came after 0.1.")
+        return
+    try:
+        files, after = extended(mine, shipped, found)
+    except NotAddable as error:
+        raise click.ClickException(str(error)) from None
+    _require_cases(folder, mine, after)
+    for name, condition in found.conditions.items():
+        echo(f"model.conf: {name}: {condition.source}")
+    for name, lines in found.lines.items():
+        for line in lines:
+            echo(f"{name}: {line}")
+    echo("What changes:")
+    echo_lines("\n".join(map(str, diff(mine, after))) or "No difference in what anybody may do.")
+    if ask:
+        click.confirm("Write these files?", abort=True)
+    _write(folder, mine, files)
+    echo(f"Written in {show_path(folder)}: {', '.join(files)}.")
+
+
+def _require_cases(folder: Path, mine: Policy, after: Policy) -> None:
+    """Raises a sentence where a case in the folder's tests.yaml passes now and would fail with the new lines."""
+    cases = folder / CASES_FILE
+    if not os.path.lexists(cases):
+        return
+    known = {str(failure) for failure in failures(mine, cases)}
+    if broken := [one for failure in failures(after, cases) if (one := str(failure)) not in known]:
+        listed = "\n".join(broken)
+        raise click.ClickException(f"Nothing is written: with the new lines, cases would fail.\n{listed}\n"
+                                   "Change the cases first, or write the lines yourself.")
+
+
+def _write(folder: Path, mine: Policy, files: Mapping[str, bytes]) -> None:
+    """Write each file whole. Raises a sentence where one was edited meanwhile, or cannot be written."""
+    for name, content in files.items():
+        # What a link leads to is written, as it is what is read.
+        target = (folder / name).resolve()
+        try:
+            if name not in mine.files:
+                write(target, content, 0o666)
+                continue
+            if read_bytes(target) != mine.files[name]:
+                raise click.ClickException(f"{show_path(target)} was changed meanwhile. Run it again.")
+            rewrite(target, content)
+        except (Unreadable, OSError) as error:
+            raise click.ClickException(f"{show_path(target)}: {error}") from None

@@ -1,0 +1,147 @@
+"""What came with an upgrade: the shipped lines about permissions that are new, and an instance's files with them.
+
+A shipped line (`p` or `p2`) is *new* for an instance when 0.1 had none of the permissions that it covers, and when
+nothing in the instance's CSV files mentions what stands in its permission column, letter for letter: neither a line nor
+a comment. A pattern of the instance that happens to cover the permission (`*`, `user.*`) does not count, because it
+says nothing about the roles that it does not name. A line that was declined stays declined as a comment.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from ..evaluation.policy import Policy
+from ..loading import first_release
+from ..loading.loader import from_files
+from ..syntax.expression import AnyOf
+from ..syntax.finding import PolicyError
+from ..syntax.model import MODEL_FILE, Condition, read_model
+from ..syntax.rules import Rule, ScopeRule
+from ..syntax.text import END, decoded, meaningful
+from .diff import diff
+
+HEADING = "# New with an upgrade, added by `gatepost policy adopt --new`:"
+_FIRST_BRANCH = re.compile(rb"^[ \t]*p\.when == 'always' \|\| \\(\r?)\n", re.MULTILINE)
+
+
+class NotAddable(Exception):
+    """The new lines cannot be added to the instance's files; the text says why, and what to do by hand."""
+
+
+@dataclass(frozen=True)
+class Additions:
+    """What an instance's files lack.
+
+    permissions  the new permissions that the shipped lines are about
+    lines        file name → its new lines, as they are shipped
+    conditions   the words of the `when` column that they need and model.conf lacks, with their shipped meaning
+    """
+
+    permissions: tuple[str, ...]
+    lines: Mapping[str, tuple[str, ...]]
+    conditions: Mapping[str, Condition]
+
+
+def additions(policy: Policy, shipped: Policy) -> Additions:
+    """What is new in `shipped` for the instance whose files are `policy`; both have the same vocabulary."""
+    texts = [content.decode("utf-8") for name, content in policy.files.items() if name != MODEL_FILE]
+
+    def mentioned(act: str) -> bool:
+        written = re.compile(rf"(?<![\w.*]){re.escape(act)}(?![\w*]|\.[\w*])")
+        return any(written.search(text) for text in texts)
+
+    new = {permission for permission in shipped.vocabulary.by_permission
+           if permission not in first_release.PERMISSIONS and not mentioned(permission)}
+
+    def is_new(line: Rule | ScopeRule) -> bool:
+        return shipped.patterns.covered(line.act) <= new and not mentioned(line.act)
+
+    rules = [rule for rule in shipped.rules if is_new(rule)]
+    found: list[Rule | ScopeRule] = [*rules, *(scope for scope in shipped.scopes if is_new(scope))]
+    covered = {permission for line in found for permission in shipped.patterns.covered(line.act)}
+    words = {rule.when: shipped.conditions[rule.when] for rule in rules if rule.when not in policy.conditions}
+    return Additions(tuple(sorted(covered)), _as_shipped(found, shipped), words)
+
+
+def narrowed(policy: Policy, shipped: Policy) -> list[str]:
+    """A sentence for each line of 0.1 that the instance still has and that gives less in the shipped rules now."""
+    said = []
+    for old, new in first_release.NARROWED:
+        word = new.split(", ")[3]
+        for rule in policy.rules:
+            if old == f"p, {rule.sub}, {rule.act}, {rule.when}, {rule.eft}":
+                said.append(f"The shipped rules now say `{new}` (`{word}`: {shipped.conditions[word].source}); "
+                            f"yours stay: `{old}` ({rule.place}).")
+    return said
+
+
+def extended(policy: Policy, shipped: Policy, found: Additions) -> tuple[dict[str, bytes], Policy]:
+    """File name → new content of each file that changes, and the policy with them. model.conf is the first, because
+    the others use its words.
+
+    Raises NotAddable unless the files with them can be used and differ in what is allowed by new permissions alone.
+    """
+    files: dict[str, bytes] = {}
+    if found.conditions:
+        files[MODEL_FILE] = _with_conditions(policy, found.conditions.values())
+    for name, lines in found.lines.items():
+        if name in policy.files:
+            files[name] = _with_lines(policy.files[name], lines)
+        elif len(lines) == len(list(meaningful(_texts(shipped, name)))):
+            files[name] = shipped.files[name]
+        else:
+            files[name] = "\n".join([HEADING, *lines, END, ""]).encode()
+    try:
+        after = from_files({**policy.files, **files}, policy.vocabulary)
+    except PolicyError as error:
+        raise NotAddable(f"With the new lines the files could not be used:\n{error}") from None
+    if others := [str(change) for change in diff(policy, after) if change.permission not in found.permissions]:
+        raise NotAddable("The new lines would change more than new permissions:\n" + "\n".join(others))
+    return files, after
+
+
+def _as_shipped(found: Iterable[Rule | ScopeRule], shipped: Policy) -> dict[str, tuple[str, ...]]:
+    places: dict[str, list[int]] = {}
+    for line in found:
+        places.setdefault(line.file, []).append(line.line)
+    return {name: tuple(_texts(shipped, name)[number - 1] for number in sorted(numbers))
+            for name, numbers in sorted(places.items())}
+
+
+def _texts(policy: Policy, name: str) -> list[str]:
+    return decoded(name, policy.files[name], [])
+
+
+def _with_lines(content: bytes, lines: Iterable[str]) -> bytes:
+    """The file with these lines before its last one."""
+    before, end, after = content.rpartition(END.encode())
+    newline = "\r\n" if b"\r\n" in content else "\n"
+    return before + newline.join(["", HEADING, *lines, ""]).encode() + end + after
+
+
+def _with_conditions(policy: Policy, wanted: Iterable[Condition]) -> bytes:
+    """model.conf with these branches below that of `always`, where nothing but an `||` stands beside a branch."""
+    content = policy.files[MODEL_FILE]
+    branches = [f"    p.when == '{one.name}' && {_bracketed(one)} || \\" for one in wanted]
+    by_hand = "\n".join(branches)
+    refusal = NotAddable(f"{MODEL_FILE} lacks conditions that the new lines need, and its matcher has another form "
+                         "than the shipped one. Add them by hand below the branch of `always`, then try again:\n"
+                         + by_hand)
+    places = list(_FIRST_BRANCH.finditer(content))
+    if len(places) != 1:
+        raise refusal
+    newline = places[0][1] + b"\n"
+    added = b"".join(branch.encode() + newline for branch in branches)
+    changed = content[:places[0].end()] + added + content[places[0].end():]
+    model, _ = read_model(changed)
+    known = {word: one.expression for word, one in policy.conditions.items()}
+    if model is None or known | {one.name: one.expression for one in wanted} != {
+            word: one.expression for word, one in model.conditions.items()}:
+        raise refusal
+    return changed
+
+
+def _bracketed(condition: Condition) -> str:
+    return f"({condition.source})" if isinstance(condition.expression, AnyOf) else condition.source
