@@ -1,0 +1,165 @@
+"""An instance that 0.1 made, with rows, rules edited by hand and a sealed trail, goes on under this code.
+
+`instance_of_0_1/README.md` says how the instance was made, and what is in it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from blueprints.commands import policy_files
+from models.base import new_id
+from models.engine.connect import open_database
+from models.tables.article import Article
+from models.tables.comment import Comment
+from policies import SHIPPED, load
+from policies.loading import first_release
+from policies.questions.diff import diff
+from tests.databases import new_database
+from tests.running import Instance
+
+MADE = Path(__file__).parent / "instance_of_0_1"
+SEALED = 8  # rows of the trail that 0.1 sealed
+ID = "01930000-0000-7000-8000-0000000000{}"
+NARROWED = ("The shipped rules now say `p, guest, comment.view, approved_public, allow` (`approved_public`: "
+            "r.obj.status == 'approved' && r.obj.article_status == 'published'); yours stay: "
+            "`p, guest, comment.view, approved, allow` (comments.csv:5).")
+
+
+def new_permissions() -> list[str]:
+    """Those that 0.1 did not have and that a shipped line writes out."""
+    shipped = policy_files.shipped_policy()
+    written = {line.act for line in (*shipped.rules, *shipped.scopes)}
+    return sorted(written & set(shipped.vocabulary.by_permission) - first_release.PERMISSIONS)
+
+
+@pytest.fixture(scope="module")
+def old(dialect, request, tmp_path_factory) -> Instance:
+    """The instance as 0.1 left it."""
+    folder = tmp_path_factory.mktemp("old") / "instance"
+    shutil.copytree(MADE / "policies", folder / "policies")
+    shutil.copyfile(MADE / "secret.key", folder / "secret.key")
+    (folder / "secret.key").chmod(0o600)
+    if dialect == "sqlite":
+        (folder / "gatepost.db").write_bytes(gzip.decompress((MADE / "gatepost.db.gz").read_bytes()))
+        return Instance(folder)
+    url = new_database(dialect, request, migrated=False)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(gzip.decompress((MADE / "postgres.sql.gz").read_bytes()))
+    return Instance(folder, {"GATEPOST_DATABASE_URL": url})
+
+
+def policies(instance: Instance) -> dict[str, str]:
+    return {file.name: file.read_text() for file in sorted((instance.folder / "policies").iterdir())}
+
+
+@pytest.fixture(scope="module")
+def migrated(old):
+    """The instance after `gatepost migrate`, and what that said."""
+    before, waiting = policies(old), old.run("migrate", "--check")
+    assert waiting.returncode == 1
+    assert "gatepost/0012_comments_of_hidden_articles" in waiting.stdout
+    assert "Run: gatepost migrate" in old.run("audit", "verify").stderr
+    done = old.run("migrate")
+    assert done.returncode == 0, done.stderr
+    assert policies(old) == before, "an upgrade changes no rule"
+    return old, done.stdout
+
+
+def test_the_migration_names_new_permissions_and_rules_that_give_less_now(migrated):
+    _, said = migrated
+    assert NARROWED in said.splitlines()
+    named = [line for line in said.splitlines() if line.startswith("New permissions")]
+    expected = ", ".join(new_permissions())
+    assert named == ([f"New permissions, of which your policy files say nothing: {expected}"] if expected else [])
+    assert ("gatepost policy adopt --new" in said) is bool(expected)
+
+
+def test_the_files_of_0_1_are_all_that_is_required(migrated):
+    instance, _ = migrated
+    assert {file.name for file in (MADE / "policies").iterdir()} == first_release.FILES
+    assert set(policy_files.registry().required_policies) == first_release.FILES
+    assert instance.run("policy", "check").returncode == 0
+
+
+def test_the_trail_is_proved_as_it_was_sealed(migrated):
+    instance, _ = migrated
+    verified = instance.run("audit", "verify")
+    assert verified.returncode == 0, verified.stdout + verified.stderr
+    assert int(verified.stdout.split()[0]) >= SEALED
+
+
+@pytest.fixture(scope="module", params=["own rules", "adopted"])
+def served(migrated, request):
+    """The instance as it is served, under the rules that it had, and with the new lines adopted."""
+    instance, _ = migrated
+    if request.param == "adopted":
+        done = instance.run("policy", "adopt", "--new", "--yes")
+        assert done.returncode == 0, done.stdout + done.stderr
+    with instance.served() as server:
+        yield server
+
+
+def test_it_serves_what_was_there(served):
+    editor, user = served.log_in("old.editor@example.org"), served.log_in("old.user@example.org")
+    assert served.call("GET", f"/api/articles/{ID.format(12)}")[1]["slug"] == "old-published"
+    assert served.call("GET", f"/api/articles/{ID.format(11)}")[0] == 404
+    assert served.call("GET", f"/api/articles/{ID.format(11)}", token=user)[0] == 200, "it is shared with them"
+    found = served.call("GET", "/api/articles?q=walk&limit=100", token=editor)[1]["items"]
+    assert {item["id"] for item in found} >= {ID.format(number) for number in (11, 12, 13)}
+    assert [item["name"] for item in served.call("GET", "/api/tokens", token=user)[1]["items"]] == ["A program"]
+    assert served.call("GET", "/api/orders", token=served.log_in())[1]["items"]
+
+
+def test_what_the_administrator_had_edited_stays_in_force(served):
+    assert served.call("GET", "/api/admin/stats", token=served.log_in("old.user@example.org"))[0] == 200
+    assert served.call("GET", "/api/admin/stats", token=served.log_in("old.editor@example.org"))[0] == 403
+    # Narrowed in the shipped rules; the instance's own line is as wide as it was.
+    for number in (21, 22, 23):
+        assert served.call("GET", f"/api/comments/{ID.format(number)}")[0] == 200
+
+
+def test_it_takes_new_rows(served):
+    editor = served.log_in("old.editor@example.org")
+    status, made = served.call("POST", "/api/articles", {"title": "New", "slug": new_id(), "body": "B"}, editor)
+    assert status == 201
+    assert served.call("POST", f"/api/articles/{made['id']}/publish", {}, editor)[0] == 200
+    assert served.call("POST", "/api/comments", {"article_id": made["id"], "body": "B"}, editor)[0] == 201
+
+
+def test_comments_that_were_there_know_the_state_of_their_article(migrated, dialect):
+    instance, _ = migrated
+    url = instance.environment.get("GATEPOST_DATABASE_URL", f"sqlite:///{instance.folder / 'gatepost.db'}")
+    database = open_database(url, pool_size=1, synchronous="normal")
+    try:
+        with database.connected():
+            found = {comment.id: comment.article_status for comment in Comment.select()}
+            states = {article.id: article.status for article in Article.select()}
+            assert found == {comment.id: states[comment.article_id] for comment in Comment.select()}
+    finally:
+        database.close_all()
+    assert [found[ID.format(number)] for number in (21, 22, 23)] == ["draft", "published", "archived"]
+
+
+def test_adopting_gives_what_is_shipped_about_new_permissions_and_nothing_else(migrated):
+    instance, _ = migrated
+    folder, before = instance.folder / "policies", MADE / "policies"
+    done = instance.run("policy", "adopt", "--new", "--yes")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert NARROWED in done.stdout.splitlines()
+    assert instance.run("policy", "check").returncode == 0
+    vocabulary, new = policy_files.registry().vocabulary, set(new_permissions())
+    old, after, shipped = (load(place, vocabulary) for place in (before, folder, SHIPPED))
+    assert {change.permission for change in diff(old, after)} <= new
+    assert [str(change) for change in diff(after, shipped) if change.permission in new] == []
+    for file in before.iterdir():
+        kept, found = file.read_text().splitlines(), policies(instance)[file.name].splitlines()
+        assert [line for line in found if line in kept] == kept, "lines are added, and none is changed"
+    again = instance.run("policy", "adopt", "--new")
+    assert again.returncode == 0 and "Nothing is new" in again.stdout
+    assert "New permissions" not in instance.run("migrate").stdout
