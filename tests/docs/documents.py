@@ -60,7 +60,7 @@ def typed(commands: list[str], folder: Path) -> list[str]:
         script = script.replace("http://127.0.0.1:8000", service.url).replace("the one that was printed", PASSWORD)
         environment = {**os.environ, **instance.environ(), "PATH": f"{installed}:{os.environ['PATH']}"}
         shell = subprocess.run(["bash", "-c", script], cwd=folder, env=environment, text=True, capture_output=True,
-                               timeout=120, check=False)
+                               timeout=300, check=False)
     assert shell.returncode == 0, shell.stdout + shell.stderr
     return re.split("|".join(re.escape(_END.format(i)) for i in range(len(commands))), shell.stdout)
 
