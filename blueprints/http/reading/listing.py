@@ -9,7 +9,6 @@ from marshmallow import Schema
 
 from models.base import now
 from models.lists import paging
-from policies.evaluation.compiled import no_shares
 
 from ..protocol.problems import Fault, Problem
 from ..request.access import Narrowing
@@ -142,10 +141,10 @@ class Listing:
         rows = [projection.read(row) for row in page.rows]
         if not projection.plain:
             return self.collection.represent(call, rows, asked.names, asked.expand)
-        principal, environment = call.principal, call.access.environment
-        for shows, names in projection.withheld:
+        for picking, names in projection.withheld:
+            shows = picking(call.principal, call.access.environment)
             for row in rows:
-                if not shows(principal, row, environment, no_shares):
+                if not shows(row):
                     for name in names:
                         del row[name]
         return rows

@@ -17,7 +17,7 @@ from models.engine.prepared import Bind
 from models.lists import paging
 from models.records import search
 from policies import ALWAYS, IF, NEVER, Plan
-from policies.evaluation.compiled import Test, picking
+from policies.evaluation.compiled import Picker, picking
 
 from ..protocol.messages import Message
 from ..protocol.problems import Fault, Problem
@@ -43,7 +43,7 @@ class Projection:
     columns: tuple[pw.Field, ...]
     read: Callable[[tuple[Any, ...]], dict[str, Any]]
     plain: bool
-    withheld: tuple[tuple[Test, frozenset[str]], ...] = ()
+    withheld: tuple[tuple[Picker, tuple[str, ...]], ...] = ()
 
 
 class Selection:
@@ -105,7 +105,7 @@ class Selection:
             return whole
         columns = tuple(self._model._meta.fields[name] for name in names)
         return Projection(columns, representation.reader(columns), True,
-                          tuple((picking(plan), kept) for plan, kept in withheld))
+                          tuple((picking(plan), tuple(kept)) for plan, kept in withheld))
 
     def _build(self, asked: ListRequest, projection: Projection, narrowing: Narrowing,
                conditions: list[pw.Expression], rare: bool, dialect: str) -> paging.Shape:
@@ -132,6 +132,8 @@ class Selection:
             if key in guards and call.access.plan(guards[key]).outcome is not ALWAYS:
                 fault = Fault("invalid_parameter", Message("You may not sort by {field}.", field=key), parameter="sort")
                 raise Problem.of([fault], "invalid_parameter")
+        if not filters:
+            return []
         asked_for = dict.fromkeys(guards[found.column] for found in filters if found.column in guards)
         found = [call.access.narrow(permission, self._model) or NOTHING for permission in asked_for]
         return [one for one in found if not one.everything]
