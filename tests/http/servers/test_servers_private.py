@@ -25,7 +25,8 @@ USED = [
      "request requests requests_lock total_outbufs_len close_when_flushed will_close sent_continue"),
     (WSGITask, "build_response_header finish get_environment service set_close_on_finish", "close_on_finish environ"),
     (HTTPRequestParser, "close get_body_stream parse_header received",
-     "body_rcv chunked completed content_length error expect_continue headers headers_finished"),
+     "body_rcv chunked command completed content_length error expect_continue first_line headers headers_finished path "
+     "proxy_netloc proxy_scheme request_uri version"),
     (TcpWSGIServer, "accept add_task handle_accept pull_trigger readable", "_map accepting"),
     (BaseWSGIServer, "add_task", "active_channels effective_host effective_port task_dispatcher"),
     (ThreadedTaskDispatcher, "add_task set_thread_count shutdown", "active_count lock queue threads"),

@@ -25,6 +25,7 @@ from wsgiref.types import WSGIApplication
 from ...protocol.problems import REFUSED_BY_SERVER, Problem
 from .. import pace
 from ..admission import LIVE, LOOK, PATIENCE, overloaded
+from ..grammar import Refusal, refusal
 from .bodies import Asked, Body, BodyPlaces, Headers, ResponseSink
 from .transfers import Transfers
 
@@ -34,6 +35,7 @@ log = logging.getLogger("gatepost.serving")
 # soon take what comes, and to wake this one for each request costs a tenth of an answer.
 REST = 0.02
 STUCK = 0.5  # seconds without a finished request, after which the last thread does not wait for a place
+_PLAIN = [("Content-Type", "text/plain; charset=utf-8"), ("Connection", "close")]
 
 def threads_for(places: int) -> int:
     """How many threads granian needs: one for each place, one for each request that waits for one, and the last."""
@@ -141,10 +143,14 @@ class Calls:
             except IndexError:
                 return
 
-    def _answer(self, sink: ResponseSink, scope: Mapping[str, Any], refusal: Problem | None = None) -> None:
+    def _answer(self, sink: ResponseSink, scope: Mapping[str, Any], problem: Problem | None = None) -> None:
+        if (wrong := _wrong(scope)) is not None:
+            # Where there is a body, it is not read: what follows must not be taken for a request.
+            sink.response_bytes(wrong.status, _PLAIN, wrong.reason.encode())
+            return
         environ = {**self._environ, **scope}
-        if refusal is not None:
-            environ[REFUSED_BY_SERVER] = refusal
+        if problem is not None:
+            environ[REFUSED_BY_SERVER] = problem
         body = self._bodies.of(environ, Asked(sink, scope, monotonic())) if _sends(scope) else None
         start = Start()
         try:
@@ -209,6 +215,16 @@ class Calls:
 def _sends(scope: Mapping[str, Any]) -> bool:
     """Whether the request has a body."""
     return scope.get("CONTENT_LENGTH", "0") != "0" or "HTTP_TRANSFER_ENCODING" in scope
+
+
+def _wrong(scope: Mapping[str, Any]) -> Refusal | None:
+    """What hyper, which has read the request for granian, lets through and the standards do not."""
+    coding = scope.get("HTTP_TRANSFER_ENCODING", "")
+    if coding and "CONTENT_LENGTH" in scope:
+        # hyper itself drops the length; this coding came as `Transfer_Encoding`, which hyper does not follow.
+        return Refusal(400, "The length of the message is ambiguous.")
+    return refusal(method=scope["REQUEST_METHOD"], path=scope["PATH_INFO"], host=scope.get("HTTP_HOST", ""),
+                   old=scope["SERVER_PROTOCOL"] != "HTTP/1.1", expect=scope.get("HTTP_EXPECT", ""), coding=coding)
 
 
 def _then_stop(document: bytes) -> Iterator[bytes]:

@@ -11,13 +11,17 @@ from typing import Any, BinaryIO
 
 from waitress import parser
 from waitress.buffers import OverflowableBuffer
-from waitress.parser import HTTPRequestParser, ParsingError
+from waitress.parser import HTTPRequestParser, ParsingError, TransferEncodingNotImplemented
 from waitress.rfc7230 import CHUNK_EXT_RE, FIELD_VCHAR, ONLY_HEXDIG_RE, TCHAR
 from waitress.utilities import BadRequest, RequestHeaderFieldsTooLarge
 
+from ..grammar import refusal
+
 HEADERS = 65_536  # bytes of a request's line and headers; as many for its trailers
 MOST_HEADERS = 100  # as many as granian takes
+VERSIONS = ("1.1", "1.0")
 CHUNK_LINE = 256  # bytes that say how long a chunk is
+LARGEST_CHUNK = 2**64  # bytes, which no other server counts beyond
 FRAMING = 32_768  # bytes around the chunks of a body, beside a quarter of what the body has: chunks of 24 bytes pass
 
 # The languages of waitress's own patterns, without their backtracking: blanks before a value took quadratic time
@@ -29,6 +33,14 @@ REQUEST_LINE = re.compile(rf"(?P<method>{TCHAR}++) (?P<uri>[^ ]++)(?: HTTP/(?P<v
 PLAIN_SIZE = re.compile(rb"([0-9A-Fa-f]{1,8})\r\n")
 parser.HEADER_FIELD_RE = HEADER_FIELD
 parser.first_line_re = REQUEST_LINE
+
+
+class ExpectationFailed(BadRequest):
+    code = 417
+    reason = "Expectation Failed"
+
+
+_ERRORS = {400: BadRequest, 417: ExpectationFailed}
 
 
 class Parser(HTTPRequestParser):
@@ -48,6 +60,9 @@ class Parser(HTTPRequestParser):
             super().parse_header(header_plus)
         except ValueError as error:  # of a number too long for `int`, or a host that is none
             raise ParsingError("The target or the length of the message is not valid") from error
+        except TransferEncodingNotImplemented as error:
+            raise ParsingError("Of the transfer codings, only chunked is understood, once") from error
+        self._check_line(header_plus)
         if self.path.startswith("//"):  # as the environment has it, and all who look at the path sooner
             self.path = "/" + self.path.lstrip("/")
         # Waitress takes this header away where it understands it: what is left came with HTTP/1.0.
@@ -55,8 +70,31 @@ class Parser(HTTPRequestParser):
         if self.chunked:
             ambiguous |= "CONTENT_LENGTH" in self.headers or header_plus.lower().count(b"chunked") > 1
             self.body_rcv = Chunks(self.body_rcv.getbuf())
+        else:
+            # One without a value, which waitress takes for none, and another server may not.
+            ambiguous |= b"\ntransfer-encoding:" in header_plus.lower()
         if ambiguous:
             raise ParsingError("The length of the message is ambiguous")
+        headers = self.headers
+        wrong = refusal(method=self.command, path=self._target_path(), host=headers.get("HOST", ""),
+                        old=self.version == "1.0", expect=headers.get("EXPECT", ""))
+        if wrong is not None:
+            self.error, self.completed = _ERRORS[wrong.status](wrong.reason), True
+
+    def _check_line(self, header_plus: bytes) -> None:
+        """Raises ParsingError for what waitress's own pattern of a request's line lets through."""
+        if self.version not in VERSIONS:
+            raise ParsingError("HTTP/1.1 and HTTP/1.0 are spoken here")
+        target = self.request_uri
+        if not (target.isascii() and target.isprintable() and header_plus.startswith(b"\r\n", len(self.first_line))):
+            raise ParsingError("Start line is invalid")
+
+    def _target_path(self) -> str:
+        """The path of the target; empty for a target that is neither a path nor a URL of HTTP."""
+        target: str = self.request_uri
+        if target.startswith("/") or target == "*":
+            return target
+        return "/" if self.proxy_scheme in ("http", "https") and self.proxy_netloc else ""
 
 
 class Chunks:
@@ -142,6 +180,8 @@ class Chunks:
             self._fail("Invalid chunk size")
         elif not CHUNK_EXT_RE.match(semicolon + extension):
             self._fail("Invalid chunk extension")
+        elif int(size, 16) >= LARGEST_CHUNK:
+            self._fail("Invalid chunk size")
         else:
             self._left = int(size, 16)
             self._next = self._end if self._left else self._trailer
@@ -155,7 +195,7 @@ class Chunks:
         self._trailers += len(line)
         if line == b"\r\n":
             self.completed = True
-        elif not line.endswith(b"\r\n"):
+        elif not line.endswith(b"\r\n") or not HEADER_FIELD.match(line[:-2]):
             self._fail("Invalid trailer")
 
     def _fail(self, reason: str) -> None:

@@ -1,0 +1,48 @@
+"""What a request may look like where a server reads it more leniently than RFC 9110 and 9112 do: one place for both.
+
+What is refused here is answered as plain text, before the application sees it, and the connection closes: nothing that
+was sent behind it is taken for a request.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+_HOST = re.compile(r"(?:[A-Za-z0-9._~-]++|\[[0-9A-Fa-f:.]++\])(?::[0-9]{0,5})?")
+
+
+class Refusal(NamedTuple):
+    """`status` is 400 or 417, `reason` a sentence for the developer of the client."""
+
+    status: int
+    reason: str
+
+
+def refusal(*, method: str, path: str, host: str, old: bool, expect: str = "", coding: str = "") -> Refusal | None:
+    """What is wrong with a request's head; None for nothing.
+
+    method  as it was sent: RFC 9110 (section 9.1) tells `get` from `GET`
+    path    that of the target; `*` for all of the server (RFC 9112 section 3.2)
+    host    all `Host` headers, joined by commas; the empty text for none
+    old     whether it came by HTTP/1.0, which needs no `Host`
+    expect  of the header `Expect`; `100-continue` is all that is understood (RFC 9110 section 10.1.1)
+    coding  of the header `Transfer-Encoding`; `chunked`, once, is all that is understood (RFC 9112 section 6.1)
+    """
+    if not method.isupper():
+        return Refusal(400, "A method is written in capitals.")
+    if not (_is_host(host) or (old and not host)):
+        return Refusal(400, "A request has one Host, which is a name or an address.")
+    if not path.startswith("/") and path != "*":
+        return Refusal(400, "The target is neither a path nor a URL.")
+    if coding and coding.lower() != "chunked":
+        return Refusal(400, "Of the transfer codings, only chunked is understood, once.")
+    if expect and expect.lower() != "100-continue":
+        return Refusal(417, "Of what a client can expect, only 100-continue is understood.")
+    return None
+
+
+@lru_cache(maxsize=256)
+def _is_host(host: str) -> bool:
+    return _HOST.fullmatch(host) is not None

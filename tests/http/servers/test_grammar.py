@@ -1,0 +1,154 @@
+"""Requests that HTTP does not allow, as bytes, to both servers: each is answered as docs/running.md says, and what was
+sent behind one that is refused is never taken for a request."""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Iterator
+from contextlib import suppress
+
+import pytest
+
+from tests.incidents.load import SERVERS
+from tests.running import ROOT, Instance
+
+HOST, LINE = "Host: x", "GET /api/health/live HTTP/1.1"
+LOGIN = "POST /api/login HTTP/1.1"
+BODY = '{"email": "x@example.org", "password": "y"}'
+CHUNKED, LENGTH = "Transfer-Encoding: chunked", f"Content-Length: {len(BODY)}"
+BEHIND = b"GET /api/behind HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+
+
+def head(*lines: str) -> str:
+    return "\r\n".join((*lines, "", ""))
+
+
+def get(*headers: str) -> str:
+    return head(LINE, HOST, *headers)
+
+
+def target(text: str) -> str:
+    return head(f"GET {text} HTTP/1.1", HOST)
+
+
+def post(*headers: str, body: str = BODY) -> str:
+    return head(LOGIN, HOST, "Content-Type: application/json", *headers) + body
+
+
+def chunks(size: str = f"{len(BODY):x}\r\n", end: str = "\r\n", last: str = "0\r\n", trailers: str = "\r\n") -> str:
+    return post(CHUNKED, body=size + BODY + end + last + trailers)
+
+
+# By the first column of the table "What each server answers to a broken request" in docs/running.md.
+REQUESTS = {
+    "no `Host`, two, or one that is no name or address": [
+        head(LINE), get(HOST), get("Host: y"), *(head(LINE, f"Host:{host}") for host in (
+            "", " ", " a@b", " a/b", " a b", " a, b", " a:b", " [::1", " ::1", " \xff", " a:123456"))],
+    "an `Expect` other than `100-continue`": [
+        post("Expect: more", LENGTH), post("Expect: 100-continue, more", LENGTH), get("Expect: 200-ok")],
+    "HTTP/0.9, or a version other than 1.0 and 1.1": [
+        "GET /api/health/live\r\n\r\n", *(get().replace("HTTP/1.1", version) for version in (
+            "HTTP/0.9", "HTTP/1.2", "HTTP/2.0", "HTTP/1.10", "HTTP/3", "http/1.1", "HTTP/1.1 x"))],
+    "a method in small letters": [
+        get().replace("GET", "get"), get().replace("GET", "Get"), post(LENGTH).replace("POST", "post")],
+    "a target that is neither a path nor a URL, or holds control characters or others than ASCII": [
+        *map(target, ("x:80", "api/health/live", "", "/a b", "/a\0", "/a\x01", "/a\x7f", "/\xff")),
+        head("CONNECT x:80 HTTP/1.1", HOST), get().replace("GET ", "GET\t")],
+    "a URL of another scheme, or one without a `Host` beside it": [
+        target("ftp://x/api/health/live"), head("GET http://x/api/health/live HTTP/1.1")],
+    "a transfer coding other than `chunked`, or that one twice": [
+        *(chunks().replace(CHUNKED, f"Transfer-Encoding:{coding}") for coding in (
+            " gzip", " gzip, chunked", " chunked, gzip", " identity", " chunked, identity", " xchunked", "",
+            " chunked, chunked", ' "chunked"', " chunked;a=b", " \x0bchunked")),
+        chunks().replace(CHUNKED, f"{CHUNKED}\r\n{CHUNKED}"), chunks().replace("HTTP/1.1", "HTTP/1.0")],
+    "`Transfer-Encoding` beside `Content-Length`": [
+        chunks().replace(CHUNKED, f"{CHUNKED}\r\n{LENGTH}"), chunks().replace(CHUNKED, f"{LENGTH}\r\n{CHUNKED}")],
+    "two lengths that differ, or one that is no number": [
+        post(LENGTH, "Content-Length: 42"), *(post(f"Content-Length:{length}") for length in (
+            " 43, 43", " +43", " -1", " 0x2b", " 4_3", " 4e1", "", " x"))],
+    "the same length twice": [post(LENGTH, LENGTH)],
+    "a header that goes on in the next line, a blank before its colon, a name or a value that is none": [
+        *(get(line) for line in ("A: b\r\n c", "A: b\r\n\tc", "A : b", ": b", "broken", "A(b): c", "\xe4: c", "A\0: c",
+                                 "A: b\0c", "A: b\x01c", "A: b\x7fc", "A: b\rc", "\rA: b")),
+        head(LINE, " Host: x"), chunks().replace(CHUNKED, "Transfer-Encoding : chunked")],
+    "lines of the head that end in LF alone": [
+        get().replace("\r\n", "\n"), get("A: b").replace("x\r\n", "x\n"), get().replace("1.1\r\n", "1.1\n"),
+        head(LINE, HOST).removesuffix("\r\n") + "\n"],
+    "a chunk whose size is none, or whose line ends in LF or CR alone": [
+        *(chunks(size) for size in ("2b\n", "2b\r", "0x2b\r\n", "-1\r\n", "\r\n", "zz\r\n", "2b;a\nb\r\n",
+                                    "2b;a\rb\r\n", "f" * 17 + "\r\n"))],
+    "a chunk that does not end where its size says, or in LF alone": [chunks(end="\n"), chunks(end="xx\r\n")],
+    "a trailer that is no header": [chunks(trailers="broken\r\n\r\n"), chunks(trailers="X: \0\r\n\r\n")],
+    "a blank behind a chunk's size, an extension that is none": [chunks("2b \r\n"), chunks("2b;=\r\n")],
+    "chunk extensions, trailers": [
+        chunks("2b;a=b\r\n"), chunks('2b;a="b;c"\r\n'), chunks(trailers="X: y\r\n\r\n"),
+        chunks(trailers="Content-Length: 5\r\nAuthorization: Bearer x\r\n\r\n")],
+    "a URL as target, `*`": [target("http://x/api/health/live"), target("*"), head("OPTIONS * HTTP/1.1", HOST)],
+}
+
+
+@pytest.fixture(scope="module")
+def instance(tmp_path_factory: pytest.TempPathFactory) -> Instance:
+    return Instance(tmp_path_factory.mktemp("grammar") / "instance", {"GATEPOST_RATE_LIMITS": "off"}).made()
+
+
+@pytest.fixture(scope="module", params=SERVERS)
+def server(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def address(instance: Instance, server: str) -> Iterator[tuple[str, int]]:
+    with instance.served(*SERVERS[server]) as service:
+        host, _, port = service.url.removeprefix("http://").partition(":")
+        yield host, int(port)
+
+
+def answers(address: tuple[str, int], message: bytes) -> list[tuple[int, bytes]]:
+    """Status and the rest of each answer to these bytes, until the server closes the connection."""
+    received = b""
+    with socket.create_connection(address, timeout=60) as connection, suppress(ConnectionError):
+        connection.sendall(message)
+        while chunk := connection.recv(65536):
+            received += chunk
+    parts = re.split(rb"HTTP/1\.[01] (\d{3}) ", received)
+    return list(zip(map(int, parts[1::2]), parts[2::2], strict=True))
+
+
+def promised() -> dict[str, dict[str, str]]:
+    """What the document promises: by the first column, the cell of each server."""
+    text = (ROOT / "docs" / "running.md").read_text("utf-8")
+    rows = re.findall(r"^\| (.+) \| ([\w ]+) \| ([\w ]+) \|$", text.partition("### A broken request")[2], re.M)
+    return {name: {"waitress": first, "granian": second} for name, first, second in rows[1:]}
+
+
+def test_the_document_has_a_row_for_each_kind_of_request():
+    assert list(promised()) == list(REQUESTS)
+
+
+@pytest.mark.parametrize("kind", REQUESTS)
+def test_a_broken_request_is_answered_as_the_document_says(address, server, kind):
+    expected = promised()[kind][server]
+    for message in REQUESTS[kind]:
+        found = answers(address, message.encode("latin-1") + BEHIND)
+        statuses = [status for status, _ in found]
+        if expected == "taken":
+            assert len(found) == 2 and statuses[0] in (200, 401, 404) and statuses[1] == 404, (message, found)
+            continue
+        assert len(found) == 1, (message, found)
+        assert b"/api/behind" not in found[0][1] or b"Bare CR or LF" in found[0][1]
+        assert b"Traceback" not in found[0][1]
+        if expected == "closed after it":
+            assert statuses[0] in (400, 401), (message, found)
+        else:
+            assert statuses == [int(expected)], (message, found)
+
+
+@pytest.mark.parametrize("message", [
+    head(LINE, "Host: a_b.example:80"), head(LINE, "Host: [::1]:80"), head(LINE, "Host: 127.0.0.1:"),
+    head("GET /api/health/live HTTP/1.0", "Connection: keep-alive"), post("Expect: 100-Continue", LENGTH), chunks(),
+    chunks().replace("chunked", "CHUNKED"), "\r\n" + get()], ids=repr)
+def test_what_is_allowed_is_taken(address, message):
+    found = answers(address, message.encode() + BEHIND)
+    assert [status for status, _ in found if status != 100] in ([200, 404], [401, 404]), found
