@@ -71,7 +71,9 @@ def test_the_mark_is_six_letters_that_differ_by_tenant() -> None:
 
 
 def test_the_index_takes_each_word_of_a_text_for_one_term(opened: Database) -> None:
-    words = [f"a{one}z" for one in sorted(set("".join(in_words())))]
+    # Assigned so long ago that every locale knows them.
+    words = [f"a{one}z" for one in sorted(set("".join(in_words())))
+             if unicodedata.ucd_3_2_0.category(one) not in ("Cn", "Co")]
     with opened.connected():
         if opened.dialect == "sqlite":
             tenant = Tenant.add("terms").id
