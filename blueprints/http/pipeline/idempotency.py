@@ -14,8 +14,9 @@ the same status, `Location` and `ETag`, an empty body, and `Preference-Applied: 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
+from hmac import digest
 from typing import Any
 
 import orjson
@@ -64,11 +65,9 @@ def replay(call: Call) -> None:
     match = _KEY.fullmatch(sent) if sent is not None else None
     if match is None:
         return
-    content = call.digest or sha256(call.request.get_data()).hexdigest()
-    digest = sha256(call.request.query_string + b"\n" + content.encode()).hexdigest()
     call.claim = IdempotencyKey(principal=call.principal.key, credential=_credential(call), method=call.request.method,
-                                path=call.request.path, key=match[1] or match[2], fingerprint=digest,
-                                expires_at=later(KEPT))
+                                path=call.request.path, key=match[1] or match[2],
+                                fingerprint=next(_fingerprints(call)), expires_at=later(KEPT))
     _answer_again(call, call.claim)
 
 
@@ -117,12 +116,22 @@ def _credential(call: Call) -> str:
         [call.principal.kind, call.credential_id, None if scopes is None else sorted(scopes)])).hexdigest()
 
 
+def _fingerprints(call: Call) -> Iterator[str]:
+    """What tells the query and body of this request from others, by each key of the instance, the newest first.
+
+    By a key, because a body may hold a password: no plain hash of it should be kept.
+    """
+    content = call.digest or sha256(call.request.get_data()).hexdigest()
+    for _, key in call.services.keys.every("idempotency fingerprint"):
+        yield digest(key, call.request.query_string + b"\n" + content.encode(), "sha256").hex()
+
+
 def _answer_again(call: Call, wanted: IdempotencyKey) -> None:
     with call.services.database.connected():
         kept = idempotency.stored(call.tenant_id, wanted)
         if kept is None:
             return
-        if kept.fingerprint != wanted.fingerprint:
+        if kept.fingerprint not in _fingerprints(call):
             raise Problem("idempotency_mismatch", "This key was used for another body or query.")
         if kept.status is None or kept.headers is None:
             raise _in_progress()

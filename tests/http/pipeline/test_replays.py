@@ -9,15 +9,18 @@ import json
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 import pytest
 
 from blueprints.http.pipeline import idempotency
 from blueprints.http.request.identity import service_token
+from blueprints.http.security.keys import new_master
 from gatepost.testing import log_in
 from models.base import Rows, later, new_id, now
 from models.tables import share
+from models.tables.idempotency import IdempotencyKey
 from models.tables.session import Session
 from models.tables.user import User
 from tests.apps import PASSWORD, Caller
@@ -120,7 +123,7 @@ def move(world, _, row):
 
 def end_the_session(world, caller, _):
     world.given.database.transact(lambda: Rows(Session, caller.user.tenant_id).change(
-        {Session.revoked_at: now()}, Session.user_id == caller.id))
+        {Session.revoked_at: now()}, Session.owner_id == caller.id))
 
 
 def withdraw_the_share(world, caller, row):
@@ -273,3 +276,27 @@ def test_an_expired_answer_is_not_asked_about(world):
         {idempotency.IdempotencyKey.expires_at: later(-1)}))
     demote(world, caller, row)
     assert caller.call(method, path, body, KEY).status_code == 404
+
+
+def test_no_plain_hash_of_a_body_is_kept(world):
+    body = {"title": "t", "slug": "keyed-hash", "body": "b"}
+    answer = world.as_user("editor").post("/api/articles", body, headers={"Idempotency-Key": "keyed"})
+    assert answer.status_code == 201
+    with world.given.database.connected():
+        kept = Rows(IdempotencyKey, world.given.tenant_id).select().where(IdempotencyKey.key == "keyed").get()
+    content = sha256(json.dumps(body).encode()).hexdigest()
+    assert kept.fingerprint not in (content, sha256(b"\n" + content.encode()).hexdigest())
+
+
+def test_a_repeated_request_is_known_after_the_keys_were_rotated(world):
+    keys, editor = world.app.extensions["gatepost"].keys, world.as_user("editor")
+    before = keys.masters
+    sent = [editor.post("/api/articles", {"title": "t", "slug": "rotated", "body": "b"}, headers=KEY)]
+    keys.masters = [new_master(), *before]
+    try:
+        sent.append(editor.post("/api/articles", {"title": "t", "slug": "rotated", "body": "b"}, headers=KEY))
+        other = editor.post("/api/articles", {"title": "u", "slug": "rotated", "body": "b"}, headers=KEY)
+    finally:
+        keys.masters = before
+    assert [(answer.status_code, answer.data) for answer in sent] == [(201, sent[0].data)] * 2
+    assert (other.status_code, other.get_json()["code"]) == (422, "idempotency_mismatch")
