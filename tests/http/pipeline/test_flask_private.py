@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 
 from flask import Flask
+from werkzeug.datastructures import Headers
 from werkzeug.routing import MapAdapter
 from werkzeug.wrappers import Response
 
@@ -26,3 +27,9 @@ def test_werkzeug_still_matches_by_what_the_application_binds() -> None:
 def test_werkzeug_still_sends_what_a_response_has_in_these_attributes() -> None:
     sent = inspect.getsource(Response.get_wsgi_response)
     assert "get_wsgi_headers(" in sent and "self.status" in sent, SENTENCE.format("Response.get_wsgi_response")
+
+
+def test_werkzeug_still_keeps_headers_as_a_list_of_pairs() -> None:
+    assert Headers([("A", "1")])._list == [("A", "1")], SENTENCE.format("Headers")
+    given = Headers([("A", "1")])
+    assert Response(headers=given).headers is given, SENTENCE.format("Response.__init__")
