@@ -10,7 +10,7 @@ from gatepost import Call, Fault, Id, Line, Message, Problem, Routes, Rows, Stri
 from models.tables.user import User
 from policies import Principal
 from policies.questions.explain import READS, explain
-from policies.syntax.rules import person
+from policies.syntax.finding import person
 from policies.tools.lint import warnings
 
 from .http.protocol.problems import not_found
@@ -99,9 +99,9 @@ def effective(call: Call) -> dict[str, Any]:
         "version": policy.version,
         "error": persons.trouble(call),
         "rules": [{"file": rule.file, "line": rule.line, "who": rule.sub, "permission": rule.act,
-                   "when": rule.when, "effect": rule.eft} for rule in policy.rules if person((rule.sub,)) in told],
+                   "when": rule.when, "effect": rule.eft} for rule in policy.rules if person(rule.sub) in told],
         "roles": {name: [link.inherits for link in links] for name, links in policy.roles.parents.items()
-                  if person((name,)) in told},
+                  if person(name) in told},
         "conditions": {name: condition.source for name, condition in policy.conditions.items()},
         "warnings": [str(finding) for finding in warnings(policy) if finding.person in told],
     }

@@ -21,11 +21,11 @@ from ..syntax.expression import (
     columns,
     reads_object,
 )
-from ..syntax.finding import Finding
+from ..syntax.finding import Finding, person
 from ..syntax.model import MODEL_FILE, Model
 from ..syntax.patterns import Patterns
 from ..syntax.roles import Roles
-from ..syntax.rules import Rule, person
+from ..syntax.rules import Rule
 from ..syntax.vocabulary import Column, Resource, Vocabulary
 
 TEXT, OPTIONAL_TEXT, NUMBER = Column(str, False), Column(str, True), Column(int, False)
@@ -110,7 +110,7 @@ def conditions(model: Model, rules: Iterable[Rule], patterns: Patterns, vocabula
             wrong = seen[key]
             if wrong:
                 message = f"`{rule.act}` with `{rule.when}`: {wrong}"
-                findings.append(Finding(rule.file, rule.line, message, person=person((rule.sub,))))
+                findings.append(Finding(rule.file, rule.line, message, person=person(rule.sub)))
     return findings
 
 

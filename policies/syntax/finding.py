@@ -17,6 +17,11 @@ def quoted(word: str) -> str:
     return f"`{word}`" if len(word) <= QUOTED else f"`{word[:QUOTED]}…`"
 
 
+def person(name: str) -> str:
+    """The name on a line as `Finding.person` has it: empty for a role."""
+    return name if name.startswith("user:") else ""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Finding:
     """One remark about a line; line 0 means the whole file.

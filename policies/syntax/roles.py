@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from .finding import Finding
+from .finding import Finding, person
 
 # Casbin gives up silently on a chain of ten links.
 LONGEST_CHAIN = 9
@@ -70,8 +70,7 @@ class Roles:
             if length > LONGEST_CHAIN:
                 link = self.parents[name][0]
                 message = f"{name} inherits over {length} links; Casbin follows {LONGEST_CHAIN}"
-                about = name if name.startswith("user:") else ""
-                findings.append(Finding(link.file, link.line, message, person=about))
+                findings.append(Finding(link.file, link.line, message, person=person(name)))
         return findings
 
     def _visit(self, start: str, longest: dict[str, int], findings: list[Finding]) -> list[Finding]:

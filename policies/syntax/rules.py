@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from .finding import QUOTED, Finding, quoted
+from .finding import QUOTED, Finding, person, quoted
 from .patterns import Patterns
 from .roles import RoleLink
 from .text import decoded, meaningful
@@ -79,7 +79,7 @@ class Reader:
             kind, *columns = (column.strip() for column in line.split(","))
             wrong = self._wrong(line, kind, columns)
             if wrong:
-                self._findings.append(Finding(file, number, wrong, person=person(columns)))
+                self._findings.append(Finding(file, number, wrong, person=person(columns[0] if columns else "")))
             elif kind == "p":
                 self.lines.rules.append(Rule(file, number, *columns))
             elif kind == "p2":
@@ -127,11 +127,6 @@ class Reader:
 
     def _wrong_permission(self, act: str) -> str | None:
         return None if self._patterns.covered(act) else f"{quoted(act)} {UNKNOWN_PERMISSION}"
-
-
-def person(columns: Sequence[str]) -> str:
-    """Whom a line with these columns is about, as it is written; empty for a role."""
-    return columns[0] if columns and columns[0].startswith("user:") else ""
 
 
 def _known(words: Mapping[str, object] | frozenset[str]) -> str:

@@ -9,17 +9,15 @@ from models.tables.user import User
 
 from .call import Call
 
-PREFIX = "user:"
-
 
 def shown(call: Call, persons: Iterable[str]) -> frozenset[str]:
     """Those of `persons` (`user:<id>`) that the caller may be told of; and the empty text, which is no person."""
-    ids = {person.removeprefix(PREFIX) for person in persons if person.startswith(PREFIX)}
-    ids = {id for id in ids if is_id(id)}
+    by_id = {person.partition(":")[2]: person for person in persons}
+    ids = {id for id in by_id if is_id(id)}
     if not ids or call.principal.kind == "guest":
         return frozenset(("",))
     found = Rows(User, call.tenant_id).select(User.id).where(User.id.in_(ids))
-    return frozenset(("", *(f"{PREFIX}{user.id}" for user in found)))
+    return frozenset(("", *(by_id[user.id] for user in found)))
 
 
 def trouble(call: Call) -> str | None:
