@@ -1,7 +1,11 @@
-"""The policy as endpoints, for callers with `policy.view`: the rules in force, and the reasons of a decision."""
+"""The policy as endpoints, for callers with `policy.view`: the rules in force, and the reasons of a decision.
+
+Of lines about single persons a caller is told those about users of the caller's own tenant.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from marshmallow import fields
@@ -10,11 +14,10 @@ from gatepost import Call, Fault, Id, Line, Message, Problem, Routes, Rows, Stri
 from models.tables.user import User
 from policies import Principal
 from policies.questions.explain import READS, explain
-from policies.syntax.finding import person
+from policies.syntax.finding import single_person
 from policies.tools.lint import warnings
 
 from .http.protocol.problems import not_found
-from .http.request import persons
 from .http.request.access import Access
 from .http.request.call import Peer
 from .http.request.environment import RequestEnvironment
@@ -91,17 +94,16 @@ class ExplanationSchema(StrictSchema):
 
 @routes.get("/api/admin/policy", permission="policy.view", answer=PolicySchema())
 def effective(call: Call) -> dict[str, Any]:
-    """The rules in force, each with its file and line; of the lines about one person those about users of the tenant.
-    """
+    """The rules in force, each with its file and line; of lines about persons those of the caller's tenant."""
     policy = call.access.policy
-    told = persons.shown(call, {*(rule.sub for rule in policy.rules), *policy.roles.parents})
+    told = _told(call, {*(rule.sub for rule in policy.rules), *policy.roles.parents})
     return {
         "version": policy.version,
-        "error": persons.trouble(call),
+        "error": trouble(call),
         "rules": [{"file": rule.file, "line": rule.line, "who": rule.sub, "permission": rule.act,
-                   "when": rule.when, "effect": rule.eft} for rule in policy.rules if person(rule.sub) in told],
+                   "when": rule.when, "effect": rule.eft} for rule in policy.rules if single_person(rule.sub) in told],
         "roles": {name: [link.inherits for link in links] for name, links in policy.roles.parents.items()
-                  if person(name) in told},
+                  if single_person(name) in told},
         "conditions": {name: condition.source for name, condition in policy.conditions.items()},
         "warnings": [str(finding) for finding in warnings(policy) if finding.person in told],
     }
@@ -123,6 +125,28 @@ def explained(call: Call) -> dict[str, Any]:
     answer = explain(policy, principal, permission, row, asked.environment, asked.shared,
                      who=call.query["who"], name=call.query.get("id")).as_json()
     return {**answer, "hidden": row is not None and not asked.allows(f"{resource}.view", row)}
+
+
+def trouble(call: Call) -> str | None:
+    """Why the policy in force may not be what the files say (`Watcher.trouble`), as the caller may be told it."""
+    status = call.services.policy.status
+    if status.error is None:
+        return call.services.policy.trouble
+    told = _told(call, (finding.person for finding in status.findings))
+    lines = [str(finding) for finding in status.findings if finding.person in told]
+    if hidden := len(status.findings) - len(lines):
+        lines.append(f"{hidden} findings about persons of other tenants are left out")
+    return "\n".join(lines)
+
+
+def _told(call: Call, names: Iterable[str]) -> frozenset[str]:
+    """Those of the persons among `names` (`user:<id>`) of whom the caller may be told; and "", which is no person."""
+    by_id = {name.partition(":")[2]: name for name in names}
+    ids = {id for id in by_id if is_id(id)}
+    if not ids or call.principal.kind == "guest":
+        return frozenset(("",))
+    found = Rows(User, call.tenant_id).select(User.id).where(User.id.in_(ids))
+    return frozenset(("", *(by_id[user.id] for user in found)))
 
 
 def _principal(call: Call, who: str) -> tuple[dict[str, Any] | None, Principal]:
@@ -167,8 +191,7 @@ def _refuse_to_tell(call: Call, principal: Principal, permission: str, person: d
 
 def _hidden(call: Call, collection: Peer, row: dict[str, Any]) -> set[str]:
     """The fields of a row that the caller may not see, and cannot know."""
-    shown = collection.represent(call, [dict(row)], collection.representation.names)[0]
-    hidden = set(collection.guards) - shown.keys()
+    hidden = set(collection.hidden(call, row, collection.guards))
     # Users own themselves: that is no secret.
     return hidden - {"owner_id"} if row.get("owner_id") == row["id"] else hidden
 

@@ -16,9 +16,9 @@ from models.migrate import pending
 
 from .http.operations.deprecation import Deprecation
 from .http.pipeline import negotiation
-from .http.request import persons
 from .http.resources import front
 from .http.resources.openapi import document, documentation_file, error_catalogue
+from .policy import trouble
 
 routes = Routes("public", "The service itself: health and documentation.")
 
@@ -73,8 +73,8 @@ def health(call: Call) -> Response | dict[str, Any]:
     if call.access.may_ever("policy.view"):
         # A guest who is told the version is told its known weaknesses, and when an edit came into force.
         answer |= {"policy_version": services.policy.current.version, "version": version("gatepost")}
-        if (trouble := persons.trouble(call)) is not None:
-            answer["policy_error"] = trouble
+        if (error := trouble(call)) is not None:
+            answer["policy_error"] = error
     call.status = 503 if worst == "down" else 200
     return answer
 

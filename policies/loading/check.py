@@ -21,7 +21,7 @@ from ..syntax.expression import (
     columns,
     reads_object,
 )
-from ..syntax.finding import Finding, person
+from ..syntax.finding import Finding, single_person
 from ..syntax.model import MODEL_FILE, Model
 from ..syntax.patterns import Patterns
 from ..syntax.roles import Roles
@@ -110,7 +110,7 @@ def conditions(model: Model, rules: Iterable[Rule], patterns: Patterns, vocabula
             wrong = seen[key]
             if wrong:
                 message = f"`{rule.act}` with `{rule.when}`: {wrong}"
-                findings.append(Finding(rule.file, rule.line, message, person=person(rule.sub)))
+                findings.append(Finding(rule.file, rule.line, message, person=single_person(rule.sub)))
     return findings
 
 

@@ -17,7 +17,7 @@ def quoted(word: str) -> str:
     return f"`{word}`" if len(word) <= QUOTED else f"`{word[:QUOTED]}…`"
 
 
-def person(name: str) -> str:
+def single_person(name: str) -> str:
     """The name on a line as `Finding.person` has it: empty for a role."""
     return name if name.startswith("user:") else ""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from .finding import Finding, person
+from .finding import Finding, single_person
 
 # Casbin gives up silently on a chain of ten links.
 LONGEST_CHAIN = 9
@@ -70,7 +70,7 @@ class Roles:
             if length > LONGEST_CHAIN:
                 link = self.parents[name][0]
                 message = f"{name} inherits over {length} links; Casbin follows {LONGEST_CHAIN}"
-                findings.append(Finding(link.file, link.line, message, person=person(name)))
+                findings.append(Finding(link.file, link.line, message, person=single_person(name)))
         return findings
 
     def _visit(self, start: str, longest: dict[str, int], findings: list[Finding]) -> list[Finding]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from .finding import QUOTED, Finding, person, quoted
+from .finding import QUOTED, Finding, quoted, single_person
 from .patterns import Patterns
 from .roles import RoleLink
 from .text import decoded, meaningful
@@ -79,7 +79,7 @@ class Reader:
             kind, *columns = (column.strip() for column in line.split(","))
             wrong = self._wrong(line, kind, columns)
             if wrong:
-                self._findings.append(Finding(file, number, wrong, person=person(columns[0] if columns else "")))
+                self._findings.append(Finding(file, number, wrong, person=single_person(columns[0] if columns else "")))
             elif kind == "p":
                 self.lines.rules.append(Rule(file, number, *columns))
             elif kind == "p2":

@@ -9,7 +9,7 @@ from ..evaluation.plan import disjuncts
 from ..evaluation.policy import Policy
 from ..loading.check import ENVIRONMENT
 from ..syntax.expression import AllOf, AnyOf, Attribute, Comparison, Expression, Shared, atoms, attributes, columns
-from ..syntax.finding import Finding, person
+from ..syntax.finding import Finding, single_person
 from ..syntax.rules import Rule
 from ..syntax.vocabulary import Resource
 
@@ -22,7 +22,7 @@ def warnings(policy: Policy) -> tuple[Finding, ...]:
     """Every warning about a policy, in the order of its files; remembered for the policy in force."""
     linter = _Linter(policy)
     found = [
-        Finding(rule.file, rule.line, message, "warning", person(rule.sub))
+        Finding(rule.file, rule.line, message, "warning", single_person(rule.sub))
         for rule in policy.rules for message in linter.about(rule)
     ]
     return tuple(sorted(set(found)))

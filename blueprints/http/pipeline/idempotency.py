@@ -14,10 +14,9 @@ the same status, `Location` and `ETag`, an empty body, and `Preference-Applied: 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from hashlib import sha256
 from hmac import digest
-from typing import Any
 
 import orjson
 from flask import Response
@@ -159,7 +158,8 @@ def _note_row(call: Call, claimed: IdempotencyKey) -> None:
     claimed.collection, claimed.row_id = peer.name, call.facts["id"]
     result = call.write.result
     if isinstance(result, dict):
-        claimed.guarded = sorted(_seen(call, peer, call.facts, [name for name in peer.guards if name in result]))
+        shown = peer.guards.keys() & result.keys()
+        claimed.guarded = sorted(shown.difference(peer.hidden(call, call.facts, shown)))
 
 
 def _peer(call: Call) -> Peer | None:
@@ -179,12 +179,7 @@ def _lost(call: Call, kept: IdempotencyKey) -> frozenset[str]:
     row = None if peer is None else peer.visible(call, kept.row_id)
     if peer is None or row is None:
         raise not_found()
-    return frozenset(kept.guarded) - _seen(call, peer, row, kept.guarded)
-
-
-def _seen(call: Call, peer: Peer, row: Mapping[str, Any], names: Sequence[str]) -> frozenset[str]:
-    """Those of these fields that the caller may see of the row."""
-    return frozenset(peer.represent(call, [dict(row)], names)[0]) if names else frozenset()
+    return frozenset(peer.hidden(call, row, kept.guarded))
 
 
 def _in_progress() -> Problem:
