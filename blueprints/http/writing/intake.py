@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from itertools import islice
 from tempfile import SpooledTemporaryFile
@@ -22,17 +21,16 @@ from models.engine.errors import AlreadyExists, InvalidReference, InvalidState, 
 from models.records import bulk
 
 from ..pipeline import errors
-from ..protocol.messages import Message, plural
-from ..protocol.problems import Fault, Problem, dangling
+from ..protocol.problems import Problem, dangling
 from ..request import audit
 from ..request.call import Call
 from ..schemas import file_formats
+from .faults import Faults
 from .lines import LineWriter
 from .writable import Writable
 
 _AT_ONCE = 500  # lines looked up and stored together
 _IN_MEMORY = 2**20  # bytes of checked lines that are kept in memory; more goes to a temporary file
-_MOST_FAULTS = 1000  # faults that one answer lists
 
 # What may be wrong with one row. Whatever else a database says concerns the whole import.
 _REFUSED = (Problem, AlreadyExists, InvalidReference, InvalidState, InvalidValue, Outdated, StillReferenced)
@@ -54,10 +52,10 @@ class _Entry(NamedTuple):
 class Import:
     """One file on its way into a collection, for the caller of `call`.
 
-    key   a unique field by which a line may name the row that it means
-    skip  leave out the lines that fail; without it, one failing line undoes all, as do a thousand faults in any case
+    key        a unique field by which a line may name the row that it means
+    skip       leave out the lines that fail; else one failing line undoes all, as do a thousand faults in any case
     keeps_ids  an `id` that finds no row becomes the id of the new one, for an operator; else it is refused
-    full  owners who may own no more rows of the collection
+    full       owners who may own no more rows of the collection
     """
 
     def __init__(self, collection: Writable, call: Call, *, key: str | None = None, skip: bool = False,
@@ -233,10 +231,10 @@ class Import:
     def _dangles(self, addresses: Iterable[Address]) -> bool:
         """Whether a line has an id that finds no row, absent and hidden alike, and may not make one of that id."""
         return not self._keeps_ids and any(
-            address[0] == "id" and address not in self._found for address in addresses)
+            name == "id" and (name, value) not in self._found for name, value in addresses)
 
     def _row(self, addresses: Iterable[Address]) -> Any:
-        """The row that is meant, when there is one and the caller may view it."""
+        """The row that is meant, of those that were found."""
         return next((self._found[address] for address in addresses if address in self._found), None)
 
     def _look_up(self, lines: Iterable[Mapping[str, Any]], *, lock: bool = False) -> dict[Address, Any]:
@@ -252,53 +250,3 @@ class Import:
         return {address: row for row in rows.find_all(ids, lock=lock)
                 if self._call.access.allows(self._collection.view, row.__data__)
                 for address in self._addresses(row.__data__)}
-
-
-class Faults:
-    """What is wrong with which line; the first thousand faults are kept for the answer, and end the import."""
-
-    def __init__(self, lines: int = 0, listed: Iterable[tuple[int, Fault]] = ()) -> None:
-        self.lines = lines
-        self._listed = list(listed)
-
-    def copy(self) -> Faults:
-        return Faults(self.lines, self._listed)
-
-    @property
-    def full(self) -> bool:
-        """Whether no more faults can be listed."""
-        return len(self._listed) >= _MOST_FAULTS
-
-    @property
-    def listed(self) -> Iterator[Fault]:
-        """Every fault that is kept."""
-        return (fault for _, fault in self._listed)
-
-    def add(self, line: int, problem: Problem) -> None:
-        """Note every fault of one line; a line is added once."""
-        self.lines += 1
-        if not self.full:
-            self._listed += [(line, fault) for fault in problem.faults or [Fault(problem.code, problem.detail)]]
-
-    def stop_if_full(self) -> None:
-        """Raises `Problem` once no more faults can be listed, also where lines may be skipped: to look at every line of
-        a file of bad ones costs far more than to send it."""
-        if self.full:
-            raise self.problem()
-
-    def answer(self) -> list[dict[str, Any]]:
-        """`{line, code, detail, pointer}` of each, in the order of the lines."""
-        return [{"line": line, "code": fault.code, "detail": fault.detail, "pointer": fault.pointer}
-                for line, fault in self._sorted()]
-
-    def problem(self) -> Problem:
-        """The refusal of the whole file."""
-        found = [replace(fault, meta={**(fault.meta or {}), "line": line}) for line, fault in self._sorted()]
-        detail = (Message("The first {number} lines that cannot be imported ended the import; nothing was imported.",
-                          number=self.lines) if self.full else
-                  plural("{number} line cannot be imported; nothing was.",
-                         "{number} lines cannot be imported; nothing was.", self.lines))
-        return Problem("invalid_body", detail, found)
-
-    def _sorted(self) -> list[tuple[int, Fault]]:
-        return sorted(self._listed, key=lambda one: one[0])[:_MOST_FAULTS]
