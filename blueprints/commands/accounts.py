@@ -63,7 +63,7 @@ def add(
     \b
     Example: gatepost user add ada@example.org --role editor
     """
-    if not (_EMAIL.fullmatch(email) and email.isprintable()):
+    if not (_EMAIL.fullmatch(email) and email.isprintable() and is_visible(email)):
         raise click.ClickException(f"{email!r} is not an e-mail address.")
     if not all(is_visible(text) for text in (name or "", department or "", *groups)):
         raise click.ClickException("Invisible characters and marks of direction are not allowed in a name.")

@@ -95,6 +95,7 @@ def test_a_disabled_user_is_out_at_once_until_enabled_again(instance, service):
         (("user", "add", "admin@example.org", "--password-file", "-"), "already"),
         (("user", "add", "ADMIN@example.org", "--password-file", "-"), "already"),
         (("user", "add", "nobody", "--password-file", "-"), "not an e-mail address"),
+        (("user", "add", "ad\u3164a@example.org", "--password-file", "-"), "not an e-mail address"),
         (("user", "add", "x@example.org", "--role", "king", "--password-file", "-"), "Invalid value for '--role'"),
         (("user", "add", "x@example.org", "--role", "guest", "--password-file", "-"), "Invalid value for '--role'"),
         (("user", "add", "x@example.org", "--tenant", "none", "--password-file", "-"), "gatepost tenant add none"),

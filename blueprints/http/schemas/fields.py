@@ -105,7 +105,7 @@ class Email(Line):
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         address = super()._deserialize(value, attr, data, **kwargs)
         # An address with an invisible character (a zero-width space) would look like another one.
-        if not address.isprintable():
+        if not (address.isprintable() and is_visible(address)):
             raise ValidationError("This is not an e-mail address.")
         return address.lower()
 

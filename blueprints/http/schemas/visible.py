@@ -1,4 +1,4 @@
-"""Characters that a reader of a name cannot see: with them, two different names look the same.
+"""Characters that a reader of a name or an address cannot see: with them, two different ones look the same.
 
 They are the default-ignorable code points of Unicode (DerivedCoreProperties.txt; the marks that turn the direction of
 text are among them), the blank of Braille, and spaces that look like the ordinary one. Where a script or an emoji

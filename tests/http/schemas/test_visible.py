@@ -1,11 +1,11 @@
-"""Names: every character of them is seen."""
+"""Names and addresses: every character of them is seen."""
 
 from __future__ import annotations
 
 import pytest
 from marshmallow import ValidationError
 
-from blueprints.http.schemas.fields import Name
+from blueprints.http.schemas.fields import Email, Name
 from blueprints.http.schemas.visible import is_visible
 
 
@@ -33,6 +33,12 @@ def test_a_name_with_a_character_that_nobody_sees_is_refused(hidden, code, aroun
     assert not is_visible(name), hidden
     with pytest.raises(ValidationError, match="Invisible characters"):
         Name().deserialize(name)
+
+
+@pytest.mark.parametrize("code", [0x200B, 0x00AD, 0x034F, 0x3164, 0xFFA0, 0x2800, 0xFE0F, 0xE0100])
+def test_an_address_with_a_character_that_nobody_sees_is_refused(code):
+    with pytest.raises(ValidationError, match="not an e-mail address"):
+        Email().deserialize(f"ad{chr(code)}a@example.org")
 
 
 def test_a_name_is_a_line():
