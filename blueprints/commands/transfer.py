@@ -96,10 +96,10 @@ def export(
     """
     with _call(create_app, collection, "export", tenant, email) as (found, call):
         total, media_type = found.rows(call).select().count(), _media_type(file.name, format)
-        noted, handed = audit.export(call, {}), [0]
+        noted = audit.Export(call, {})
 
         def progress(rows: int) -> None:
-            handed[0] += rows
+            noted.count(rows)
             bar.update(rows)
 
         output = _output(file, overwrite)
@@ -108,7 +108,7 @@ def export(
                 for chunk in content(found.listing, call, media_type, progress):
                     written.write(_for_a_reader(chunk, media_type) if written.isatty() else chunk)
         finally:
-            noted(handed[0])
+            noted.note()
             _store(call.services.trail)
 
 

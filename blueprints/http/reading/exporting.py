@@ -29,17 +29,13 @@ def endpoint(listing: Listing) -> Endpoint:
 
     def export(call: Call) -> Response:
         media_type = _wanted(call.request)
-        noted, handed = audit.export(call, _filters(call)), [0]
-
-        def count(rows: int) -> None:
-            handed[0] += rows
-
+        noted = audit.Export(call, _filters(call))
         headers = {"Content-Disposition": f'attachment; filename="{collection.name}.{_EXTENSIONS[media_type]}"',
                    "Vary": "Accept"}
-        response = long_answers.answer(call, lambda: content(listing, call, media_type, count), mimetype=media_type,
-                                       headers=headers)
+        response = long_answers.answer(call, lambda: content(listing, call, media_type, noted.count),
+                                       mimetype=media_type, headers=headers)
         # Also where the client goes away meanwhile: what was handed out until then.
-        response.call_on_close(lambda: noted(handed[0]))
+        response.call_on_close(noted.note)
         return response
 
     return Endpoint(name="export", method="GET", path=f"/api/{collection.name}/export",
@@ -49,7 +45,7 @@ def endpoint(listing: Listing) -> Endpoint:
 
 
 def content(listing: Listing, call: Call, media_type: str,
-            progress: Callable[[int], object] = lambda rows: None) -> Iterator[bytes]:
+            progress: Callable[[int], object]) -> Iterator[bytes]:
     """The file: every row that `call.query` selects and the caller may view and export, as chunks of bytes.
 
     `progress` is told, now and then, how many rows are about to be handed out.

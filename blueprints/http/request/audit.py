@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from models.base import is_id
@@ -39,6 +39,28 @@ _ADDRESS = re.compile(r"""[^@\s"(),:;<>\[\\\]]{1,64}@ (?:[^\W_](?:[\w-]{0,61}[^\
 
 class WrongPassword(Problem):
     """The refusal of a password that `note_failure` has kept already."""
+
+
+class Export:
+    """An export by the caller of `call` with these filters, and how many rows it has handed out so far."""
+
+    def __init__(self, call: Call, filters: Mapping[str, str]) -> None:
+        actor = call.principal
+        resource, action = _what(call)
+        # The answer is sent after the request has ended.
+        self._begun = Refusal(actor.tenant_id, actor.key, actor.role, action, resource, None, address_of(call),
+                              "allowed", _program(call), call.access.policy.version)
+        self._trail, self._request_id = call.services.trail, trace.request_id()
+        self._filters, self._rows = dict(filters), 0
+
+    def count(self, rows: int) -> None:
+        """Add rows that are about to be handed out."""
+        self._rows += rows
+
+    def note(self) -> None:
+        """Keep it, once it has ended or was given up."""
+        facts = _facts(filters=self._filters, count=self._rows)
+        self._trail.refuse(self._begun._replace(facts=facts), self._request_id)
 
 
 def note_rule(call: Call) -> None:
@@ -81,19 +103,6 @@ def note_failure(call: Call, user: User | None) -> None:
     """Keep a wrong password, in the tenant of the account that it aimed at; of a login also the e-mail."""
     found = _refused(call, "invalid_credentials", result="failed", resource_id=None, facts=_tried_email(call, user))
     _note(call, found if user is None else found._replace(tenant_id=user.tenant_id, resource_id=user.id))
-
-
-def export(call: Call, filters: Mapping[str, str]) -> Callable[[int], None]:
-    """What keeps an export by its caller, once it is told how many rows were handed out."""
-    actor, request_id = call.principal, trace.request_id()
-    resource, action = _what(call)
-    begun = Refusal(actor.tenant_id, actor.key, actor.role, action, resource, None, address_of(call), "allowed",
-                    _program(call), call.access.policy.version)
-
-    def note(rows: int) -> None:
-        call.services.trail.refuse(begun._replace(facts=_facts(filters=dict(filters), count=rows)), request_id)
-
-    return note
 
 
 def note_look(call: Call) -> None:
