@@ -52,24 +52,29 @@ def is_known(call: Call, tag: str) -> bool:
         sent.strip() == "*" or tag in (known.removeprefix("W/") for known in TAG.findall(sent)))
 
 
-def _versions(call: Call) -> Collection[str]:
-    """How a tag may write the version of the loaded row."""
+def written_version(call: Call, permission: str | None) -> str:
+    """The version of the call's row as a tag writes it for the caller, if `permission` is what shows it."""
     version = call.facts["version"]
-    if _is_shown(call):
+    if _is_shown(call, permission):
+        return str(version)
+    return hidden_version(call.services.keys, call.facts["id"], version)
+
+
+def _versions(call: Call) -> Collection[str]:
+    """How a tag that the caller sends may write the version of the loaded row."""
+    version = call.facts["version"]
+    if _is_shown(call, call.endpoint.version_guard):
         return (str(version),)
     return hidden_versions(call.services.keys, call.facts["id"], version)
 
 
-def _is_shown(call: Call) -> bool:
-    permission = call.endpoint.version_guard
+def _is_shown(call: Call, permission: str | None) -> bool:
     return permission is None or call.access.allows(permission, call.facts)
 
 
 def _conflict(call: Call) -> Problem:
-    version = call.facts["version"]
-    if _is_shown(call):
-        return Problem("version_conflict", Message("The object is at version {version} now.", version=str(version)),
-                       headers={"ETag": entity_tag(version)})
-    tag = entity_tag(hidden_version(call.services.keys, call.facts["id"], version))
-    return Problem("version_conflict", "The object as it is now is not what the precondition says.",
-                   headers={"ETag": tag})
+    version = written_version(call, call.endpoint.version_guard)
+    detail = (Message("The object is at version {version} now.", version=version)
+              if _is_shown(call, call.endpoint.version_guard)
+              else Message("The object as it is now is not what the precondition says."))
+    return Problem("version_conflict", detail, headers={"ETag": entity_tag(version)})
