@@ -10,7 +10,6 @@ from marshmallow import fields
 from gatepost import (
     Call,
     Collection,
-    Conflict,
     Email,
     Line,
     Many,
@@ -23,12 +22,13 @@ from gatepost import (
     new_id,
 )
 from models.tables.session import Session, revoke
-from models.tables.user import ADMINISTRATOR, User
+from models.tables.user import User
 
 from .http.request import step_up
 from .http.request.access import MOST_GROUPS
 from .http.resources.registry import ROLES
 from .http.schemas.fields import one_of
+from .http.writing import administrators
 from .http.writing.revocation import retract_user
 
 
@@ -80,20 +80,17 @@ class Users(Collection):
                                                role=call.principal.role, other=call.row.role))
 
     def load_record(self, call: Call) -> User | None:
-        found = self.rows(call).find(call.path["id"])
-        if found is not None and found.administers and found.role in call.access.roles:
-            # All of them before the row itself, in one order: two who demote each other wait for one another.
-            User.administrators(lock=True)
+        administrators.lock_before(self.rows(call).find(call.path["id"]), call.access.roles)
         row: User | None = super().load_record(call)
         return row
 
     def update(self, call: Call, row: User, changes: Mapping[str, Any]) -> None:
-        if changes.get("role", ADMINISTRATOR) != ADMINISTRATOR or not changes.get("active", True):
-            _keep_one(row)
+        if administrators.unmakes(changes):
+            administrators.keep_one(row)
         super().update(call, row, step_up.allowed(call, row, changes))
 
     def delete(self, call: Call, row: User) -> None:
-        _keep_one(row)
+        administrators.keep_one(row)
         retract_user(call, row)
         super().delete(call, row)
 
@@ -103,17 +100,10 @@ class Users(Collection):
     @action("disable", transitions={True: False}, state="active")
     def disable(self, user: User) -> None:
         """End the user's sessions and refuse new ones."""
-        _keep_one(user)
+        administrators.keep_one(user)
         revoke(user.tenant_id, Session.owner_id == user.id)
         user.token_version += 1
 
     @action("enable", transitions={False: True}, state="active")
     def enable(self, user: User) -> None:
         """Let the user log in again."""
-
-
-def _keep_one(user: User) -> None:
-    """409 when the user is the last administrator: nobody could make another one over HTTP."""
-    if user.administers and User.administrators(lock=True) == [user.id]:
-        raise Conflict("This is the last active administrator. Make another user an administrator first.",
-                       "last_administrator")

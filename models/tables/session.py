@@ -45,7 +45,7 @@ class Session(Record):
     family = IdField()
     token_hash = pw.TextField()
     recent = ListField(column_name="previous_hash", null=True)
-    last_used_at = TimeField()
+    last_used_at = TimeField(null=True)  # in the table; no row is without it
     expires_at = TimeField()
     absolute_expires_at = TimeField()
     revoked_at = TimeField(null=True)

@@ -24,7 +24,7 @@ PARTS = ("app.py", "settings.py", "setup.cfg", "pyproject.toml", "README.md", "L
 def test_a_collection_is_a_short_file_of_one_shape(name):
     """Its docstring, its schemas, and last the one class that declares the collection."""
     source = (ROOT / "blueprints" / f"{name}.py").read_text(encoding="utf-8")
-    assert len(source.splitlines()) <= 90
+    assert len(source.splitlines()) <= 110
     module = ast.parse(source)
     assert ast.get_docstring(module)
     classes = [node for node in module.body if isinstance(node, ast.ClassDef)]

@@ -100,8 +100,9 @@ NOT_UTF8 = "CAST(x'4865ff6c6c6f' AS TEXT)"
 def unreadable(instance: Instance, table: str, column: str) -> None:
     """Text that is not UTF-8 in the newest row; on the disk it is a flipped bit."""
     with closing(apsw.Connection(str(file_of(instance)))) as other:
-        with suppress(apsw.SQLError):
-            other.execute(f"DROP TRIGGER {table}_keeps_rows")
+        for trigger in ("keeps_rows", "search_update"):
+            with suppress(apsw.SQLError):
+                other.execute(f"DROP TRIGGER {table}_{trigger}")
         other.execute(f"UPDATE {table} SET {column} = {NOT_UTF8} WHERE rowid = (SELECT max(rowid) FROM {table})")
 
 

@@ -35,11 +35,12 @@ CROSSING = {
     "rows.Rows.select", "rows.Rows.find_by", "rows.Rows.find_all.query", "rows.Rows.insert", "rows.Rows.save.query",
     "rows.Rows.change", "rows.Rows.add.query", "rows.Rows.delete", "rows.Rows.remove", "rows.expire",
     "service_token.ServiceToken.by_id", "service_token.ServiceToken.bearer", "service_token.ServiceToken.touch",
+    "service_token.ServiceToken.valid",
     "paging._reading",  # looks up, in the same statement, what `Shape.rows` has found
     "shape.Shape.rows",  # its filters hold the tenant
     "session.Session.by_id", "session.Session.user_of",
     "tenant.Tenant.add", "tenant.Tenant.by_name", "tenant.Tenant.by_id", "tenant.Tenant.all",
-    "user.User.by_email", "user.User.by_id",
+    "user.User.by_email", "user.User.by_id", "user.User.administrators",
 }
 
 

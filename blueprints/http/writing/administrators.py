@@ -1,0 +1,32 @@
+"""The last administrator stays: over HTTP, only an administrator can make another one.
+
+An administrator is an active user, of any tenant, whose stored role is `admin`. Every way to unmake one locks all of
+them first, in one order, so that of two who unmake each other at the same time one waits and is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from models.tables.user import ADMINISTRATOR, User
+
+from .actions import Conflict
+
+
+def lock_before(found: User | None, roles: Collection[str]) -> None:
+    """Lock all administrators before the row of one, for a caller of these roles, who may change that row."""
+    if found is not None and found.administers and found.role in roles:
+        User.administrators(lock=True)
+
+
+def unmakes(changes: Mapping[str, Any]) -> bool:
+    """Whether an administrator whose columns change like this is none any more."""
+    return bool(changes.get("role", ADMINISTRATOR) != ADMINISTRATOR or not changes.get("active", True))
+
+
+def keep_one(user: User) -> None:
+    """Raises `Conflict` (`last_administrator`) when there is no administrator but this user."""
+    if user.administers and User.administrators(lock=True) == [user.id]:
+        raise Conflict("This is the last active administrator. Make another user an administrator first.",
+                       "last_administrator")
