@@ -11,6 +11,7 @@ The indexes hold what these functions gave: after a change here a migration make
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 # All other assigned characters, as ranges of a character class that `re` and Postgres read alike. They are written out,
 # because another version of Python or another locale of Postgres would split words that are stored otherwise.
@@ -65,6 +66,7 @@ _LATIN = bytes(ord(" ") if _WORD.fullmatch(chr(code)) is None else code for code
 _LETTERS = str.maketrans("0123456789", "ghijklmnop")
 
 
+@lru_cache(maxsize=1024)  # it runs several times for every write
 def mark(tenant_id: str) -> str:
     """What stands before each word of a tenant: the last six hexadecimal digits of its id, as letters from a to p."""
     return tenant_id[-6:].translate(_LETTERS)
