@@ -13,6 +13,7 @@ from typing import Any
 from .messages import Message, Translation, plural
 
 REFUSED_BY_SERVER = "gatepost.refusal"  # in the environment, from the server: a `Problem`, which is all to answer
+CUT_UNSEEN = "gatepost.cut_unseen"  # likewise: its body is in chunks, which look whole where they broke off
 
 # code → (status, title). A code's meaning never changes; a new meaning is a new code.
 CATALOGUE: dict[str, tuple[int, str]] = {

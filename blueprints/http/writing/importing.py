@@ -14,7 +14,7 @@ from marshmallow import fields
 from ..operations import limits
 from ..operations.slots import RETRY_AFTER
 from ..protocol import expectation
-from ..protocol.problems import Problem, unsupported_media_type
+from ..protocol.problems import CUT_UNSEEN, Fault, Problem, unsupported_media_type
 from ..request.call import Call, Endpoint
 from ..schemas import file_formats
 from ..schemas.fields import StrictSchema, one_of
@@ -64,6 +64,11 @@ def _check(collection: Writable, call: Call) -> None:
     """Read the body and check every line, before any writer has to wait."""
     if call.request.mimetype not in file_formats.MEDIA_TYPES:
         raise unsupported_media_type(file_formats.MEDIA_TYPES, "Accept-Post")
+    if CUT_UNSEEN in call.request.environ:
+        # Its lines say nothing of where the file ends, as the last bracket of a JSON document does.
+        fault = Fault("invalid_header", "Say how long the file is: this server cannot tell whether it came whole.",
+                      header="Content-Length")
+        raise Problem.of([fault], "invalid_header")
     with _room(call):
         call.request.max_content_length = call.services.settings.import_limit
         body = _Body(call)

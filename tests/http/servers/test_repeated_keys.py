@@ -21,12 +21,13 @@ def instance(tmp_path_factory) -> Instance:
     return Instance(tmp_path_factory.mktemp("made") / "instance", {"GATEPOST_RATE_LIMITS": "off"}).made()
 
 
-def importing(service, token, lines):
-    """(status, body, whether it was a replay) of an import whose length is not announced."""
+def importing(service, token, lines, *, chunked):
+    """(status, body, whether it was a replay) of an import; waitress looks at its head first where it is in chunks."""
     with closing(http.client.HTTPConnection(urlsplit(service.url).netloc, timeout=30)) as connection:
-        connection.request("POST", "/api/articles/import", iter([lines]), encode_chunked=True, headers={
-            **KEY, "Authorization": f"Bearer {token}", "Content-Type": "application/x-ndjson",
-            "Transfer-Encoding": "chunked"})
+        measured = {"Transfer-Encoding": "chunked"} if chunked else {}
+        connection.request("POST", "/api/articles/import", iter([lines]) if chunked else lines, encode_chunked=chunked,
+                           headers={**KEY, **measured, "Authorization": f"Bearer {token}",
+                                    "Content-Type": "application/x-ndjson"})
         answer = connection.getresponse()
         return answer.status, answer.read(), answer.headers["Idempotency-Replayed"]
 
@@ -46,12 +47,13 @@ def test_who_was_demoted_is_answered_no_longer(instance, server):
         published = service.call("POST", f"{path}/publish", {}, editor, KEY)
         assert service.call("POST", f"{path}/publish", {}, editor, KEY) == published
         line = json.dumps({**article, "slug": f"imported-{server}"}).encode()
-        first, again = [importing(service, editor, line) for _ in range(2)]
+        chunked = server == "waitress"  # granian refuses them
+        first, again = [importing(service, editor, line, chunked=chunked) for _ in range(2)]
         assert (first[0], again) == (200, (200, first[1], "true"))
 
         assert service.call("PATCH", f"/api/users/{made['owner_id']}", {"role": "user"}, admin)[0] == 200
         assert service.call("POST", f"{path}/publish", {}, editor, KEY)[1]["code"] == "forbidden"
-        assert importing(service, editor, line)[0] == 403
+        assert importing(service, editor, line, chunked=chunked)[0] == 403
         assert service.call("POST", "/api/articles", article, editor, KEY)[0] == 201  # still their own
         assert service.call("DELETE", path, None, admin)[0] == 204
         assert service.call("POST", "/api/articles", article, editor, KEY)[1]["code"] == "not_found"

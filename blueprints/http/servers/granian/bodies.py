@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 from wsgiref.types import InputStream, WSGIEnvironment
 
 from ...operations.slots import RETRY_AFTER
-from ...protocol.problems import Problem
+from ...protocol.problems import CUT_UNSEEN, Problem
 from .. import pace
 from ..forwarded import client_network
 from ..pace import Pace
@@ -118,12 +118,13 @@ class BodyPlaces:
         """The body of a request that has one; from now on its `wsgi.input`.
 
         One whose length is known is read that far, and no further. Else werkzeug reads once more, to the end, and
-        each read is handed to granian's own threads and back.
+        each read is handed to granian's own threads and back. The end of one in chunks is the same to us as its
+        breaking off: granian drops the error that hyper tells it.
         """
         length = environ.get("CONTENT_LENGTH", "")
         known = int(length) if length.isascii() and length.isdigit() else None
         if known is None:
-            environ["wsgi.input_terminated"] = True
+            environ["wsgi.input_terminated"] = environ[CUT_UNSEEN] = True
         forwarded_for = environ.get("HTTP_X_FORWARDED_FOR", "")
         network = client_network(environ.get("REMOTE_ADDR", "-"), forwarded_for, self._trusted)
         body = environ["wsgi.input"] = Body(environ["wsgi.input"], known, asked, self, network)
