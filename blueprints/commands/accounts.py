@@ -209,7 +209,7 @@ def _set_active(email: str, active: bool) -> None:
     with open_instance() as instance:
         _change(instance, email, "enable" if active else "disable", change)
         if not active and not User.administrators():
-            click.echo(f"No active administrator is left. {MAKE_ADMINISTRATOR}", err=True)
+            echo(f"No active administrator is left. {MAKE_ADMINISTRATOR}", err=True)
 
 
 def _change(instance: Instance, email: str, action: str, change: Callable[[User], None]) -> None:
