@@ -118,7 +118,7 @@ def _read_csv(stream: BinaryIO, schema: Schema) -> Iterator[NumberedRow]:
 
 
 def _check_header(header: list[str], schema: Schema) -> None:
-    if not header:
+    if schema.fields.keys().isdisjoint(header):  # also where the first line is a row: nobody is told its values
         raise _unreadable(Message("The first line names the columns."), 1)
     unknown = (Fault("unknown_field", "There is no such field.", pointer=below("", name[:80]), meta={"line": 1})
                for name in header if name not in schema.fields)

@@ -130,6 +130,15 @@ def test_lines_that_an_import_leaves_out_for_such_fields_are_told_with_the_impor
     assert (row["action"], row["result"], row["facts"]) == ("import", "allowed", {"fields": ["secret"]})
 
 
+def test_a_file_without_a_header_tells_the_trail_nothing_of_its_first_row(as_user, noted):
+    """It may hold a password, which would look like the name of a column that is not there."""
+    admin = as_user("admin")
+    rows = "Bob,bob@example.org,walk-along-the-shore\nAnn,ann@example.org,sit-by-the-sea\n"
+    answer = admin.call("POST", "/api/users/import", data=rows, headers={"Content-Type": "text/csv"})
+    assert (answer.status_code, answer.get_json()["detail"]) == (400, "The first line names the columns.")
+    assert noted(Audit.principal == f"user:{admin.id}") == []
+
+
 # Guesses
 
 
