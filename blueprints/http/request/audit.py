@@ -92,7 +92,7 @@ def note_refusal(call: Call, problem: Problem) -> None:
         return
     if isinstance(problem, TooManyGuesses):
         _note(call, _refused(call, problem.code, resource="session", action=GUESS, facts=_tried_email(call)))
-    elif problem.status in (401, 403) or (problem.code == "not_found" and call.endpoint.permission is not None):
+    elif problem.status in (401, 403) or (problem.code == "not_found" and _is_named(call)):
         _note(call, _refused(call, problem.code))
     elif problem.status == 400 and (facts := facts_of_faults(problem.faults)) is not None:
         code = next(code for code in _TRIED if any(fault.code == code for fault in problem.faults))
@@ -164,6 +164,11 @@ def address_of(call: Call) -> str | None:
     """The client's address; a proxy that is trusted by mistake may let a client write anything there."""
     address = call.request.remote_addr
     return address if address is None or (len(address) <= LONGEST_ADDRESS and address.isprintable()) else "unusable"
+
+
+def _is_named(call: Call) -> bool:
+    """Whether the endpoint says what is done, by its permission or otherwise."""
+    return bool(call.endpoint.permission or call.endpoint.recorded)
 
 
 def _what(call: Call) -> tuple[str, str]:

@@ -52,7 +52,8 @@ def said(row):
 @pytest.mark.parametrize(("method", "path", "action"), [
     ("GET", "/api/articles/{id}", "view"), ("HEAD", "/api/articles/{id}", "view"),
     ("PATCH", "/api/articles/{id}", "update"), ("DELETE", "/api/articles/{id}", "delete"),
-    ("POST", "/api/articles/{id}/submit", "submit"), ("GET", "/api/articles/{id}/shares", "share")])
+    ("POST", "/api/articles/{id}/submit", "submit"), ("GET", "/api/articles/{id}/shares", "share"),
+    ("DELETE", "/api/articles/{id}/shares?grantee=me", "leave")])
 def test_a_probe_of_a_hidden_row_and_of_an_absent_one_are_noted_alike(method, path, action, as_user, given, noted):
     user, hidden = as_user("user"), given.article("draft")
     for id in (hidden.id, NO_ROW):
