@@ -83,7 +83,7 @@ def test_only_a_table_that_has_grown_is_counted_again(given, jobs):
         # Or other connections would go on with what they know.
         assert database.query("PRAGMA schema_version") != schema
         found = dict(database.query("SELECT idx, stat FROM sqlite_stat1"))
-    assert found["users_email"] == "7 7"
+    assert found["users_email"].startswith("7 7")
     assert int(found["categories_name"].split()[0]) >= 25_000
 
 

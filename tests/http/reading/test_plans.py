@@ -184,11 +184,12 @@ def test_only_what_is_shared_is_looked_up_and_without_it_nothing_is(plan, given,
         return  # as above
     caller = as_user("user")
     given.share("article", given.article(), f"user:{caller.id}")
-    for order in ("", "&sort=title", "&sort=-updated_at"):
-        _, plans = plan(caller, f"/api/articles?shared=only{order}")
-        for lines in plans:
-            assert looks_up(lines) == 1 and not [line for line in lines if line.startswith("SCAN")], lines
-        _, plans = plan(caller, f"/api/articles?shared=exclude{order}")
+    for order in (asked for declared in ORDERS["articles"] for asked in directions(declared)):
+        for filtered in ("", "&status=draft", f"&owner_id={caller.id}"):
+            _, plans = plan(caller, f"/api/articles?shared=only&sort={order}{filtered}")
+            for lines in plans:
+                assert looks_up(lines) == 1 and not [line for line in lines if line.startswith("SCAN")], lines
+        _, plans = plan(caller, f"/api/articles?shared=exclude&sort={order}")
         for lines in plans:
             assert_read_by_index(lines)
             assert looks_up(lines) == 0 and sorts(lines) == [], lines
