@@ -87,6 +87,8 @@ class Users(Collection):
     def update(self, call: Call, row: User, changes: Mapping[str, Any]) -> None:
         if administrators.unmakes(changes):
             administrators.keep_one(row)
+        if not changes.get("active", True):
+            _end_sessions(row)
         super().update(call, row, step_up.allowed(call, row, changes))
 
     def delete(self, call: Call, row: User) -> None:
@@ -101,9 +103,13 @@ class Users(Collection):
     def disable(self, user: User) -> None:
         """End the user's sessions and refuse new ones."""
         administrators.keep_one(user)
-        revoke(user.tenant_id, Session.owner_id == user.id)
-        user.token_version += 1
+        _end_sessions(user)
 
     @action("enable", transitions={False: True}, state="active")
     def enable(self, user: User) -> None:
         """Let the user log in again."""
+
+
+def _end_sessions(user: User) -> None:
+    revoke(user.tenant_id, Session.owner_id == user.id)
+    user.token_version += 1

@@ -130,6 +130,16 @@ def test_an_import_gives_no_user_a_role_that_the_importer_may_not_give(line, as_
         assert User.by_email(person["email"]) is None
 
 
+def test_a_user_whom_an_import_disables_comes_back_only_by_logging_in_too(as_role, as_user):
+    owner, caller = as_role("owner"), as_user("user")
+    for active in (False, True):
+        line = json.dumps({"id": caller.id, "active": active})
+        answer = owner.call("POST", "/api/users/import", data=line, headers={"Content-Type": "application/x-ndjson"})
+        assert answer.json["updated"] == 1, answer.json
+        assert caller.get("/api/profile").status_code == 401
+    assert owner.get(f"/api/sessions?owner_id={caller.id}").json["items"] == []
+
+
 def test_an_import_changes_no_user_above_its_importer(as_role, given):
     above = given.user("admin")
     line = json.dumps({"id": above.id, "name": "Renamed", "email": above.email})
