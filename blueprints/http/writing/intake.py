@@ -20,6 +20,7 @@ from models.base import is_id
 from models.engine.errors import AlreadyExists, InvalidReference, InvalidState, InvalidValue, Outdated, StillReferenced
 from models.records import bulk
 
+from ..operations.limits import TooManyGuesses
 from ..pipeline import errors
 from ..protocol.problems import Problem, dangling
 from ..request import audit
@@ -137,6 +138,8 @@ class Import:
                     raise
                 # An earlier line may be about to make the row, of which this one need not say everything.
                 return _Entry(number, line, False, *self._lines.load(line, new=False))
+        except TooManyGuesses:
+            raise  # no later line would be heard either
         except Problem as problem:
             self._unreadable.add(number, problem)
             self._unreadable.stop_if_full()

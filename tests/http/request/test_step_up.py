@@ -227,16 +227,28 @@ def limited(app, monkeypatch):
 
 
 @ways
-def test_a_wrong_password_is_a_guess_of_it(way, limited, later_on):
+def test_a_wrong_password_is_a_guess_of_it(way, limited, later_on, given):
     change, role = WAYS[way]
     caller = later_on(role)
     codes = [change(caller, address(), current_password=OTHER).json["errors"] for _ in range(3)]
     assert [fault["code"] for faults in codes for fault in faults] == ["forbidden"] * 3
     last = change(caller, address(), current_password=PASSWORD)
-    code = last.json["errors"][0]["code"] if way == "import" else last.json["code"]
-    assert code == "rate_limited"
+    assert (last.status_code, last.json["code"]) == (429, "rate_limited")
+    limited.extensions["gatepost"].trail.flush(early=True)
+    with given.database.connected():
+        assert of_tenant(given.tenant_id).where(Audit.principal == f"user:{caller.id}", Audit.resource == "session",
+                                                Audit.action == "refuse").count() == 1
     login = limited.test_client().post("/api/login", json={"email": caller.user.email, "password": PASSWORD})
     assert login.status_code == 429, "they are guesses of the same password"
+
+
+def test_a_file_is_no_way_to_guess_on_after_a_refusal(limited, later_on):
+    caller = later_on("owner")
+    lines = [{"id": caller.id, "email": address(), "current_password": f"{OTHER} {number}"} for number in range(5)]
+    answer = caller.post("/api/users/import?on_error=skip", data="\n".join(map(json.dumps, lines)),
+                         headers={"Content-Type": "application/x-ndjson"})
+    assert (answer.status_code, answer.json["code"]) == (429, "rate_limited")
+    assert int(answer.headers["Retry-After"]) > 0
 
 
 def test_a_right_password_is_no_guess_and_a_missing_one_is_none_either(limited, later_on):
