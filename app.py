@@ -123,4 +123,4 @@ def _jobs(settings: Settings, database: Database, policy: Watcher, keys: Keys, t
 
 cli = click.version_option(package_name="gatepost")(
     Group("gatepost", commands=commands, help="A self-hosted JSON API whose access rules you can read.",
-                context_settings={"obj": create_app}))
+          context_settings={"obj": create_app}))

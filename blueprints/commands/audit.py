@@ -102,7 +102,7 @@ def verify(heads: Path | None) -> None:
     for finding in verdict.findings:
         echo(finding, mark=click.style("FAIL  ", fg="red"))
     echo(f"{verdict.sealed} rows are proved, {verdict.unsealed} are too new to have a seal, "
-               f"{verdict.retired} seals are beyond their retention.")
+         f"{verdict.retired} seals are beyond their retention.")
     sys.exit(bool(verdict.findings))
 
 

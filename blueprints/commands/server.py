@@ -118,8 +118,8 @@ def serve(create_app: AppFactory, /, **options: str | None) -> None:
         instance.tenant()
     logs.configure(settings.log_level)
     if settings.trusted_proxies and settings.host not in _LOOPBACK:
-        echo(f"The setting trusted_proxies is {settings.trusted_proxies}: a client that reaches {settings.host} past "
-             "the proxies can claim any address.", err=True)
+        echo(f"The setting trusted_proxies is {settings.trusted_proxies}: a client that reaches {settings.host} "
+             "past the proxies can claim any address.", err=True)
     serve_with = _several_processes if settings.workers else _one_process
     try:
         serve_with(lambda: _lasting(app_for(create_app, **options)), settings)

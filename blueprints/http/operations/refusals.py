@@ -7,7 +7,7 @@ One source is a principal, or for guests the network of an address as the limits
 (repetitions of what is stored, and whatever is distinct beyond) becomes one row for each tenant and result, stored when
 the minute is over or the service stops. So no source makes more than about `OWN` + 1 rows a minute.
 
-Guesses (failed logins, and those that were refused unheard) are counted apart from what else a source was refused, so
+Guesses (failed logins, and those that were refused unchecked) are counted apart from what else a source was refused, so
 that the attacked account stays visible among other refusals; exports apart from both; and principals apart from guests,
 so that no number of networks can hide what a principal tries.
 
@@ -33,7 +33,7 @@ OWN = 50  # distinct refusals of one source that have rows of their own in a min
 SOURCES = 1000  # sources of each kind told apart in a minute; the rest share the source `*`
 MOST = 10_000  # rows that wait while the database is away; what comes then is only counted, for the source `*`
 ANY = "*"
-GUESS = "refuse"  # the action of a guess that was refused unheard: `session.refuse`
+GUESS = "refuse"  # the action of a guess that was refused unchecked: `session.refuse`
 
 
 class Refusal(NamedTuple):

@@ -150,8 +150,10 @@ def _answer_again(call: Call, wanted: IdempotencyKey) -> None:
 
 
 def _note_row(call: Call, claimed: IdempotencyKey) -> None:
-    """Note the row that is answered, if this caller may view it: another one, who may only make it, was shown nothing
-    of it that a read would hide."""
+    """Note the row that the answer shows, if the caller may view it.
+
+    A caller who may make a row and not view it was shown nothing that a read would hide, and is answered alike again.
+    """
     peer = _peer(call)
     if peer is None or not call.access.allows(peer.view, call.facts):
         return

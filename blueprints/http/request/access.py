@@ -52,11 +52,15 @@ class Narrowing:
 
     def expression(self) -> pw.Expression:
         """All of it as one condition, for a place that needs no index of its own."""
-        allowed = pw.SQL("1 = 1") if self.branches is None else reduce(or_, self.branches or (pw.SQL("1 = 0"),))
+        allowed = pw.SQL("1 = 1") if self.branches is None else reduce(or_, self.branches or (_no_row(),))
         return cast(pw.Expression, reduce(and_, self.denies, allowed))
 
 
-NOTHING = Narrowing(("nothing",), (cast(pw.Expression, pw.SQL("1 = 0")),), (False,), (), {})
+def _no_row() -> pw.Expression:
+    return cast(pw.Expression, pw.SQL("1 = 0"))
+
+
+NOTHING = Narrowing(("nothing",), (_no_row(),), (False,), (), {})
 
 
 class Access:
@@ -184,12 +188,9 @@ def _template(plan: Plan, model: type[Record], resource: str, verb: str, named: 
         parameters[name] = (name, root, attribute)
         return Bind(name)
 
-    def nothing() -> pw.Expression:
-        return cast(pw.Expression, pw.SQL("1 = 0"))
-
     def with_rights(rights: Collection[str]) -> pw.Expression:
         if not named:
-            return nothing()
+            return _no_row()
         return model.id.in_(shared_ids(Bind("tenant"), resource, [Bind(name) for name in _GRANTEE[:named]], rights))
 
     def shared() -> pw.Expression:
@@ -198,7 +199,7 @@ def _template(plan: Plan, model: type[Record], resource: str, verb: str, named: 
     columns = {field.name: field for field in model._meta.sorted_fields}
     found = where(plan, columns, parameter, shared)
     # A denial of what is shared holds all the same.
-    opened = where(plan, columns, parameter, nothing) if sharing == "exclude" else found
+    opened = where(plan, columns, parameter, _no_row) if sharing == "exclude" else found
     branches = None if opened.allows is None else tuple(opened.allows)
     sought = tuple(any(isinstance(part, Shared) for part in (allow.parts if isinstance(allow, AllOf) else (allow,)))
                    for allow in plan.allows or ())
@@ -207,7 +208,7 @@ def _template(plan: Plan, model: type[Record], resource: str, verb: str, named: 
         sought = (False,) * len(branches)
     denies = cast(tuple[pw.Expression, ...], tuple(found.denies))
     if sharing == "only":
-        allowed = () if branches is None else (reduce(or_, branches or (nothing(),)),)
+        allowed = () if branches is None else (reduce(or_, branches or (_no_row(),)),)
         branches = (reduce(and_, allowed, with_rights(tuple(RIGHTS))),) if named else ()
         sought = (True,) * len(branches)
     return _Template((plan, resource, verb, named, sharing), branches, sought, denies, tuple(parameters.values()))

@@ -2,8 +2,8 @@
 
 These are another e-mail address of one's own and a new service token. The password is in the body's field
 `current_password`, and is not asked for while the session was opened by it less than `FRESH` ago. To check it takes
-milliseconds, so that is done outside of the transaction (`confirm`); inside it is looked at once more whether the
-password is still that one (`require`). An operator's command has no credential and is asked for nothing.
+milliseconds, so that is done outside of the transaction (`confirm`, `confirm_email`); the transaction makes sure that
+the password is still that one (`require`, `allowed`). An operator's command has no credential and is asked for nothing.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def confirm_email(call: Call, id: str, body: Values) -> None:
     if id != call.principal.id:
         refuse_elsewhere(body)
     elif "email" in body:
-        _confirm(call, body, lambda user: _moves(user, body))
+        _confirm(call, body, lambda user: _changes_email(user, body))
 
 
 def refuse_elsewhere(body: Values) -> None:
@@ -76,7 +76,7 @@ def allowed(call: Call, user: User, changes: Values) -> dict[str, Any]:
 
     Raises `Problem` (`forbidden`).
     """
-    if user.id == call.principal.id and _moves(user, changes):
+    if user.id == call.principal.id and _changes_email(user, changes):
         _require(call, user)
     return {name: value for name, value in changes.items() if name != FIELD}
 
@@ -93,7 +93,7 @@ def _confirm(call: Call, body: Values, sensitive: Callable[[User], bool]) -> Non
     _check(call, user, body.get(FIELD))
 
 
-def _moves(user: User, body: Values) -> bool:
+def _changes_email(user: User, body: Values) -> bool:
     return "email" in body and mailbox(body["email"]) != user.email
 
 

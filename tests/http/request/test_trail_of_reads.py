@@ -169,7 +169,7 @@ def throttled(database_url, tmp_path):
     close(made)
 
 
-def test_guesses_that_are_refused_unheard_are_noted_with_the_e_mails(throttled, noted):
+def test_guesses_that_are_refused_unchecked_are_noted_with_the_e_mails(throttled, noted):
     client, emails = throttled.test_client(), [f"ada{number}@example.org" for number in range(OWN + 10)]
     answers = [client.post("/api/login", json={"email": email, "password": "a guess"}).status_code for email in emails]
     assert answers == [401] * 2 + [429] * (OWN + 8)
@@ -181,7 +181,7 @@ def test_guesses_that_are_refused_unheard_are_noted_with_the_e_mails(throttled, 
     assert (rest["count"], rest["facts"]) == (10, None)
 
 
-def test_guesses_of_ones_own_password_that_are_refused_unheard_are_noted(throttled, given, noted):
+def test_guesses_of_ones_own_password_that_are_refused_unchecked_are_noted(throttled, given, noted):
     user = given.user(password=PASSWORD)
     client = throttled.test_client()
     token = client.post("/api/login", json={"email": user.email, "password": PASSWORD}).get_json()["access_token"]
