@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from blueprints.http.security.keys import rotate
+from blueprints.http.security.hidden_versions import hidden_version
+from blueprints.http.security.keys import Keys, new_master, rotate
 from models.tables.user import User
 
 RULES = "".join(f"p, support, user.{verb}, always, allow\n"
@@ -122,7 +123,7 @@ def test_one_who_sees_the_version_goes_by_its_number(as_user, as_role, at_versio
 
 
 def test_a_tag_of_a_replaced_key_still_fits_and_one_of_a_forgotten_key_does_not(
-        open_handed, stranger, at_version):
+        open_handed, stranger, given, at_version):
     user, keys = at_version(5), open_handed.extensions["gatepost"].keys
     old = stranger.get(path(user)).headers["ETag"]
     rotate(keys._file)
@@ -131,6 +132,10 @@ def test_a_tag_of_a_replaced_key_still_fits_and_one_of_a_forgotten_key_does_not(
     new = stranger.get(path(user)).headers["ETag"]
     assert new != old
     assert stranger.patch(path(user), {}, headers={"If-Match": new}).status_code == 200
+    version = given.found(User, user.id).version
+    for ring, status in ((Keys([new_master()]), 412), (keys, 200)):
+        tag = f'"{hidden_version(ring, user.id, version)}"'
+        assert stranger.patch(path(user), {}, headers={"If-Match": tag}).status_code == status
 
 
 # Nothing tells it
