@@ -10,6 +10,8 @@ from marshmallow import fields
 from gatepost import Call, Routes, StrictSchema, Time, later
 from models.tables import deprecated_use, reports
 
+from .http.request.call import Peer
+
 routes = Routes("admin", "Statistics of a tenant.")
 
 _DAYS = 30
@@ -69,7 +71,7 @@ def stats(call: Call) -> dict[str, Any]:
     }
 
 
-def _counts(collection: Any, tenant_id: str) -> dict[str, Any]:
+def _counts(collection: Peer, tenant_id: str) -> dict[str, Any]:
     model = collection.model
     if "status" not in model._meta.fields:
         return {"total": reports.total(model, tenant_id, collection.until).scalar(), "by_status": {}}
