@@ -16,7 +16,7 @@ from policies.loading.loader import CASES_FILE
 from policies.questions.additions import NotAddable, additions, extended, narrowed
 from policies.questions.diff import diff
 from policies.syntax.files import Unreadable, read_bytes, rewrite, write
-from policies.tools.case_file import failures
+from policies.tools.cases import run
 
 ADOPT_NEW = "gatepost policy adopt --new"
 
@@ -101,12 +101,14 @@ def _adopt_new(folder: Path, *, ask: bool) -> None:
 
 
 def _require_cases(folder: Path, mine: Policy, after: Policy) -> None:
-    """Raises a sentence where a case in the folder's tests.yaml passes now and would fail with the new lines."""
-    cases = folder / CASES_FILE
-    if not os.path.lexists(cases):
+    """Raises a sentence where a case in the folder's tests.yaml passes now and would fail with the new lines, and where
+    the cases cannot be tried."""
+    path = folder / CASES_FILE
+    if not os.path.lexists(path):
         return
-    known = {str(failure) for failure in failures(mine, cases)}
-    if broken := [one for failure in failures(after, cases) if (one := str(failure)) not in known]:
+    cases = policy_files.suite(path, mine)
+    known = {str(failure) for failure in run(mine, cases).failures}
+    if broken := [one for failure in run(after, cases).failures if (one := str(failure)) not in known]:
         listed = "\n".join(broken)
         raise click.ClickException(f"Nothing is written: with the new lines, cases would fail.\n{listed}\n"
                                    "Change the cases first, or write the lines yourself.")
@@ -114,15 +116,26 @@ def _require_cases(folder: Path, mine: Policy, after: Policy) -> None:
 
 def _write(folder: Path, mine: Policy, files: Mapping[str, bytes]) -> None:
     """Write each file whole. Raises a sentence where one was edited meanwhile, or cannot be written."""
+    written: list[str] = []
     for name, content in files.items():
         # What a link leads to is written, as it is what is read.
         target = (folder / name).resolve()
         try:
             if name not in mine.files:
                 write(target, content, 0o666)
-                continue
-            if read_bytes(target) != mine.files[name]:
-                raise click.ClickException(f"{show_path(target)} was changed meanwhile. Run it again.")
-            rewrite(target, content)
+            elif read_bytes(target) == mine.files[name]:
+                rewrite(target, content)
+            else:
+                raise click.ClickException(f"{show_path(target)} was changed meanwhile. {_how_far(written)}")
         except (Unreadable, OSError) as error:
-            raise click.ClickException(f"{show_path(target)}: {error}") from None
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise click.ClickException(
+                f"{show_path(target)} cannot be written: {reason}. {_how_far(written)}"
+            ) from None
+        written.append(name)
+
+
+def _how_far(written: list[str]) -> str:
+    if not written:
+        return "Nothing is written. Run it again when that is mended."
+    return f"Written before: {', '.join(written)}. Run it again for the others."

@@ -20,12 +20,11 @@ from blueprints.commands.context import show_path
 from blueprints.commands.explain import explain_command
 from blueprints.commands.printing import Group, echo, echo_json, echo_lines
 from blueprints.commands.private_file import overwrite_option, private_file
-from policies import SHIPPED, Finding, Policy, PolicyError, load
+from policies import SHIPPED, Finding, PolicyError, load
 from policies.loading.loader import CASES_FILE
 from policies.questions.diff import diff
-from policies.syntax.files import Unreadable, read_text
-from policies.tools.case_file import failures, read_suite
-from policies.tools.cases import Suite, run, uncovered
+from policies.tools.case_file import failures
+from policies.tools.cases import run, uncovered
 from policies.tools.export import export
 from policies.tools.lint import warnings
 from policies.tools.matrix import as_text, matrix
@@ -130,7 +129,7 @@ def test(directory: Path | None, coverage: bool, as_json: bool) -> None:
         echo(f"No {CASES_FILE} in {show_path(folder)}: the shipped cases, on the shipped files.", err=True)
         folder = SHIPPED
     found = policy_files.policy_in(folder)
-    suite = _suite(folder / CASES_FILE, found)
+    suite = policy_files.suite(folder / CASES_FILE, found)
     report = run(found, suite)
     missed = uncovered(found, suite) if coverage else []
     counted = [(report.cases, "case"), (report.asked, "question"), (len(report.failures), "wrong answer")]
@@ -195,15 +194,6 @@ def export_command(directory: Path | None, target: Path | None, overwrite: bool,
 
 
 policy.add_command(adopt)
-
-
-def _suite(path: Path, found: Policy) -> Suite:
-    try:
-        return read_suite(read_text(path), path.name, found.vocabulary)
-    except Unreadable as error:
-        raise click.ClickException(f"{show_path(path)}: {error}") from None
-    except PolicyError as error:
-        raise click.ClickException(f"{show_path(path)} cannot be used:\n{error}") from None
 
 
 def _finish(

@@ -10,6 +10,9 @@ import click
 
 from blueprints.commands.context import load_settings, show_path
 from policies import SHIPPED, Policy, PolicyError, load
+from policies.syntax.files import Unreadable, read_text
+from policies.tools.case_file import read_suite
+from policies.tools.cases import Suite
 
 if TYPE_CHECKING:
     from blueprints.http.resources.registry import Registry
@@ -68,3 +71,13 @@ def policy_in(place: Path, *, whole: bool = False) -> Policy:
         return load(place, registry().vocabulary, plugins=registry().plugin_policies, required=required)
     except PolicyError as error:
         raise click.ClickException(f"{show_path(place)} cannot be used:\n{error}") from None
+
+
+def suite(path: Path, policy: Policy) -> Suite:
+    """The cases in `path`, for that policy. Raises ClickException with every finding when they cannot be used."""
+    try:
+        return read_suite(read_text(path), path.name, policy.vocabulary)
+    except Unreadable as error:
+        raise click.ClickException(f"{show_path(path)}: {error}") from None
+    except PolicyError as error:
+        raise click.ClickException(f"{show_path(path)} cannot be used:\n{error}") from None

@@ -66,14 +66,19 @@ def additions(policy: Policy, shipped: Policy) -> Additions:
 
 
 def narrowed(policy: Policy, shipped: Policy) -> list[str]:
-    """A sentence for each line of 0.1 that the instance still has and that gives less in the shipped rules now."""
+    """What to say, line by line, of each line of 0.1 that the instance still has and that gives less as it is shipped
+    now: both lines, and how to take the shipped one over."""
     said = []
     for old, new in first_release.NARROWED:
-        word = new.split(", ")[3]
+        condition = shipped.conditions[new.split(", ")[3]]
         for rule in policy.rules:
             if old == f"p, {rule.sub}, {rule.act}, {rule.when}, {rule.eft}":
-                said.append(f"The shipped rules now say `{new}` (`{word}`: {shipped.conditions[word].source}); "
-                            f"yours stay: `{old}` ({rule.place}).")
+                said.append(f"The shipped rules now say `{new}`, which gives less; yours stay: `{old}` ({rule.place}).")
+                if condition.name in policy.conditions:
+                    said.append("To take it over, write it there.")
+                else:
+                    said += [f"To take it over, first add this to {MODEL_FILE}, below the branch of `always`, "
+                             "then write it there:", _branch(condition)]
     return said
 
 
@@ -124,7 +129,7 @@ def _with_lines(content: bytes, lines: Iterable[str]) -> bytes:
 def _with_conditions(policy: Policy, wanted: Iterable[Condition]) -> bytes:
     """model.conf with these branches below that of `always`, where nothing but an `||` stands beside a branch."""
     content = policy.files[MODEL_FILE]
-    branches = [f"    p.when == '{one.name}' && {_bracketed(one)} || \\" for one in wanted]
+    branches = [_branch(one) for one in wanted]
     by_hand = "\n".join(branches)
     refusal = NotAddable(f"{MODEL_FILE} lacks conditions that the new lines need, and its matcher has another form "
                          "than the shipped one. Add them by hand below the branch of `always`, then try again:\n"
@@ -143,5 +148,6 @@ def _with_conditions(policy: Policy, wanted: Iterable[Condition]) -> bytes:
     return changed
 
 
-def _bracketed(condition: Condition) -> str:
-    return f"({condition.source})" if isinstance(condition.expression, AnyOf) else condition.source
+def _branch(condition: Condition) -> str:
+    source = f"({condition.source})" if isinstance(condition.expression, AnyOf) else condition.source
+    return f"    p.when == '{condition.name}' && {source} || \\"

@@ -20,6 +20,8 @@ from tests.policies.shipped_vocabulary import VOCABULARY
 
 TOKENS = "token.create", "token.delete", "token.view"
 LATER = frozenset((*TOKENS, "comment.approve", "comment.reject", "order.cancel", "stats.view"))
+BRANCH_OF_COMMENTS = ("    p.when == 'approved_public' && r.obj.status == 'approved' && "
+                      "r.obj.article_status == 'published' || \\")
 OWNER = ("p, owner, token.view,     always, allow", "p, owner, token.delete,   always, allow")
 
 
@@ -30,7 +32,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def later(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(first_release, "PERMISSIONS", first_release.PERMISSIONS - LATER)
+    monkeypatch.setattr(first_release, "PERMISSIONS", frozenset(VOCABULARY.by_permission) - LATER)
 
 
 def read(place: Path) -> Policy:
@@ -148,7 +150,8 @@ def without_a_condition(folder: Path, later: None) -> Path:
 def shipped(tmp_path: Path) -> Path:
     """A later version: order.cancel depends on a condition of two alternatives that is new, too."""
     place = shipped_copy(tmp_path / "shipped")
-    replace(place / "orders.csv", "p, user,    order.cancel, own,    allow", "p, user, order.cancel, early, allow")
+    remove_line(place / "orders.csv", "p, user, order.cancel, own, allow")
+    add_line(place / "orders.csv", "p, user, order.cancel, early, allow")
     add_line(place / "model.conf", "    p.when == 'early' && (r.obj.status == 'pending' || r.obj.total < 100) && "
                                    "r.obj.owner_id == r.sub.id || \\")
     return place
@@ -195,8 +198,21 @@ def test_a_condition_of_ones_own_with_the_same_name_stays(without_a_condition: P
 def test_a_line_that_was_narrowed_is_named_where_it_stands(folder: Path) -> None:
     assert narrowed(read(folder), read(SHIPPED)) == []
     replace(folder / "comments.csv", "approved_public,", "approved,")
-    [said] = narrowed(read(folder), read(SHIPPED))
+    [said, how] = narrowed(read(folder), read(SHIPPED))
     assert "`p, guest, comment.view, approved_public, allow`" in said and "(comments.csv:5)" in said
+    assert how == "To take it over, write it there."
+
+
+def test_what_is_said_of_a_narrowed_line_is_enough_to_take_it_over(folder: Path) -> None:
+    replace(folder / "comments.csv", "approved_public,", "approved,")
+    replace(folder / "model.conf", f"{BRANCH_OF_COMMENTS}\n", "")
+    [_, how, branch] = narrowed(read(folder), read(SHIPPED))
+    assert how.startswith("To take it over, first add this to model.conf, below the branch of `always`")
+    assert branch == BRANCH_OF_COMMENTS
+    add_line(folder / "model.conf", branch)
+    remove_line(folder / "comments.csv", "p, guest, comment.view, approved, allow")
+    add_line(folder / "comments.csv", "p, guest, comment.view, approved_public, allow")
+    assert narrowed(read(folder), read(SHIPPED)) == [] and diff(read(SHIPPED), read(folder)) == []
 
 
 @pytest.mark.parametrize(("old", "new"), first_release.NARROWED)
