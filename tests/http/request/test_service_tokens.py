@@ -187,7 +187,7 @@ def test_an_operator_makes_lists_and_revokes_them(tmp_path):
     listed = instance.run("token", "list", "admin@example.org").stdout.splitlines()
     assert later(89 * DAY) < listed[0].split("until ")[1].split(",")[0] < later(91 * DAY)
     assert "for good" in listed[1]
-    assert "2 of services are valid, 1 of them without end" in instance.run("doctor").stdout
+    assert "2 service tokens are valid, 1 of them without end" in instance.run("doctor").stdout
     for wrong in (("add", "admin@example.org", "--scope", "read:nothing"), ("add", "nobody@example.org", "--scope",
                   "read:articles"), ("list", "nobody@example.org"), ("revoke", id), ("revoke", "x")):
         done = instance.run("token", *wrong)
