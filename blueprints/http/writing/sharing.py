@@ -30,15 +30,16 @@ from .writable import Writable
 
 MOST_SHARES = 1_000  # of one object: each change of a right to share looks at all of them
 ME = "me"
+_FORMS = Message("Use user:<id>, group:<name> or role:<name>.")
+_GRANTEE = r"(?:user|group|role):\S(?:.*\S)?"
 
 
 class Grantee(Line):
     """`user:<id>`, `group:<name>` or `role:<name>`."""
 
     def __init__(self, **kwargs: Any) -> None:
-        forms = Message("Use user:<id>, group:<name> or role:<name>.")
-        check = validate.Regexp(r"\A(?:user|group|role):\S(?:.*\S)?\Z", error=forms)
-        super().__init__(maximum=100, validate=[check], metadata={"description": forms}, **kwargs)
+        check = validate.Regexp(rf"\A{_GRANTEE}\Z", error=_FORMS)
+        super().__init__(maximum=100, validate=[check], metadata={"description": _FORMS}, **kwargs)
 
 
 class ShareSchema(StrictSchema):
@@ -58,7 +59,11 @@ class NewShareSchema(ShareSchema):
 
 
 class _Withdrawal(StrictSchema):
-    grantee = Grantee(required=True)
+    """`me` is taken by `_Leaving`, and is described here: one operation stands for both."""
+
+    grantee = Line(required=True, maximum=100, metadata={
+        "description": f"{_FORMS} `{ME}` is the caller's own user:<id>, which no permission is needed to give up."},
+        validate=[validate.Regexp(rf"\A(?:{ME}|{_GRANTEE})\Z", error=_FORMS)])
 
 
 class _Leaving(StrictSchema):

@@ -36,6 +36,17 @@ def test_patterns_are_those_of_json_schema(client, path):
     assert not [pattern for pattern in patterns if re.search(r"\\\\[AZz]", pattern)]
 
 
+def test_a_grantee_may_be_me_where_a_right_is_given_up_and_nowhere_else(client):
+    document = client.get("/api/openapi.json").get_json()
+    [described] = [one for one in document["paths"]["/api/articles/{id}/shares"]["delete"]["parameters"]
+                   if one.get("name") == "grantee"]
+    assert "`me`" in described["description"]
+    given = document["components"]["schemas"]["NewShare"]["properties"]["grantee"]["pattern"]
+    for grantee, taken, put in (("me", True, False), ("user:x", True, True), ("Me", False, False)):
+        assert bool(re.search(described["schema"]["pattern"], grantee)) is taken
+        assert bool(re.search(given, grantee)) is put
+
+
 def test_every_operation_says_what_it_needs(client):
     document = client.get("/api/openapi.json").get_json()
     for path, item in document["paths"].items():
