@@ -21,8 +21,10 @@ class SessionSchema(StrictSchema):
     id = Id(dump_only=True)
     created_at = Time(dump_only=True)
     last_used_at = Time(dump_only=True)
-    address = fields.String(dump_only=True, allow_none=True)
-    device = fields.String(dump_only=True, allow_none=True)
+    address = fields.String(dump_only=True, allow_none=True, metadata={
+        "description": "The address that it was opened from; null where that was not kept, before an upgrade."})
+    device = fields.String(dump_only=True, allow_none=True, metadata={
+        "description": "The kind of device that opened it: desktop, mobile, tablet, bot or other."})
     current = fields.Boolean(dump_only=True, metadata={"description": "Whether this request belongs to it."})
 
 
@@ -32,6 +34,7 @@ class Sessions(Collection):
     name, resource = "sessions", "session"
     model, schema = Session, SessionSchema
     until = "expires_at"
+    shares = False
     filters = {"owner_id": ("eq",)}
     computed = ()
 

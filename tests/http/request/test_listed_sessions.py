@@ -38,6 +38,11 @@ def test_a_session_says_when_from_where_and_with_what_it_was_opened_and_nothing_
     assert kept.token_hash not in str(session) and tokens["refresh_token"] not in str(session)
 
 
+def test_none_is_shared_so_that_no_parameter_asks_for_those_that_are(as_role):
+    answer = as_role("user").get("/api/sessions?shared=only")
+    assert (answer.status_code, answer.json["code"]) == (400, "unknown_parameter")
+
+
 @pytest.mark.parametrize("field", ["token_hash", "recent", "family", "owner_id", "expires_at", "allowed_actions"])
 def test_no_other_column_of_it_can_be_asked_for(field, as_role):
     answer = as_role("user").get(f"/api/sessions?fields={field}")
