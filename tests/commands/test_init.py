@@ -149,7 +149,7 @@ def test_without_memory_to_hash_the_password_init_says_so_and_can_be_run_again(e
     starved = empty.run("init", "--no-demo", "--admin-password-file", "-", input=PASSWORD)
     assert (starved.returncode, starved.stdout) == (1, "")
     assert starved.stderr == (f"Error: The instance in {empty.folder} is not complete: the password cannot be hashed: "
-                              "Memory allocation error\nWhat was made stays; run `gatepost init` again to go on.\n")
+                              "Memory allocation error\n  What was made stays; run `gatepost init` again to go on.\n")
     monkeypatch.undo()
     again = empty.run("init", "--no-demo", "--admin-password-file", "-", input=PASSWORD)
     assert (again.returncode, "database" in again.stdout.partition("\n")[0]) == (0, True)
