@@ -52,13 +52,13 @@ class Rows(Generic[T]):
         return self.model.tenant_id == self.tenant_id
 
     def sought(self, dialect: str) -> pw.Expression:
-        """`mine`, for rows that another condition finds by their ids.
+        """`mine`, for the few rows that another condition finds: no index of the tenant is read for it.
 
-        SQLite would rather walk an index of the tenant, in the order that is wanted, than look up the few rows of
-        `id IN (…)`; the plus sign keeps it from that.
+        SQLite would rather walk one, in the order that is wanted, than look up the rows of `id IN (…)`; the plus sign
+        keeps it from that. Postgres would read one whole to compare it with the rows that hold a word.
         """
-        if dialect != "sqlite":
-            return self.mine
+        if dialect == "postgres":
+            return pw.Expression(self.model.tenant_id, "IS NOT DISTINCT FROM", self.mine.rhs)
         return pw.Expression(pw.NodeList((pw.SQL("+"), self.model.tenant_id), glue=""), pw.OP.EQ, self.mine.rhs)
 
     def select(self, *columns: pw.Node) -> pw.ModelSelect[T]:

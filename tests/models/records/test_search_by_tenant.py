@@ -138,6 +138,26 @@ def test_finding_nothing_is_the_same_work_however_often_others_use_the_word(open
         works = [work_of(opened, asking, word) for word in words.values()]
         assert works == works[:1] * len(COUNTS)
         assert len(found(opened, other, words[600])) == 600
+        rare = {(tenant, count): search.is_rare(opened, Article, search.words(word, tenant))
+                for tenant in (asking, other) for count, word in words.items()}
+        assert [key for key, is_rare in rare.items() if not is_rare] == [(other, 600)]
+
+
+def test_for_the_few_rows_that_hold_a_word_no_index_of_the_tenant_is_read(opened: Database) -> None:
+    if opened.dialect == "sqlite":
+        pytest.skip("its plans are tried through the API")
+    with opened.connected():
+        tenant = new_id()
+        rows = Rows(Article, tenant)
+        asked = search.matching(Article, "postgres", search.words("bird", tenant))
+        for other in ("seqscan", "bitmapscan"):
+            opened.execute_sql(f"SET enable_{other} = off")
+        try:
+            plans = ["\n".join(line for line, in opened.query(f"EXPLAIN {text}", values)) for text, values in (
+                Article.select(Article.id).where(mine, asked).sql() for mine in (rows.mine, rows.sought("postgres")))]
+        finally:
+            opened.execute_sql("RESET ALL")
+        assert ["Index Cond: (tenant_id" in plan for plan in plans] == [True, False], plans
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
