@@ -21,7 +21,7 @@ from gatepost import (
     action,
     new_id,
 )
-from models.tables.session import Session, revoke
+from models.tables.session import end_all
 from models.tables.user import User
 
 from .http.request import step_up
@@ -88,7 +88,7 @@ class Users(Collection):
         if administrators.unmakes(changes):
             administrators.keep_one(row)
         if not changes.get("active", True):
-            _end_sessions(row)
+            end_all(row)
         super().update(call, row, step_up.allowed(call, row, changes))
 
     def delete(self, call: Call, row: User) -> None:
@@ -103,13 +103,8 @@ class Users(Collection):
     def disable(self, user: User) -> None:
         """End the user's sessions and refuse new ones."""
         administrators.keep_one(user)
-        _end_sessions(user)
+        end_all(user)
 
     @action("enable", transitions={False: True}, state="active")
     def enable(self, user: User) -> None:
         """Let the user log in again."""
-
-
-def _end_sessions(user: User) -> None:
-    revoke(user.tenant_id, Session.owner_id == user.id)
-    user.token_version += 1

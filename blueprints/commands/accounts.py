@@ -24,7 +24,7 @@ from blueprints.http.resources.registry import ROLES
 from blueprints.http.schemas.visible import is_visible
 from models.base import Rows
 from models.engine.errors import AlreadyExists
-from models.tables.session import Session, revoke
+from models.tables.session import end_all
 from models.tables.tenant import Tenant
 from models.tables.user import User
 
@@ -218,9 +218,8 @@ def _change(instance: Instance, email: str, action: str, change: Callable[[User]
     def work() -> None:
         row = instance.user(email)
         change(row)
-        row.token_version += 1
+        end_all(row)
         Rows(User, row.tenant_id).save(row)
-        revoke(row.tenant_id, Session.owner_id == row.id)
         record(row.tenant_id, "user", action, row.id)
 
     instance.database.transact(work)

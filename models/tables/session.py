@@ -96,6 +96,12 @@ def revoke(tenant_id: str, *where: pw.Expression) -> int:
                                            Session.revoked_at.is_null(), *where)
 
 
+def end_all(user: User) -> None:
+    """End every session of the user, who is saved afterwards, and refuse the access tokens that were issued so far."""
+    revoke(user.tenant_id, Session.owner_id == user.id)
+    user.token_version += 1
+
+
 def keep_newest(session: Session, most: int) -> int:
     """End the live sessions of its user but this one and the `most` - 1 others that were used last; how many."""
     # A clock that was set back has made others newer than this one.

@@ -188,7 +188,7 @@ class SqliteDatabase(Database, APSWDatabase):
         for statement in statements:
             self.query(statement)
         # Each index begins with the tenant, whom each query names, unless its rows are looked up by id. Skipping over
-        # the tenants (sqlite.org/optoverview.html, section 7) would walk those of all of them instead.
+        # the tenants (sqlite.org/optoverview.html#skipscan) would walk those of all of them instead.
         self.query("UPDATE sqlite_stat1 SET stat = stat || ' noskipscan' WHERE stat NOT LIKE '%noskipscan'")
 
     def query(self, sql: str, params: Parameters = ()) -> list[tuple[Any, ...]]:
