@@ -55,7 +55,7 @@ class Rows(Generic[T]):
         """`mine`, for the few rows that another condition finds: no index of the tenant is read for it.
 
         SQLite would rather walk one, in the order that is wanted, than look up the rows of `id IN (…)`; the plus sign
-        keeps it from that. Postgres would read one whole to compare it with the rows that hold a word.
+        keeps it from that. Postgres would read one whole beside the rows that hold a word, and compare the two.
         """
         if dialect == "postgres":
             return pw.Expression(self.model.tenant_id, "IS NOT DISTINCT FROM", self.mine.rhs)

@@ -112,7 +112,7 @@ class Selection:
         rows = Rows(self._model, Bind("tenant"))
 
         def mine(sought: bool) -> pw.Expression:
-            return rows.sought(dialect) if rare or (sought and dialect == "sqlite") else rows.mine
+            return rows.sought(dialect) if sought or rare else rows.mine
 
         columns, ordered = projection.columns, self._query.orders[asked.sort]
         if narrowing.branches is None:
