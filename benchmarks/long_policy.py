@@ -10,7 +10,7 @@ import uuid
 from itertools import cycle, islice
 from pathlib import Path
 
-from blueprints.commands.policy_files import policy_in
+from blueprints.commands.policy.folders import policy_in
 
 
 def lengthen(policies: Path, lines: int) -> int:

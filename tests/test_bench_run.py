@@ -10,7 +10,7 @@ from app import cli
 from benchmarks import bars
 from benchmarks.long_policy import lengthen
 from benchmarks.policy import ME, NOON
-from blueprints.commands.policy_files import policy_in
+from blueprints.commands.policy.folders import policy_in
 from policies import SHIPPED, Principal
 
 CALLER = Principal(ME, f"user:{ME}", "user", "t", None)

@@ -13,12 +13,12 @@ from blueprints.commands.audit import audit
 from blueprints.commands.data import demo
 from blueprints.commands.doctor import doctor
 from blueprints.commands.keys import keys
-from blueprints.commands.policy import policy
+from blueprints.commands.policy.group import policy as policy_group
 from blueprints.commands.server import init, migrate, openapi, serve
 from blueprints.commands.settings import settings
 from blueprints.commands.tokens import token
 from blueprints.commands.transfer import export, import_
 
 commands: list[click.Command] = [
-    init, serve, demo, import_, export, user, tenant, token, policy, keys, audit, migrate, doctor, openapi, settings,
+    init, serve, demo, import_, export, user, tenant, token, policy_group, keys, audit, migrate, doctor, openapi, settings,
 ]

@@ -13,7 +13,6 @@ from typing import Any, TextIO
 import click
 from flask import Flask
 
-from blueprints.commands import adopt
 from blueprints.commands.context import (
     database_of,
     load_settings,
@@ -25,6 +24,7 @@ from blueprints.commands.context import (
     show_path,
 )
 from blueprints.commands.install import Outcome, install
+from blueprints.commands.policy.adopt import news
 from blueprints.commands.printing import echo, echo_json, echo_lines
 from blueprints.http.operations import affinity, logs, metrics
 from blueprints.http.pipeline.application import NotReady
@@ -230,7 +230,7 @@ def migrate(check: bool) -> None:
     for file in done.removed:
         echo(f"Removed an older backup: {show_path(file)}")
     echo_lines("\n".join(f"Applied {name}" for name in done.applied) or "Nothing to do.")
-    for sentence in adopt.news(settings.policies):
+    for sentence in news(settings.policies):
         echo(sentence)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from blueprints.commands import policy_files
+from blueprints.commands.policy import folders as policy_files
 from models.base import new_id
 from models.engine.connect import open_database
 from models.tables.article import Article

@@ -212,7 +212,7 @@ def _findings(directory: Path) -> list[Finding]:
 
 
 def test_every_command_that_the_guide_names_exists() -> None:
-    from blueprints.commands.policy import policy
+    from blueprints.commands.policy.group import policy
 
     named = set(re.findall(r"gatepost policy ([a-z]+)", GUIDE))
     assert named == set(policy.commands)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from blueprints.commands import policy_files
 from blueprints.commands.context import load_settings
+from blueprints.commands.policy import folders
 from blueprints.commands.printing import echo, echo_json
 from blueprints.commands.server import AppFactory, app_for
 from blueprints.http.request.access import Access
@@ -116,7 +116,7 @@ def find_object(permission: str, id: str, principal: Principal) -> dict[str, Any
     Raises ClickException when the resource has no table, or the tenant no such row.
     """
     resource = permission.partition(".")[0]
-    collections = policy_files.registry().collections.values()
+    collections = folders.registry().collections.values()
     model = next((one.model for one in collections if one.resource == resource), None)
     if model is None:
         raise click.ClickException(f"{resource} is no collection; ask without an id.")
@@ -131,7 +131,7 @@ def find_object(permission: str, id: str, principal: Principal) -> dict[str, Any
 @contextmanager
 def _ground(create_app: AppFactory, needs_rows: bool) -> Iterator[Ground]:
     if not needs_rows:
-        yield Ground(policy_files.policy_in(policy_files.folder(), whole=True), None)
+        yield Ground(folders.policy_in(folders.folder(), whole=True), None)
         return
     services: Services = app_for(create_app).extensions["gatepost"]
     try:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from blueprints.commands import policy_files
 from blueprints.commands.context import show_path
+from blueprints.commands.policy import folders
 from blueprints.commands.printing import echo, echo_lines
 from policies import Policy
 from policies.loading.loader import CASES_FILE
@@ -37,15 +37,15 @@ def adopt(name: str | None, new: bool, yes: bool) -> None:
     if (name is None) is not new or (yes and not new):
         raise click.UsageError("Name one file, or say --new (with --yes, without asking).")
     if name is None:
-        _adopt_new(policy_files.folder(), ask=not yes)
+        _adopt_new(folders.folder(), ask=not yes)
     else:
-        _adopt_file(policy_files.folder(), name)
+        _adopt_file(folders.folder(), name)
 
 
 def news(folder: Path) -> Iterator[str]:
     """What `gatepost migrate` says of the policy in `folder`: new permissions, and shipped lines that give less now."""
     try:
-        mine, shipped = policy_files.policy_in(folder), policy_files.shipped_policy()
+        mine, shipped = folders.policy_in(folder), folders.shipped_policy()
     except click.ClickException:
         yield "The policy files cannot be used. See: gatepost policy check"
         return
@@ -56,7 +56,7 @@ def news(folder: Path) -> Iterator[str]:
 
 
 def _adopt_file(folder: Path, name: str) -> None:
-    sources = {**policy_files.registry().plugin_policies, **policy_files.shipped()}
+    sources = {**folders.registry().plugin_policies, **folders.shipped()}
     source = sources.get(name) or sources.get(f"{name}.csv") or sources.get(f"{name}.conf")
     if source is None:
         raise click.ClickException(f"No file {name!r} is shipped. There are: {', '.join(sorted(sources))}")
@@ -75,7 +75,7 @@ def _adopt_file(folder: Path, name: str) -> None:
 
 
 def _adopt_new(folder: Path, *, ask: bool) -> None:
-    mine, shipped = policy_files.policy_in(folder, whole=True), policy_files.shipped_policy()
+    mine, shipped = folders.policy_in(folder, whole=True), folders.shipped_policy()
     for sentence in narrowed(mine, shipped):
         echo(sentence)
     found = additions(mine, shipped)
@@ -106,7 +106,7 @@ def _require_cases(folder: Path, mine: Policy, after: Policy) -> None:
     path = folder / CASES_FILE
     if not os.path.lexists(path):
         return
-    cases = policy_files.suite(path, mine)
+    cases = folders.suite(path, mine)
     known = {str(failure) for failure in run(mine, cases).failures}
     if broken := [one for failure in run(after, cases).failures if (one := str(failure)) not in known]:
         listed = "\n".join(broken)

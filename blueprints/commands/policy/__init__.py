@@ -1,0 +1,1 @@
+"""`gatepost policy …`: the administrator's tools, one command a module; `group` puts them together."""

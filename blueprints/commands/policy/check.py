@@ -1,0 +1,44 @@
+"""`gatepost policy check`: can these files be used, and do they mean what their author meant?"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from blueprints.commands.policy import folders
+from blueprints.commands.policy.output import AS_JSON, DIRECTORY, counted, finish
+from policies import Finding, PolicyError, load
+from policies.loading.loader import CASES_FILE
+from policies.tools.case_file import failures
+from policies.tools.lint import warnings
+
+
+@click.command()
+@DIRECTORY
+@AS_JSON
+def check(directory: Path | None, as_json: bool) -> None:
+    """Can the policy files in DIR be used?
+
+    Without DIR, those of the instance.
+
+    \b
+    Example: gatepost policy check trial
+    """
+    folder = folders.folder(directory)
+    installed = folders.registry()
+    version, findings, summary = None, list[Finding](), ""
+    try:
+        found = load(folder, installed.vocabulary, plugins=installed.plugin_policies,
+                     required=installed.required_policies)
+    except PolicyError as error:
+        findings = error.findings
+    else:
+        version = found.version
+        findings = list(warnings(found))
+        numbers = [(len(found.rules), "rule"), (len(found.scopes), "scope line"), (len(findings), "warning")]
+        summary = ", ".join([*(counted(*one) for one in numbers), f"version {version}"])
+        if os.path.lexists(folder / CASES_FILE):
+            findings += failures(found, folder / CASES_FILE)
+    finish(findings, {"policy_version": version}, as_json, summary)

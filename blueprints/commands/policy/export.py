@@ -1,0 +1,46 @@
+"""`gatepost policy export`: the rules as one model and one CSV file of plain Casbin."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from blueprints.commands.context import show_path
+from blueprints.commands.policy import folders
+from blueprints.commands.policy.output import AS_JSON, DIRECTORY, print_json
+from blueprints.commands.printing import echo, echo_lines
+from blueprints.commands.private_file import overwrite_option, private_file
+from policies import PolicyError
+from policies.tools.export import export
+
+
+@click.command("export")
+@DIRECTORY
+@click.option("--to", "target", type=click.Path(path_type=Path, file_okay=False), metavar="FOLDER",
+              help="Write model.conf and policy.csv there.")
+@overwrite_option
+@AS_JSON
+def export_command(directory: Path | None, target: Path | None, overwrite: bool, as_json: bool) -> None:
+    """Print the policy for the Casbin editor.
+
+    As one model and one CSV file of plain Casbin. Only the user who runs this can read the files.
+
+    \b
+    Example: gatepost policy export --to casbin
+    """
+    try:
+        found = export(folders.folder(directory), folders.registry().plugin_policies)
+    except PolicyError as error:
+        raise click.ClickException(str(error)) from None
+    if target is not None:
+        target.mkdir(parents=True, exist_ok=True)
+        with (private_file(target / "model.conf", overwrite=overwrite) as model,
+              private_file(target / "policy.csv", overwrite=overwrite) as lines):
+            model.write(found.model.encode())
+            lines.write(found.policy.encode())
+        echo(f"Written to {show_path(target)}.", err=as_json)
+    if as_json:
+        print_json({"model": found.model, "policy": found.policy})
+    elif target is None:
+        echo_lines(f"# ---- Model ----\n{found.model}\n# ---- Policy ----\n{found.policy}", nl=False)

@@ -1,0 +1,42 @@
+"""The administrator's tools: `gatepost policy check | explain | matrix | test | diff | export | adopt`, one a module.
+
+All but `explain` about a person or an object work on files alone: with a broken policy, a stopped service, without
+a database. Exit codes: 0 fine, 1 findings, 2 cannot run.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from blueprints.commands.policy.adopt import adopt
+from blueprints.commands.policy.cases import test_command
+from blueprints.commands.policy.check import check
+from blueprints.commands.policy.diff import diff_command
+from blueprints.commands.policy.explain import explain_command
+from blueprints.commands.policy.export import export_command
+from blueprints.commands.policy.matrix import matrix_command
+from blueprints.commands.printing import Group
+
+
+class Tools(Group):
+    """Errors exit with 2, because 1 means findings."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except click.UsageError:
+            raise
+        except click.ClickException as error:
+            error.show()
+            ctx.exit(2)
+
+
+@click.group(cls=Tools)
+def policy() -> None:
+    """Check, explain, test and compare the access rules."""
+
+
+for _command in (check, explain_command, matrix_command, test_command, diff_command, export_command, adopt):
+    policy.add_command(_command)
