@@ -20,5 +20,6 @@ from blueprints.commands.tokens import token
 from blueprints.commands.transfer import export, import_
 
 commands: list[click.Command] = [
-    init, serve, demo, import_, export, user, tenant, token, policy_group, keys, audit, migrate, doctor, openapi, settings,
+    init, serve, demo, import_, export, user, tenant, token, policy_group, keys, audit, migrate, doctor, openapi,
+    settings,
 ]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from ..evaluation.fold import Folder
+from ..syntax.attributes import ENVIRONMENT, SUBJECT, TEXT
 from ..syntax.expression import (
     AllOf,
     AnyOf,
@@ -28,15 +29,6 @@ from ..syntax.roles import Roles
 from ..syntax.rules import Rule
 from ..syntax.vocabulary import Column, Resource, Vocabulary
 
-TEXT, OPTIONAL_TEXT, NUMBER = Column(str, False), Column(str, True), Column(int, False)
-SUBJECT: Mapping[str, Column] = {
-    "id": Column(str, True, "uuid"), "key": TEXT, "role": TEXT, "tenant_id": Column(str, False, "uuid"),
-    "department": OPTIONAL_TEXT, "kind": TEXT,
-}
-ENVIRONMENT: Mapping[str, Column] = {
-    "hour": NUMBER, "weekday": NUMBER, "date": Column(str, False, "date"), "ip": OPTIONAL_TEXT,
-    "device": TEXT, "method": TEXT, "request": TEXT,
-}
 NEGATED_OBJECT = "`!` over the object: a missing value would read as a match; write != instead"
 LOOSE_CONDITION = (
     "part of the matcher holds whatever the condition is; put brackets around the branch: p.when == '…' && (…)"

@@ -22,12 +22,12 @@ import casbin.util
 from ..evaluation.compiled import Row, SharedWith, no_shares
 from ..evaluation.policy import Policy
 from ..evaluation.principal import Principal
+from ..syntax.attributes import ENVIRONMENT, SUBJECT
 from ..syntax.expression import Attribute, Comparison, atoms
 from ..syntax.finding import Finding
 from ..syntax.model import MODEL_FILE
 from ..syntax.rules import Rule
 from ..syntax.vocabulary import Resource
-from .check import ENVIRONMENT, SUBJECT
 
 # Casbin carries no types.
 Enforcer: Any = casbin.Enforcer

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from ..evaluation.plan import disjuncts
 from ..evaluation.policy import Policy
-from ..loading.check import ENVIRONMENT
+from ..syntax.attributes import ENVIRONMENT
 from ..syntax.expression import AllOf, AnyOf, Attribute, Comparison, Expression, Shared, atoms, attributes, columns
 from ..syntax.finding import Finding, single_person
 from ..syntax.rules import Rule

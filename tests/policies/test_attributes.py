@@ -8,7 +8,7 @@ import pytest
 
 from blueprints.http.request import environment
 from policies import Principal
-from policies.loading.check import ENVIRONMENT, SUBJECT
+from policies.syntax.attributes import ENVIRONMENT, SUBJECT
 from policies.questions import facts
 from policies.tools.cases import FixedEnvironment
 
