@@ -48,7 +48,12 @@ class Record(Table):
 
 
 class Owned(Record):
-    """A row that belongs to a user; `department` is the creator's at that time."""
+    """A row that belongs to a user; `department` is the creator's at that time.
+
+    owns_itself  whether `owner_id` is the row's own id
+    """
+
+    owns_itself: ClassVar[bool] = False
 
     owner_id = IdField(null=True)
     department = pw.TextField(null=True)

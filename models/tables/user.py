@@ -18,6 +18,8 @@ class User(Owned):
     `token_version` goes up when all access tokens issued so far must stop working.
     """
 
+    owns_itself = True
+
     name = pw.TextField()
     email = EmailField()
     password_hash = pw.TextField()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,3 +43,26 @@ class Environment(Protocol):
     def method(self) -> str: ...
     @property
     def request(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class FixedEnvironment:
+    """Circumstances that are given instead of observed: those of a case, an example or a question."""
+
+    hour: int = 10
+    weekday: int = 3
+    date: str = "2026-11-18"
+    ip: str | None = "203.0.113.7"
+    device: str = "desktop"
+    method: str = "GET"
+    request: str = "read"
+
+    def at(self, moment: datetime) -> FixedEnvironment:
+        """The same environment at another time."""
+        return replace(
+            self, hour=moment.hour, weekday=moment.isoweekday(), date=moment.date().isoformat()
+        )
+
+    def having(self, values: Mapping[str, Any]) -> FixedEnvironment:
+        """The same environment but for these attributes."""
+        return replace(self, **values)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from ..evaluation.fold import Folder
@@ -27,7 +26,7 @@ from ..syntax.model import MODEL_FILE, Model
 from ..syntax.patterns import Patterns
 from ..syntax.roles import Roles
 from ..syntax.rules import Rule
-from ..syntax.vocabulary import Column, Resource, Vocabulary
+from ..syntax.vocabulary import Column, Resource, Vocabulary, is_of
 
 NEGATED_OBJECT = "`!` over the object: a missing value would read as a match; write != instead"
 LOOSE_CONDITION = (
@@ -37,11 +36,6 @@ LOOSE_ROLE = "part of the matcher holds for every caller; keep g(r.sub.role, p.s
 LOOSE_PERMISSION = "part of the matcher holds whatever is asked; keep globMatch(r.act, p.act) before every branch"
 # Values that no line can hold.
 NO_WORD = "\0"
-FORMATS = {
-    "uuid": re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
-    "date": re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])"),
-    "date-time": re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{6}Z"),
-}
 KINDS = {str: "a text", int: "a number", bool: "a truth value"}
 ORDERED = ("<", "<=", ">", ">=")
 
@@ -144,8 +138,7 @@ def _wrong_atom(atom: Expression, resource: Resource | None) -> str | None:
 
 
 def _fits(literal: Operand, column: Column) -> bool:
-    pattern = FORMATS.get(column.format or "")
-    return type(literal) is column.type and (pattern is None or bool(pattern.fullmatch(str(literal))))
+    return type(literal) is column.type and (column.format is None or is_of(column.format, str(literal)))
 
 
 def _alike(one: Attribute, left: Column, other: Attribute, right: Column) -> bool:

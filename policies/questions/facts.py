@@ -6,23 +6,9 @@
 from __future__ import annotations
 
 from ..evaluation.rule_trace import Fact
+from ..syntax.attributes import in_words
 from ..syntax.expression import Attribute, Comparison, FunctionCall, Operand, Shared, reads_object
 
-_NAMES = {
-    ("sub", "id"): "the caller's id",
-    ("sub", "key"): "the caller",
-    ("sub", "role"): "the caller's role",
-    ("sub", "tenant_id"): "the caller's tenant",
-    ("sub", "department"): "the caller's department",
-    ("sub", "kind"): "the kind of caller",
-    ("env", "hour"): "the hour",
-    ("env", "weekday"): "the weekday (1 is Monday)",
-    ("env", "date"): "the date",
-    ("env", "ip"): "the caller's address",
-    ("env", "device"): "the device",
-    ("env", "method"): "the method",
-    ("env", "request"): "the kind of request",
-}
 _MUST = {
     "==": "must be", "!=": "must not be", "<": "must be less than", "<=": "must be at most",
     ">": "must be more than", ">=": "must be at least",
@@ -75,7 +61,7 @@ def _value(fact: Fact, attribute: Attribute) -> object:
 def _name(operand: Operand) -> str:
     if not isinstance(operand, Attribute):
         return str(operand)
-    return _NAMES.get((operand.root, operand.name), operand.name)
+    return in_words(operand)
 
 
 def _action(permission: str) -> str:

@@ -4,14 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from .expression import Attribute
 from .vocabulary import Column
 
-TEXT, OPTIONAL_TEXT, NUMBER = Column(str, False), Column(str, True), Column(int, False)
+TEXT, OPTIONAL_TEXT = Column(str, False), Column(str, True)
 SUBJECT: Mapping[str, Column] = {
     "id": Column(str, True, "uuid"), "key": TEXT, "role": TEXT, "tenant_id": Column(str, False, "uuid"),
-    "department": OPTIONAL_TEXT, "kind": TEXT,
+    "department": OPTIONAL_TEXT, "kind": Column(str, False, values=("guest", "user", "service")),
 }
 ENVIRONMENT: Mapping[str, Column] = {
-    "hour": NUMBER, "weekday": NUMBER, "date": Column(str, False, "date"), "ip": OPTIONAL_TEXT,
-    "device": TEXT, "method": TEXT, "request": TEXT,
+    "hour": Column(int, False, values=tuple(range(24))), "weekday": Column(int, False, values=tuple(range(1, 8))),
+    "date": Column(str, False, "date"), "ip": OPTIONAL_TEXT,
+    "device": Column(str, False, values=("desktop", "mobile", "tablet", "bot", "other")),
+    "method": Column(str, False, values=("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")),
+    "request": Column(str, False, values=("read", "write")),
 }
+WORDS = {
+    ("sub", "id"): "the caller's id",
+    ("sub", "key"): "the caller",
+    ("sub", "role"): "the caller's role",
+    ("sub", "tenant_id"): "the caller's tenant",
+    ("sub", "department"): "the caller's department",
+    ("sub", "kind"): "the kind of caller",
+    ("env", "hour"): "the hour",
+    ("env", "weekday"): "the weekday (1 is Monday)",
+    ("env", "date"): "the date",
+    ("env", "ip"): "the caller's address",
+    ("env", "device"): "the device",
+    ("env", "method"): "the method",
+    ("env", "request"): "the kind of request",
+}
+
+
+def in_words(attribute: Attribute) -> str:
+    """How a sentence names an attribute: "the caller's id", and a column by its name."""
+    return WORDS.get((attribute.root, attribute.name), attribute.name)

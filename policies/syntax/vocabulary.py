@@ -5,10 +5,30 @@ The registry of collections makes the vocabulary; a policy that uses any other w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
 from typing import Any
+
+# JSON Schema's name of a format → what a text of it looks like, and how `strptime` reads it where it is a time.
+_FORMATS = {
+    "uuid": (re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), None),
+    "date": (re.compile(r"\d{4}-\d\d-\d\d", re.ASCII), "%Y-%m-%d"),
+    "date-time": (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII), "%Y-%m-%dT%H:%M:%S.%fZ"),
+}
+
+
+def is_of(format: str, text: str) -> bool:
+    """Whether a text is one of this format, written in the one way in which the service itself writes it."""
+    pattern, time = _FORMATS[format]
+    if not pattern.fullmatch(text):
+        return False
+    try:
+        return time is None or bool(datetime.strptime(text, time))
+    except ValueError:
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,11 +37,16 @@ class Column:
 
     `format` narrows text, in the words of JSON Schema: "uuid", "date-time" or "date". Only numbers and the
     two times have an order, and a uuid is compared with a uuid only, because Postgres would refuse the rest.
+
+    values   the only ones that it takes, beside a missing one; empty: any of the type
+    same_as  another column, which has the same value in each row
     """
 
     type: type[str] | type[int] | type[bool]
     nullable: bool
     format: str | None = None
+    values: tuple[str, ...] | tuple[int, ...] = ()
+    same_as: str | None = None
 
 
 @dataclass(frozen=True)

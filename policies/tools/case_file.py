@@ -17,12 +17,12 @@ from typing import Any
 import yaml
 
 from ..evaluation.policy import Policy
-from ..evaluation.principal import Principal
+from ..evaluation.principal import FixedEnvironment, Principal
 from ..evaluation.rights import RIGHTS
 from ..syntax.files import Unreadable, read_text
 from ..syntax.finding import Finding, PolicyError
 from ..syntax.vocabulary import Vocabulary
-from .cases import Case, FixedEnvironment, Suite, Thing, run
+from .cases import Case, Suite, Thing, run
 
 OTHERS = "others"
 _GRANTEES = ("user:", "group:", "role:")

@@ -7,39 +7,16 @@ resource must be refused. A line that no case reached could be lost without a fa
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..evaluation.policy import Policy
-from ..evaluation.principal import Principal
+from ..evaluation.principal import FixedEnvironment, Principal
 from ..evaluation.rights import RIGHTS
 from ..syntax.finding import Finding
 from ..syntax.roles import RoleLink
 from ..syntax.rules import Rule, ScopeRule
 from ..syntax.vocabulary import Vocabulary
-
-
-@dataclass(frozen=True, slots=True)
-class FixedEnvironment:
-    """`r.env` as a case pins it: hour 0–23, weekday ISO 1–7, date YYYY-MM-DD, all as the policy sees them."""
-
-    hour: int = 10
-    weekday: int = 3
-    date: str = "2026-11-18"
-    ip: str | None = "203.0.113.7"
-    device: str = "desktop"
-    method: str = "GET"
-    request: str = "read"
-
-    def at(self, moment: datetime) -> FixedEnvironment:
-        """The same environment at another time."""
-        return replace(
-            self, hour=moment.hour, weekday=moment.isoweekday(), date=moment.date().isoformat()
-        )
-
-    def having(self, values: Mapping[str, str]) -> FixedEnvironment:
-        return replace(self, **values)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)

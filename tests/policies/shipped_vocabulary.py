@@ -6,6 +6,8 @@ against the documentation and needs neither the application nor a database.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from policies.syntax.vocabulary import Column, Resource, Vocabulary
 
 ROLES = frozenset(
@@ -16,6 +18,17 @@ TEXT, OPTIONAL_TEXT = Column(str, nullable=False), Column(str, nullable=True)
 ID, OPTIONAL_ID = Column(str, nullable=False, format="uuid"), Column(str, nullable=True, format="uuid")
 TIME, OPTIONAL_TIME = (Column(str, nullable=nullable, format="date-time") for nullable in (False, True))
 NUMBER, FLAG = Column(int, nullable=False), Column(bool, nullable=False)
+
+# The states of a row, by its resource.
+STATES = {
+    name: Column(str, nullable=False, values=tuple(sorted(states))) for name, states in {
+        "article": ("draft", "in_review", "approved", "published", "archived"),
+        "product": ("draft", "active", "archived"),
+        "order": ("pending", "approved", "rejected", "cancelled", "shipped", "completed", "refunded"),
+        "comment": ("pending", "approved", "rejected"),
+        "page": ("draft", "published", "archived"),
+    }.items()
+}
 
 EVERY_ROW = {"id": ID, "tenant_id": ID, "version": NUMBER, "created_at": TIME, "updated_at": TIME}
 OWNED = {**EVERY_ROW, "owner_id": OPTIONAL_ID, "department": OPTIONAL_TEXT}
@@ -39,23 +52,30 @@ RESOURCES = (
     _collection(
         "article", "submit", "approve", "reject", "publish", "archive",
         title=TEXT, slug=TEXT, body=TEXT, language=OPTIONAL_TEXT, category_id=OPTIONAL_ID,
-        status=TEXT, published_at=OPTIONAL_TIME,
+        status=STATES["article"], published_at=OPTIONAL_TIME,
     ),
     _collection(
         "product", "publish", "archive",
         name=TEXT, sku=TEXT, description=OPTIONAL_TEXT, price=NUMBER, currency=TEXT, stock=NUMBER,
-        category_id=OPTIONAL_ID, status=TEXT,
+        category_id=OPTIONAL_ID, status=STATES["product"],
     ),
     _collection(
         "order", "approve", "reject", "cancel", "ship", "complete", "refund",
-        note=OPTIONAL_TEXT, total=NUMBER, currency=TEXT, status=TEXT,
+        note=OPTIONAL_TEXT, total=NUMBER, currency=TEXT, status=STATES["order"],
     ),
-    _collection("comment", "approve", "reject", article_id=ID, body=TEXT, status=TEXT, article_status=TEXT),
+    _collection(
+        "comment", "approve", "reject",
+        article_id=ID, body=TEXT, status=STATES["comment"], article_status=TEXT,
+    ),
     _collection("category", name=TEXT, slug=TEXT, parent_id=OPTIONAL_ID),
-    _collection("user", "disable", "enable", "register", name=TEXT, email=TEXT, role=TEXT, active=FLAG),
+    _collection(
+        "user", "disable", "enable", "register",
+        name=TEXT, email=TEXT, role=replace(TEXT, values=tuple(sorted(ROLES))), active=FLAG,
+        owner_id=replace(OPTIONAL_ID, same_as="id"),
+    ),
     _collection(
         "page", "publish", "archive",
-        slug=TEXT, title=TEXT, body=TEXT, language=TEXT, status=TEXT, published_at=OPTIONAL_TIME,
+        slug=TEXT, title=TEXT, body=TEXT, language=TEXT, status=STATES["page"], published_at=OPTIONAL_TIME,
     ),
     _other("session", "create", "view", "delete", **EVERY_ROW, owner_id=ID, last_used_at=TIME, address=OPTIONAL_TEXT,
            device=OPTIONAL_TEXT),

@@ -8,9 +8,9 @@ import pytest
 
 from blueprints.http.request import environment
 from policies import Principal
+from policies.evaluation.principal import FixedEnvironment
+from policies.syntax import attributes
 from policies.syntax.attributes import ENVIRONMENT, SUBJECT
-from policies.questions import facts
-from policies.tools.cases import FixedEnvironment
 
 
 def test_a_caller_has_every_attribute_of_r_sub():
@@ -28,4 +28,4 @@ def test_a_request_has_every_attribute_of_r_env(attribute):
 
 
 def test_explanations_have_words_for_every_attribute():
-    assert set(facts._NAMES) == {("sub", name) for name in SUBJECT} | {("env", name) for name in ENVIRONMENT}
+    assert set(attributes.WORDS) == {("sub", name) for name in SUBJECT} | {("env", name) for name in ENVIRONMENT}

@@ -23,9 +23,9 @@ from models.base import Rows, is_id
 from models.tables.user import User
 from policies import Policy, Principal
 from policies.evaluation.compiled import no_shares
+from policies.evaluation.principal import FixedEnvironment
 from policies.questions.explain import READS, explain
 from policies.questions.explanation import REFUSED, Explanation
-from policies.tools.cases import FixedEnvironment
 
 if TYPE_CHECKING:
     from blueprints.http.request.call import Services

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import entry_points
 from importlib.resources.abc import Traversable
@@ -19,6 +19,7 @@ from typing import Any
 
 import peewee as pw
 from flask_smorest import Blueprint
+from marshmallow.validate import OneOf
 
 import blueprints
 from models import indexes, migrate
@@ -218,10 +219,25 @@ def _resource(name: str, permissions: set[str], collection: Collection | None) -
         return Resource(name, frozenset(permissions))
     # Conditions may ask for what a row answers, for whose it is and what is declared; never for a hash that it keeps.
     known = {*collection.body_schema.dump_fields, *Owned._meta.fields, *collection.judged}
-    columns = {field.name: _column(field) for field in collection.columns
+    columns = {field.name: _described(field, collection) for field in collection.columns
                if field.name in known and not isinstance(field, ListField)}
     return Resource(name, frozenset(permissions), columns,
                     lambda: indexes.shipped().get(collection.model._meta.table_name, ()))
+
+
+def _described(field: pw.Field, collection: Collection) -> Column:
+    """A column with what is known of its values: the states of actions, the choices of the schema."""
+    column = _column(field)
+    if field.name == "owner_id" and issubclass(collection.model, Owned) and collection.model.owns_itself:
+        return replace(column, same_as="id")
+    if column.type is not str:
+        return column
+    if states := collection.states.get(field.name):
+        initial = {field.default} if isinstance(field.default, str) else set()
+        return replace(column, values=tuple(sorted(states | initial)))
+    declared = collection.body_schema.fields.get(field.name)
+    choices = (check.choices for check in (declared.validators if declared else ()) if isinstance(check, OneOf))
+    return replace(column, values=tuple(sorted(next(choices, ()))))
 
 
 def _column(field: pw.Field) -> Column:

@@ -33,9 +33,6 @@ class LineWriter:
         self._changing = replace(call.endpoint, permission=collection.permission("update"))
         self._columns = frozenset(collection.representation.columns)
         self._filled_in = self._columns & {"owner_id", "department"}
-        self._states: dict[str, set[Any]] = {}
-        for action in collection.actions:
-            self._states.setdefault(action.state, set()).update(action.transitions, action.transitions.values())
 
     def load(self, line: Values, *, new: bool, row: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
         """The body and the read-only fields of a line, for a new row or for one that is there (`row`, where known)."""
@@ -119,7 +116,7 @@ class LineWriter:
         if value is None and column is not None and column.null:
             return None
         loaded = self._collection.body_schema.fields[name].deserialize(value)
-        if name in self._states and loaded not in self._states[name]:
+        if name in self._collection.states and loaded not in self._collection.states[name]:
             raise ValidationError(Message("There is no such {field}.", field=name))
         if name == "tenant_id" and loaded != self._call.tenant_id:
             raise ValidationError("Rows stay in their tenant.")

@@ -34,6 +34,9 @@ class Writable(Readable):
                            if isinstance(field, Reference)}
         self.actions = [found for name in dir(type(self))
                         if isinstance(found := getattr(getattr(type(self), name), "action", None), Action)]
+        self.states: dict[str, set[Any]] = {}  # column → the values that some action starts from or ends in
+        for found in self.actions:
+            self.states.setdefault(found.state, set()).update(found.transitions, found.transitions.values())
 
     # What a collection may override
 

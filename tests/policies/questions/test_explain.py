@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from policies import SHIPPED, Policy, Principal, load
+from policies.evaluation.principal import FixedEnvironment
 from policies.questions.explain import explain
 from policies.questions.explanation import ALLOWED, DEPENDS, REFUSED, Explanation
-from policies.tools.cases import FixedEnvironment
 from tests.policies.editing import add_line, shipped_copy
 from tests.policies.shipped_vocabulary import PERMISSIONS, ROLES, VOCABULARY
 

@@ -10,7 +10,7 @@ import pytest
 
 from policies import SHIPPED, Policy, Principal, load
 from policies.evaluation.grants import Grants
-from policies.tools.cases import FixedEnvironment
+from policies.evaluation.principal import FixedEnvironment
 from policies.tools.matrix import as_text, matrix
 from policies.tools.matrix_page import as_html
 from tests.policies.editing import add_line, replace, shipped_copy

@@ -1,0 +1,87 @@
+"""Values of one type among which each comparison with certain literals, and of several such values, has its answer.
+
+Each function takes the literals and how many values are compared with each other, and gives enough on either side of
+each literal, or unlike all of them, for every order in which they can stand.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from datetime import UTC, date, datetime, timedelta
+
+_DAY, _MOMENT = date(2026, 11, 18), datetime(2026, 11, 18, 10, tzinfo=UTC)
+_TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
+_WEEK = 7
+_PRIVATE = ipaddress.ip_network("192.168.0.0/16")
+
+
+def person(number: int) -> str:
+    """The id of one of the people, or objects, of examples: of a time long before any real one (RFC 9562, UUIDv7)."""
+    return f"00000000-0000-7000-8000-{number:012x}"
+
+
+def numbers(literals: Iterable[int], count: int) -> list[int]:
+    """Whole numbers around each literal."""
+    found = {literal + step for literal in {*literals} or {0} for step in range(-count, count + 1)}
+    return sorted(found, key=lambda number: (abs(number), number))
+
+
+def dates(literals: Iterable[str], count: int, *, weekdays: bool) -> list[str]:
+    """Days (YYYY-MM-DD) around each literal; with `weekdays` those of a whole week on either side."""
+    reach = count + (_WEEK if weekdays else 0)
+    known = {date.fromisoformat(literal) for literal in literals} or {_DAY}
+    near = {one.toordinal() + step for one in known for step in range(-reach, reach + 1)}
+    return [date.fromordinal(day).isoformat() for day in sorted(near) if 0 < day <= date.max.toordinal()]
+
+
+def moments(literals: Iterable[str], count: int) -> list[str]:
+    """Times (RFC 3339, UTC, microseconds) around each literal."""
+    known = {datetime.strptime(literal, _TIME).replace(tzinfo=UTC) for literal in literals} or {_MOMENT}
+    return sorted({near.strftime(_TIME) for one in known for near in _around(one, count)})
+
+
+def ids(literals: Iterable[str], count: int) -> list[str]:
+    """Some ids unlike all literals, and the literals."""
+    return _unlike({*literals}, count, person)
+
+
+def texts(literals: Iterable[str], count: int) -> list[str]:
+    """The literals, and some texts unlike all of them."""
+    known = {*literals}
+    fresh = _unlike(known, count, lambda number: f"other-{number}" if number > 1 else "other")
+    return [*sorted(known), *fresh[:count]]
+
+
+def addresses(literals: Iterable[str], networks: Iterable[str], count: int) -> list[str]:
+    """The literals, the ends of each network and their neighbours, and some addresses in none of them."""
+    found, ranges = {*literals}, [ipaddress.ip_network(network, strict=False) for network in networks]
+    for network in ranges:
+        kind = type(network.network_address)
+        first, last = int(network.network_address), int(network.broadcast_address)
+        largest = 2**network.max_prefixlen - 1
+        near = {end + step for end in (first, last) for step in range(-count, count + 1)}
+        found |= {str(kind(number)) for number in near if 0 <= number <= largest}
+    outside = (str(address) for address in _PRIVATE.hosts() if not any(address in network for network in ranges))
+    fresh = (address for address in outside if address not in found)
+    return [*(next(fresh, "") for _ in range(count)), *sorted(found)]
+
+
+def is_address(text: str) -> bool:
+    """Whether a text is an address, IPv4 or IPv6."""
+    try:
+        return bool(ipaddress.ip_address(text))
+    except ValueError:
+        return False
+
+
+def _unlike(known: set[str], count: int, name: Callable[[int], str]) -> list[str]:
+    fresh: Iterator[str] = (word for number in range(1, len(known) + count + 1) if (word := name(number)) not in known)
+    return [*(next(fresh) for _ in range(count)), *sorted(known)]
+
+
+def _around(moment: datetime, count: int) -> Iterator[datetime]:
+    for step in range(-count, count + 1):
+        with suppress(OverflowError):  # the first and the last year
+            yield moment + timedelta(microseconds=step)

@@ -1,0 +1,69 @@
+"""Whether an expression can hold for a caller who asks for a permission, and on which facts."""
+
+from __future__ import annotations
+
+from ..evaluation.policy import Policy
+from ..syntax.expression import Attribute, Expression, Shared, conjunction, negation
+from .candidates import Ground
+from .search import MOST_NODES, Undecided, example
+from .subjects import Subject, persons
+from .substitution import Facts, inputs, put
+from .witness import Witness, witness
+
+_Found = tuple[Facts, bool] | None
+
+
+class Prover:
+    """Finds witnesses for policies of one vocabulary.
+
+    It remembers what it found, because many permissions have the same conditions.
+    """
+
+    def __init__(self, *policies: Policy, most: int = MOST_NODES) -> None:
+        """For policies of one vocabulary; `most` bounds the work on one expression (`search.example`)."""
+        self._vocabulary, self._most = policies[0].vocabulary, most
+        self._named = frozenset(persons(*policies))
+        self._known: dict[tuple[object, ...], _Found | Undecided] = {}
+
+    def example(self, goal: Expression, subject: Subject, permission: str) -> Witness | None:
+        """A request of this subject for this permission on which `goal` holds; None when there is none.
+
+        Raises Undecided when it takes too long to know.
+        """
+        if goal is False:
+            return None
+        ground = Ground(subject, permission, self._vocabulary.by_permission[permission], self._named)
+        key = (goal, ground.resource.name, subject.is_guest, subject.key, ground.shareable)
+        if key not in self._known:
+            self._known[key] = self._search(goal, ground)
+        found = self._known[key]
+        if isinstance(found, Undecided):
+            raise found
+        return None if found is None else witness(ground, found[0], with_object=found[1])
+
+    def exception(self, narrow: Expression, wide: Expression, subject: Subject, permission: str) -> Witness | None:
+        """A request on which `narrow` holds and `wide` does not; None where the one implies the other.
+
+        Raises Undecided.
+        """
+        if narrow == wide:
+            return None
+        return self.example(conjunction((narrow, negation(wide))), subject, permission)
+
+    def _search(self, goal: Expression, ground: Ground) -> _Found | Undecided:
+        try:
+            if ground.resource.columns:
+                found = example(goal, ground.variables(goal), self._most)
+                if found is not None:
+                    return found, True
+            without = put(goal, _nothing(goal))
+            found = example(without, ground.variables(without), self._most)
+            return None if found is None else (found, False)
+        except Undecided as undecided:
+            return undecided
+
+
+def _nothing(goal: Expression) -> Facts:
+    """The object's columns and its shares where there is no object."""
+    return {one: False if isinstance(one, Shared) else None for one in inputs(goal)
+            if isinstance(one, Shared) or (isinstance(one, Attribute) and one.root == "obj")}

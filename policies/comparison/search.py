@@ -1,0 +1,81 @@
+"""The search for facts on which an expression holds: a decision diagram over the few values that decide.
+
+One variable after the other gets its values, and the expression is simplified each time. Equal remainders are followed
+once, so that the number of nodes grows with what the expression can tell apart, not with the product of all values.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ..syntax.expression import Expression
+from .substitution import Facts, Input, Value, inputs, put
+
+MOST_NODES = 20_000  # some seconds; the largest policies that were tried took fewer than 4 000
+
+
+class Undecided(Exception):
+    """An expression has too many combinations of facts to be decided: nothing is known of it."""
+
+
+@dataclass(frozen=True)
+class Variable:
+    """Inputs that get their values together, such as the date and its weekday; each of `values` is one for each input.
+
+    The values suffice: whatever an expression does with any other, it does with one of these.
+    """
+
+    inputs: tuple[Input, ...]
+    values: Sequence[tuple[Value, ...]]
+
+
+def example(goal: Expression, variables: Sequence[Variable], most: int = MOST_NODES) -> Facts | None:
+    """Facts on which `goal` holds whatever the rest is, as few as can be dropped to; None when there are none.
+
+    `variables` cover every input of the goal, in the order in which ties are broken. Raises Undecided after `most`
+    nodes.
+    """
+    found = _Search(variables, most).run(goal)
+    return None if found is None else _reduced(goal, found, variables)
+
+
+class _Search:
+    def __init__(self, variables: Sequence[Variable], most: int) -> None:
+        self._of: Mapping[Input, Variable] = {name: variable for variable in variables for name in variable.inputs}
+        self._most, self._nodes = most, 0
+        self._hopeless: set[Expression] = set()
+
+    def run(self, goal: Expression) -> dict[Input, Value] | None:
+        if goal is True:
+            return {}
+        if goal is False or goal in self._hopeless:
+            return None
+        self._nodes += 1
+        if self._nodes > self._most:
+            raise Undecided
+        variable = self._of[Counter(inputs(goal)).most_common(1)[0][0]]
+        followed: set[Expression] = set()
+        for values in variable.values:
+            facts = dict(zip(variable.inputs, values, strict=True))
+            left = put(goal, facts)
+            if left in followed:
+                continue
+            followed.add(left)
+            found = self.run(left)
+            if found is not None:
+                return {**facts, **found}
+        self._hopeless.add(goal)
+        return None
+
+
+def _reduced(goal: Expression, facts: Facts, variables: Sequence[Variable]) -> Facts:
+    """The same facts without those that do not matter beside the others."""
+    kept = dict(facts)
+    for variable in reversed(variables):
+        if variable.inputs[0] in kept:
+            fewer = {name: value for name, value in kept.items() if name not in variable.inputs}
+            if put(goal, fewer) is True:
+                kept = fewer
+    return kept

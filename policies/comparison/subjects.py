@@ -1,0 +1,54 @@
+"""For whom policies are compared: each role by itself, and each person whom lines name, with a role."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from ..evaluation.policy import Policy
+from ..syntax.expression import AnyOf, Expression, conjunction, disjunction, negation
+
+GUEST = "guest"
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A caller as far as lines can name one: by role, and by key where it is a certain person (`user:<id>`)."""
+
+    role: str
+    key: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.key} as {self.role}" if self.key else self.role
+
+    @property
+    def is_guest(self) -> bool:
+        return self.role == GUEST
+
+
+def persons(*policies: Policy) -> tuple[str, ...]:
+    """The keys (`user:<id>`) that lines of these policies name, sorted."""
+    return tuple(sorted({
+        name for policy in policies for name in (*(rule.sub for rule in policy.rules), *policy.roles.parents)
+        if name not in policy.vocabulary.roles
+    }))
+
+
+def subjects(policies: Iterable[Policy], stored: Mapping[str, str] | None = None) -> list[Subject]:
+    """Each role alone, and each person with the role that is `stored` (key → role), or with each role but guest."""
+    policies = tuple(policies)
+    roles = sorted(frozenset().union(*(policy.vocabulary.roles for policy in policies)))
+    found = [Subject(role) for role in roles]
+    for key in persons(*policies):
+        known = (stored or {}).get(key)
+        found += [Subject(role, key) for role in ((known,) if known else roles) if role != GUEST]
+    return found
+
+
+def allowed(policy: Policy, subject: Subject, permission: str) -> Expression:
+    """When the policy gives a permission to a subject: one of the lines that allow holds, and none that denies."""
+    rules = policy.residual(subject.role, subject.key, permission).rules
+    allows = disjunction(left for rule, left in rules if rule.eft == "allow")
+    denies = disjunction(left for rule, left in rules if rule.eft == "deny")
+    refused = denies.parts if isinstance(denies, AnyOf) else (denies,)
+    return conjunction((allows, *map(negation, refused)))

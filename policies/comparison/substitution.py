@@ -1,0 +1,93 @@
+"""An expression with some of what it reads replaced by values, and simplified.
+
+What an expression reads are its *inputs*: attributes, and atoms that no attribute settles, such as `shared(…)`.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+
+from ..evaluation.fold import COMPARE
+from ..syntax.expression import (
+    AllOf,
+    AnyOf,
+    Atom,
+    Attribute,
+    Comparison,
+    Expression,
+    FunctionCall,
+    Negation,
+    Operand,
+    Shared,
+    atoms,
+    attributes,
+    conjunction,
+    disjunction,
+    negation,
+)
+from ..syntax.matcher import MIRRORED
+
+Input = Attribute | Shared | FunctionCall
+Value = str | int | None  # None: missing
+Facts = Mapping[Input, Value]
+
+
+def inputs(expression: Expression) -> Iterator[Input]:
+    """Every input of every atom, as often as it is read."""
+    for atom in atoms(expression):
+        yield from inputs_of(atom)
+
+
+def inputs_of(atom: Atom) -> tuple[Input, ...]:
+    """The inputs of one atom: its attributes, or the atom itself where it is no matter of attributes alone."""
+    match atom:
+        case Comparison() | FunctionCall("ipMatch", _):
+            return attributes(atom)
+    return (atom,)
+
+
+def put(expression: Expression, facts: Facts) -> Expression:
+    """What is left of an expression when these inputs have these values."""
+    match expression:
+        case bool():
+            return expression
+        case AllOf(parts):
+            return conjunction(put(part, facts) for part in parts)
+        case AnyOf(parts):
+            return disjunction(put(part, facts) for part in parts)
+        case Negation(part):
+            return negation(put(part, facts))
+        case Comparison(symbol, left, right):
+            if left in facts or right in facts:
+                return _compared(symbol, _value(left, facts), _value(right, facts))
+        case FunctionCall("ipMatch", (Attribute() as address, str(network))):
+            if address in facts:
+                return _in_network(facts[address], network)
+        case Shared() | FunctionCall():
+            if expression in facts:
+                return bool(facts[expression])
+    return expression
+
+
+def _value(operand: Operand, facts: Facts) -> Operand | None:
+    return facts.get(operand, operand) if isinstance(operand, Attribute) else operand
+
+
+def _compared(symbol: str, left: Operand | None, right: Operand | None) -> Expression:
+    if left is None or right is None:
+        return False
+    if isinstance(left, Attribute):
+        return Comparison(symbol, left, right)
+    if isinstance(right, Attribute):
+        return Comparison(MIRRORED[symbol], right, left)
+    return COMPARE[symbol](left, right)
+
+
+@lru_cache(maxsize=4096)
+def _in_network(address: Value, network: str) -> bool:
+    try:
+        return ipaddress.ip_address(str(address)) in ipaddress.ip_network(network, strict=False)
+    except ValueError:
+        return False

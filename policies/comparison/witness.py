@@ -1,0 +1,134 @@
+"""A witness: facts on which a rule, or the difference of two policies, shows; as a request that can be tried."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from ..evaluation.compiled import Row
+from ..evaluation.policy import Policy
+from ..evaluation.principal import FixedEnvironment, Principal
+from ..syntax.attributes import in_words
+from ..syntax.expression import Attribute, FunctionCall, Shared, text
+from ..syntax.vocabulary import Column
+from . import pools
+from .candidates import DATE, ID, KEY, KIND, METHOD, REQUEST, TENANT, WEEKDAY, Ground
+from .substitution import Facts, Input, Value
+
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_ME, _OBJECT, _TENANT = pools.person(1), pools.person(0xF0), pools.person(0xF1)
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """A request: who asks, in which circumstances, about which object. Only `facts` matter; the rest is made up.
+
+    row     every column of the object; None: there is no object
+    shares  whether a share gives the permission
+    """
+
+    ground: Ground
+    facts: Facts
+    principal: Principal
+    environment: FixedEnvironment
+    row: Row | None
+
+    def shared(self, principal: Principal, row: Row, permission: str) -> bool:
+        """The `SharedWith` of this request."""
+        return bool(self.facts.get(Shared()))
+
+    def answer(self, policy: Policy) -> bool:
+        """What a policy answers to this request."""
+        return policy.decide(self.principal, self.ground.permission, self.row, self.environment, self.shared)
+
+    def __str__(self) -> str:
+        """ "status is draft, owner_id is the caller's id"; `always` when no fact matters."""
+        return ", ".join(self._said()) or "always"
+
+    def as_json(self) -> dict[str, Any]:
+        """The facts that matter by the names of model.conf, and in words."""
+        values = {text(one) if isinstance(one, Shared | FunctionCall) else str(one): value
+                  for one, value in self.facts.items()}
+        return {"text": str(self), "object": self.row is not None, "facts": values}
+
+    def _said(self) -> Iterator[str]:
+        if self.row is None and self.ground.resource.columns:
+            yield "no object is named"
+        facts = dict(self.facts)
+        if (kind := facts.pop(KIND, None)) is not None:
+            yield f"the kind of caller is {kind}"
+        if (day := facts.pop(DATE, None)) is not None:
+            facts.pop(WEEKDAY, None)
+            yield f"the date is {day}, a {_WEEKDAYS[date.fromisoformat(str(day)).weekday()]}"
+        if (method := facts.pop(METHOD, None)) is not None:
+            facts.pop(REQUEST, None)
+            yield f"the method is {method}"
+        for one in (ID, KEY, TENANT, Attribute("obj", "tenant_id")):
+            facts.pop(one, None)
+        yield from (self._fact(one, value) for one, value in facts.items())
+
+    def _fact(self, one: Input, value: Value) -> str:
+        if isinstance(one, Shared):
+            return f"it is {'' if value else 'not '}shared with the caller"
+        if isinstance(one, FunctionCall):
+            return f"{text(one)} {'holds' if value else 'does not hold'}"
+        if value is None:
+            return f"{in_words(one)} is missing"
+        if value in (self.facts.get(ID), self.facts.get(KEY)):
+            return f"{in_words(one)} is the caller's id"
+        if self._made_up(one, value):
+            return f"{in_words(one)} is another id"
+        return f"{in_words(one)} is {value}"
+
+    def _made_up(self, one: Attribute, value: Value) -> bool:
+        """Whether a value stands for any that no line names, or that only has to be unlike the caller's."""
+        return self.ground.is_id(one) and str(value).removeprefix("user:") in map(pools.person, range(1, 9))
+
+
+def witness(ground: Ground, facts: Facts, *, with_object: bool) -> Witness:
+    """The request in which these facts are so, and whatever else there is is ordinary."""
+    subject = ground.subject
+    fresh = None if subject.is_guest else (subject.key or "").removeprefix("user:") or _ME
+    id = facts.get(ID, fresh)
+    kind = facts.get(KIND, "guest" if subject.is_guest else "user")
+    principal = Principal(
+        id=None if id is None else str(id),
+        key=subject.role if id is None else f"user:{id}",
+        role=subject.role,
+        tenant_id=str(facts.get(TENANT, _TENANT)),
+        department=_text(facts.get(Attribute("sub", "department"))),
+        kind=str(kind),
+    )
+    values = {one.name: value for one, value in facts.items() if isinstance(one, Attribute) and one.root == "env"}
+    environment = FixedEnvironment().having(values)
+    if not with_object:
+        return Witness(ground, facts, principal, environment, None)
+    columns = ground.resource.columns
+    row = {name: facts.get(Attribute("obj", name), _ordinary(name, column)) for name, column in columns.items()}
+    row |= {name: row[column.same_as] for name, column in columns.items() if column.same_as is not None}
+    if "tenant_id" in row:
+        row["tenant_id"] = principal.tenant_id
+    return Witness(ground, facts, principal, environment, row)
+
+
+def _text(value: Value) -> str | None:
+    return None if value is None else str(value)
+
+
+def _ordinary(name: str, column: Column) -> Value:
+    """What a column holds that does not matter."""
+    if column.nullable:
+        return None
+    if column.values:
+        return column.values[0]
+    if column.type is bool:
+        return True
+    if column.type is int:
+        return 1
+    if column.format == "uuid":
+        return _OBJECT
+    if column.format == "date":
+        return FixedEnvironment().date
+    return "2026-11-18T10:00:00.000000Z" if column.format == "date-time" else name
