@@ -105,7 +105,8 @@ class Ground:
         count = len(group)
         found: list[Value] = []
         if ID in group:
-            people = pools.ids((word.removeprefix(_PREFIX) for word in words if _is_person(word)), count)
+            known_ids = {word.removeprefix(_PREFIX) for word in (*words, self.subject.key or "") if _is_person(word)}
+            people = pools.ids(known_ids, count)
             found += [*people, *(_PREFIX + one for one in people)]
         elif ADDRESS in group:
             networks = [str(atom.arguments[1]) for atom in read if isinstance(atom, FunctionCall)]

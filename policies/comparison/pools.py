@@ -29,10 +29,11 @@ def numbers(literals: Iterable[int], count: int) -> list[int]:
 
 
 def dates(literals: Iterable[str], count: int, *, weekdays: bool) -> list[str]:
-    """Days (YYYY-MM-DD) around each literal; with `weekdays` those of a whole week on either side."""
-    reach = count + (_WEEK if weekdays else 0)
-    known = {date.fromisoformat(literal) for literal in literals} or {_DAY}
-    near = {one.toordinal() + step for one in known for step in range(-reach, reach + 1)}
+    """Days (YYYY-MM-DD) around each literal; with `weekdays` a whole week before the first and after each."""
+    known = {date.fromisoformat(literal).toordinal() for literal in literals} or {_DAY.toordinal()}
+    week = _WEEK if weekdays else 0
+    near = {one + step for one in known for step in range(-count, count + week + 1)}
+    near |= {min(known) - count - step for step in range(week)}
     return [date.fromordinal(day).isoformat() for day in sorted(near) if 0 < day <= date.max.toordinal()]
 
 

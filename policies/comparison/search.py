@@ -6,11 +6,12 @@ once, so that the number of nodes grows with what the expression can tell apart,
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..syntax.expression import Expression
+from ..syntax.expression import AllOf, Expression, conjunction
+from .normal_form import normal
 from .substitution import Facts, Input, Value, inputs, put
 
 MOST_NODES = 20_000  # some seconds; the largest policies that were tried took fewer than 4 000
@@ -37,7 +38,7 @@ def example(goal: Expression, variables: Sequence[Variable], most: int = MOST_NO
     `variables` cover every input of the goal, in the order in which ties are broken. Raises Undecided after `most`
     nodes.
     """
-    found = _Search(variables, most).run(goal)
+    found = _Search(variables, most).run(normal(goal))
     return None if found is None else _reduced(goal, found, variables)
 
 
@@ -55,19 +56,33 @@ class _Search:
         self._nodes += 1
         if self._nodes > self._most:
             raise Undecided
-        variable = self._of[Counter(inputs(goal)).most_common(1)[0][0]]
+        parts = goal.parts if isinstance(goal, AllOf) else (goal,)
+        read = [frozenset(inputs(part)) for part in parts]
+        variable = self._decisive(read)
+        # Most parts do not read the variable: they stay as they are.
+        others = [part for part, names in zip(parts, read, strict=True) if names.isdisjoint(variable.inputs)]
+        concerned = conjunction(part for part, names in zip(parts, read, strict=True)
+                                if not names.isdisjoint(variable.inputs))
         followed: set[Expression] = set()
         for values in variable.values:
             facts = dict(zip(variable.inputs, values, strict=True))
-            left = put(goal, facts)
+            left = put(concerned, facts)
             if left in followed:
                 continue
             followed.add(left)
-            found = self.run(left)
+            found = None if left is False else self.run(conjunction((left, *others)))
             if found is not None:
                 return {**facts, **found}
         self._hopeless.add(goal)
         return None
+
+    def _decisive(self, read: Iterable[frozenset[Input]]) -> Variable:
+        """The variable that settles most: one of parts that read little else, and of many parts."""
+        weights: defaultdict[Input, float] = defaultdict(float)
+        for names in read:
+            for one in names:
+                weights[one] += 4.0 ** -len(names)
+        return self._of[max((name for name in self._of if name in weights), key=weights.__getitem__)]
 
 
 def _reduced(goal: Expression, facts: Facts, variables: Sequence[Variable]) -> Facts:

@@ -1,0 +1,77 @@
+"""The comparison against Casbin and chance: `python -m tests.policies.comparison.against_casbin --pairs 500 --seed 1`.
+
+For each pair of policies, caller and permission: where a difference is told, Casbin itself answers its example
+differently under the two policies; where none is told, random requests find none.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+
+from policies.comparison.compare import Comparison
+from policies.comparison.subjects import subjects
+from policies.comparison.witness import Witness
+from policies.loading.oracle import Oracle
+from tests.policies.comparison.worlds import VOCABULARY, World, worlds
+
+QUESTIONS = 2000  # random requests a pair of policies
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was tried."""
+
+    pairs: int = 0
+    witnesses: int = 0
+    equal: int = 0
+    undecided: int = 0
+    asked: int = 0
+
+    def __str__(self) -> str:
+        return (f"{self.pairs} pairs of policies: {self.witnesses} examples, {self.equal} proofs that there is none, "
+                f"{self.undecided} undecided, {self.asked} random requests")
+
+
+def tried(world: World, tally: Tally, questions: int = QUESTIONS) -> None:
+    """Compare one pair, and try to prove the comparison wrong. Raises AssertionError."""
+    comparison = Comparison(world.old, world.new)
+    before, after = Oracle(world.old.files), Oracle(world.new.files)
+    same = []
+    for subject in subjects((world.old, world.new)):
+        for permission in VOCABULARY.by_permission:
+            found = comparison.between(subject, permission)
+            tally.undecided += found.undecided
+            for witness, gives, refuses in ((found.gained, after, before), (found.lost, before, after)):
+                if witness is not None:
+                    tally.witnesses += 1
+                    answers = casbin(gives, witness), casbin(refuses, witness)
+                    assert answers == (True, False), (str(witness), str(world))
+            if not found:
+                same.append((subject, permission))
+    tally.pairs += 1
+    tally.equal += len(same)
+    for _ in range(questions if same else 0):
+        request = world.request(*world.chance.choice(same))
+        tally.asked += 1
+        assert world.old.decide(*request) is world.new.decide(*request), (request, str(world))
+
+
+def casbin(oracle: Oracle, witness: Witness) -> bool:
+    """What Casbin answers to the request of a witness."""
+    return oracle.decide(witness.principal, witness.ground.permission, witness.row, witness.environment, witness.shared)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--pairs", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    tally = Tally()
+    for world in worlds(options.seed, options.pairs):
+        tried(world, tally)
+    print(tally)
+
+
+if __name__ == "__main__":
+    main()

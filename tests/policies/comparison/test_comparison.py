@@ -1,0 +1,219 @@
+"""Two policies are compared exactly: each difference has an example, and without an example there is none."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable
+
+import pytest
+
+import policies
+from policies import Policy
+from policies.comparison.compare import Comparison, Difference
+from policies.comparison.prover import Prover
+from policies.comparison.search import MOST_NODES, Undecided
+from policies.comparison.subjects import Subject, allowed, subjects
+from policies.loading.loader import from_files
+from tests.policies.comparison.against_casbin import Tally, tried
+from tests.policies.comparison.worlds import worlds
+from tests.policies.generated import FILES
+from tests.policies.shipped_vocabulary import VOCABULARY
+
+SHIPPED = policies.load(policies.SHIPPED, VOCABULARY)
+FIRST = "    p.when == 'always' || \\\n"
+ANN = "user:0199f3a0-0000-7000-8000-000000000001"
+
+PAIRS = 40  # `make proofs` takes more
+
+
+def edited(*lines: str, conditions: Iterable[str] = (), file: str = "orders.csv",
+           without: str | None = None) -> Policy:
+    """The shipped policy with further lines in a file, further branches of the matcher, and without a line."""
+    branches = "".join(f"    {branch} || \\\n" for branch in conditions)
+    text = FILES[file].decode()
+    if without is not None:
+        assert without in text
+        text = text.replace(without + "\n", "")
+    return from_files({
+        **FILES,
+        "model.conf": FILES["model.conf"].decode().replace(FIRST, FIRST + branches).encode(),
+        file: text.replace("# end", "\n".join([*lines, "# end"])).encode(),
+    }, VOCABULARY)
+
+
+def differences(old: Policy, new: Policy) -> dict[tuple[str, str], Difference]:
+    """(subject, permission) → difference, of all that differ."""
+    comparison = Comparison(old, new)
+    found = {(str(subject), permission): comparison.between(subject, permission)
+             for subject in subjects((old, new)) for permission in VOCABULARY.by_permission}
+    return {where: difference for where, difference in found.items() if difference}
+
+
+def test_random_policies_differ_where_casbin_says_so_and_nowhere_else() -> None:
+    tally = Tally()
+    for world in worlds(1, PAIRS):
+        tried(world, tally)
+    assert tally.pairs == PAIRS
+    assert tally.witnesses > PAIRS
+    assert tally.equal > PAIRS
+    assert tally.undecided == 0
+
+
+@pytest.mark.parametrize("rule", SHIPPED.rules, ids=lambda rule: rule.place)
+def test_each_shipped_line_is_missed_when_it_is_gone(rule: policies.evaluation.policy.Rule) -> None:
+    lines = FILES[rule.file].decode().split("\n")
+    lines[rule.line - 1] = ""
+    found = differences(SHIPPED, from_files({**FILES, rule.file: "\n".join(lines).encode()}, VOCABULARY))
+    assert found
+    assert all(difference.gained is None for difference in found.values())
+
+
+MOMENT = "'2026-01-01T00:00:00.000000Z'"
+SAME = {
+    "a number below 10000 is at most 9999": ("r.obj.total < 10000", "r.obj.total <= 9999"),
+    "from twenty and before six is never": ("r.env.hour >= 20 && r.env.hour < 6", "r.env.hour > 23"),
+    "an hour is always from 0 to 23": ("r.env.hour >= 0 && r.obj.total > 5", "r.env.hour < 24 && r.obj.total >= 6"),
+    "a Saturday is no Wednesday": ("r.env.date == '2026-11-21' && r.env.weekday == 3", "r.env.hour > 23"),
+    "a Saturday is a sixth day": ("r.env.date == '2026-11-21'", "r.env.date == '2026-11-21' && r.env.weekday == 6"),
+    "what is written is no reading": ("r.env.method == 'POST' && r.env.request == 'read'", "r.env.hour > 23"),
+    "a network within another": ("ipMatch(r.env.ip, '10.0.0.0/8') && ipMatch(r.env.ip, '10.1.0.0/16')",
+                                 "ipMatch(r.env.ip, '10.1.0.0/16')"),
+    "addresses of other networks": ("ipMatch(r.env.ip, '10.0.0.0/8') && ipMatch(r.env.ip, '192.168.0.0/16')",
+                                    "r.env.hour > 23"),
+    "a state that is none": ("r.obj.status == 'sold'", "r.env.hour > 23"),
+    "all states but some": ("r.obj.status != 'pending' && r.obj.status != 'approved'",
+                            "(r.obj.status == 'rejected' || r.obj.status == 'cancelled' || r.obj.status == 'refunded'"
+                            " || r.obj.status == 'completed' || r.obj.status == 'shipped')"),
+    "each row is of the caller's tenant": ("r.obj.tenant_id == r.sub.tenant_id && r.obj.total > 1", "r.obj.total > 1"),
+    "equal to each other and to the caller": ("r.obj.owner_id == r.sub.id && r.obj.id == r.obj.owner_id",
+                                              "r.obj.id == r.sub.id && r.obj.id == r.obj.owner_id"),
+    "later than what is later": (f"r.obj.created_at < r.obj.updated_at && r.obj.updated_at < {MOMENT}",
+                                 f"r.obj.created_at < r.obj.updated_at && r.obj.created_at < {MOMENT}"
+                                 f" && r.obj.updated_at < {MOMENT}"),
+    "a user is no guest": ("r.sub.kind != 'guest'", "(r.sub.kind == 'user' || r.sub.kind == 'service')"),
+    "a known device": ("r.env.device != 'bot' && r.env.device != 'other'",
+                       "(r.env.device == 'desktop' || r.env.device == 'mobile' || r.env.device == 'tablet')"),
+}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_what_is_the_same_in_other_words_is_no_difference(name: str) -> None:
+    one, other = (edited("p, user, order.export, trial, allow", conditions=[f"p.when == 'trial' && {said}"])
+                  for said in SAME[name])
+    assert differences(one, other) == {}
+
+
+OTHER = {
+    "one more": ("r.obj.total < 10000", "r.obj.total <= 10000", "total is 10000"),
+    "an hour more": ("r.env.hour < 18", "r.env.hour <= 18", "the hour is 18"),
+    "a day of the week": ("r.env.weekday < 6", "r.env.weekday < 7", "a Saturday"),
+    "the next network": ("ipMatch(r.env.ip, '10.0.0.0/9')", "ipMatch(r.env.ip, '10.0.0.0/8')",
+                         "the caller's address is 10.128.0.0"),
+    "another's": ("r.obj.owner_id == r.sub.id", "(r.obj.owner_id == r.sub.id || r.obj.status == 'pending')",
+                  "owner_id is another id"),
+    "a missing value": ("r.obj.note == 'x' || r.obj.note != 'x'", "r.obj.total >= 0 || r.obj.total < 0",
+                        "note is missing"),
+    "a share": ("r.obj.status == 'pending'", "(r.obj.status == 'pending' || shared(r.sub, r.obj, r.act))",
+                "it is shared with the caller"),
+    "a token": ("r.sub.kind == 'user'", "r.sub.kind != 'guest'", "the kind of caller is service"),
+    "a microsecond": (f"r.obj.created_at < {MOMENT}", f"r.obj.created_at <= {MOMENT}",
+                      "created_at is 2026-01-01T00:00:00.000000Z"),
+    "no object": ("r.obj.total >= 0 || r.obj.total < 0", "r.env.hour >= 0", "no object is named"),
+}
+
+
+@pytest.mark.parametrize("name", OTHER)
+def test_a_difference_has_an_example_that_says_what_matters(name: str) -> None:
+    before, after, example = OTHER[name]
+    act = "order.view" if "share" in name else "order.export"
+    one, other = (edited(f"p, guest, {act}, trial, allow", conditions=[f"p.when == 'trial' && ({said})"],
+                         without="p, user,    order.view,         shared, allow") for said in (before, after))
+    found = differences(one, other)
+    assert "user", act in found
+    difference = found["user", act]
+    assert difference.lost is None
+    assert example in str(difference.gained)
+
+
+def test_an_example_is_a_request_that_can_be_tried() -> None:
+    new = edited("p, user, order.refund, always, allow")
+    gained = differences(SHIPPED, new)["user", "order.refund"].gained
+    assert gained is not None
+    assert str(gained) == "always"
+    assert (gained.answer(SHIPPED), gained.answer(new)) == (False, True)
+
+
+def test_a_guest_has_neither_id_nor_department_nor_shares() -> None:
+    conditions = ["p.when == 'mine' && (r.obj.owner_id == r.sub.id || r.obj.department == r.sub.department || "
+                  "shared(r.sub, r.obj, r.act))"]
+    found = differences(SHIPPED, edited("p, guest, order.view, mine, allow", conditions=conditions))
+    assert ("user", "order.view") in found
+    assert ("guest", "order.view") not in found
+
+
+def test_a_user_owns_their_own_row() -> None:
+    lines = "p, user, user.update, self, allow", "p, user, user.delete, own, allow"
+    one = edited(*lines, conditions=["p.when == 'self' && r.obj.owner_id == r.sub.id"], file="users.csv")
+    other = edited(*lines, conditions=["p.when == 'self' && r.obj.id == r.sub.id"], file="users.csv")
+    assert differences(one, other) == {}
+
+
+def test_a_person_is_compared_with_each_role_that_they_could_have() -> None:
+    found = differences(SHIPPED, edited(f"p, {ANN}, order.refund, always, allow"))
+    roles = {where[0] for where in found}
+    assert roles == {f"{ANN} as {role}" for role in ("user", "editor", "moderator", "developer")}
+    lent = differences(SHIPPED, edited(f"g, {ANN}, support"))
+    assert f"{ANN} as support" not in {who for who, _ in lent}
+    assert (f"{ANN} as user", "order.refund") in lent
+
+
+def test_a_role_by_itself_is_none_of_the_persons_whom_lines_name() -> None:
+    conditions = [f"p.when == 'ann' && r.sub.id == '{ANN.removeprefix('user:')}'"]
+    old = edited("p, user, order.export, ann, allow", f"p, {ANN}, order.create, always, allow", conditions=conditions)
+    new = edited(f"p, {ANN}, order.create, always, allow", conditions=conditions)
+    found = differences(old, new)
+    roles = VOCABULARY.roles - {"guest", "manager", "owner", "admin"}
+    assert set(found) == {(f"{ANN} as {role}", "order.export") for role in roles}
+
+
+def test_what_takes_too_long_is_undecided_and_never_guessed() -> None:
+    columns = "total", "version"
+    wild = " || ".join(f"(r.obj.{one} > {number} && r.obj.{other} < {number + 9} && r.env.hour != {number})"
+                       for number in range(9) for one, other in (columns, columns[::-1]))
+    old = edited("p, user, order.export, wild, allow", conditions=[f"p.when == 'wild' && ({wild})"])
+    new = edited("p, user, order.export, wild, allow",
+                 conditions=[f"p.when == 'wild' && ({wild} || r.obj.total == 99)"])
+    few = Comparison(old, new, most=1).between(Subject("user"), "order.export")
+    assert few == Difference(None, None, undecided=True)
+    goal = allowed(old, Subject("user"), "order.export")
+    with pytest.raises(Undecided):
+        Prover(old, most=1).example(goal, Subject("user"), "order.export")
+    assert Comparison(old, new).between(Subject("user"), "order.export").gained is not None
+
+
+ATOMS: tuple[Callable[[random.Random], str], ...] = (
+    lambda chance: f"r.obj.total {chance.choice(('<', '>=', '=='))} {chance.randrange(50)}",
+    lambda chance: f"r.obj.status {chance.choice(('==', '!='))} '{chance.choice(('pending', 'approved', 'shipped'))}'",
+    lambda chance: f"r.env.hour {chance.choice(('<', '>='))} {chance.randrange(24)}",
+    lambda chance: f"r.env.weekday == {chance.randrange(1, 8)}",
+    lambda chance: f"r.env.date >= '2026-{chance.randrange(1, 13):02}-01'",
+    lambda chance: f"ipMatch(r.env.ip, '10.{chance.randrange(4)}.0.0/16')",
+    lambda chance: f"r.obj.currency == '{chance.choice(('EUR', 'USD', 'CHF'))}'",
+    lambda chance: f"r.obj.{chance.choice(('owner_id', 'id'))} == r.sub.id",
+    lambda chance: "r.obj.department == r.sub.department",
+    lambda chance: f"r.env.device == '{chance.choice(('bot', 'mobile'))}'",
+    lambda chance: "shared(r.sub, r.obj, r.act)",
+)
+
+
+@pytest.mark.parametrize("lines", [40, 80, 160])
+def test_so_many_conditions_of_one_permission_are_decided_well_within_the_bound(lines: int) -> None:
+    chance = random.Random(lines)
+    conditions = [f"p.when == 'c{number}' && " + " && ".join(chance.choice(ATOMS)(chance) for _ in range(3))
+                  for number in range(lines)]
+    rules = [f"p, user, order.update, c{number}, {'deny' if number % 7 == 0 else 'allow'}" for number in range(lines)]
+    old = edited(*rules, conditions=conditions)
+    new = edited(*(rule for rule in rules if "c3," not in rule), conditions=conditions)
+    found = Comparison(old, new, most=MOST_NODES // 4).between(Subject("user"), "order.update")
+    assert not found.undecided
+    assert found.gained is None
