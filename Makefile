@@ -77,13 +77,13 @@ profile: $(VENV)/gatepost.stamp ## where the time of one request goes, stage by 
 	$(BIN)/python -m benchmarks.profile
 
 CHROMIUM ?= chromium
-PICTURED := guest user editor moderator manager owner
-SHOT = $(CHROMIUM) --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=960,540 \
+PICTURED := $(patsubst %,--role %,guest user editor moderator manager owner) --resource article --resource order
+SHOT = $(CHROMIUM) --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=960,600 \
   --force-device-scale-factor=1.5 file://$(CURDIR)/build/matrix.html
 
 picture: $(VENV)/gatepost.stamp ## photograph the matrix of the shipped rules for README.md (needs chromium)
 	@mkdir -p build
-	@$(BIN)/gatepost policy matrix policies $(PICTURED:%=--role %) --html build/matrix.html
+	@$(BIN)/gatepost policy matrix policies $(PICTURED) --html build/matrix.html --overwrite
 	@$(SHOT) --blink-settings=preferredColorScheme=1 --screenshot=docs/matrix-light.png
 	@$(SHOT) --blink-settings=preferredColorScheme=0 --screenshot=docs/matrix-dark.png
 

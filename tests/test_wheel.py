@@ -60,6 +60,7 @@ def test_the_wheel_carries_what_is_read_at_run_time(wheel):
         "policies/README.md",
         "policies/tests.yaml",
         "policies/tools/templates/matrix.html",
+        "policies/tools/templates/matrix.css",
         "models/migrations/0001_accounts.py",
         "blueprints/http/security/common_passwords.txt",
         "blueprints/translations/de.po",

@@ -36,6 +36,10 @@ class Section:
     resource: str
     rows: tuple[MatrixRow, ...]
 
+    @property
+    def size(self) -> int:
+        return len(self.rows)
+
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
@@ -44,6 +48,7 @@ class Matrix:
     persons     person → permission → what lines of their own say, on top of their role
     conditions  what each word in the cells means, as it stands in model.conf
     scopes      scope → permissions that it covers, as written
+    meanings    what each condition of model.conf means, also those that are in no cell
     """
 
     version: str
@@ -52,6 +57,7 @@ class Matrix:
     persons: Mapping[str, Mapping[str, Grant]]
     conditions: tuple[tuple[str, str], ...]
     scopes: tuple[tuple[str, tuple[str, ...]], ...]
+    meanings: Mapping[str, str]
 
     def as_json(self) -> dict[str, object]:
         """`{policy_version, roles, permissions: {permission: {role: {allow, deny, lines}}}, persons, conditions,
@@ -81,14 +87,17 @@ class Matrix:
         }
 
 
-def matrix(policy: Policy, roles: Sequence[str] = ()) -> Matrix:
-    """The table for `roles`, by default for every role, with the persons for whom there are lines of their own."""
+def matrix(policy: Policy, roles: Sequence[str] = (), resources: Sequence[str] = ()) -> Matrix:
+    """The table for `roles` and `resources`, by default for all, with the persons for whom there are lines of their own
+    unless roles are chosen. Raises KeyError for a resource that is none."""
     grants = Grants(policy)
     columns = tuple(roles) or tuple(ordered(policy.vocabulary.roles))
+    shown = [policy.vocabulary.resources[name] for name in dict.fromkeys(resources or policy.vocabulary.resources)]
+    asked = frozenset().union(*(resource.permissions for resource in shown))
     sections = []
     used: dict[str, None] = {}
     # Collections first: the rest are single questions, such as who may log in.
-    for resource in sorted(policy.vocabulary.resources.values(), key=lambda found: (not found.columns, found.name)):
+    for resource in sorted(shown, key=lambda found: (not found.columns, found.name)):
         rows = []
         for permission in sorted(resource.permissions, key=_order):
             cells = tuple(grants.of(column, permission) for column in columns)
@@ -97,15 +106,18 @@ def matrix(policy: Policy, roles: Sequence[str] = ()) -> Matrix:
                 used.update(dict.fromkeys((*cell.allowed, *cell.denied)))
         sections.append(Section(resource.name, tuple(rows)))
     persons = {
-        person: {permission: grants.of(person, permission) for permission in sorted(grants.concerning(person))}
+        person: {permission: grants.of(person, permission) for permission in sorted(concerning)}
         for person in (() if roles else grants.persons)
+        if (concerning := grants.concerning(person) & asked) or not resources
     }
     conditions = tuple((name, policy.conditions[name].source) for name in used if name in policy.conditions)
     scopes: dict[str, list[str]] = {}
     for line in policy.scopes:
-        scopes.setdefault(line.scope, []).append(line.act)
+        if policy.patterns.covered(line.act) & asked:
+            scopes.setdefault(line.scope, []).append(line.act)
     listed = tuple((scope, tuple(permissions)) for scope, permissions in sorted(scopes.items()))
-    return Matrix(policy.version, columns, tuple(sections), persons, conditions, listed)
+    meanings = {name: condition.source for name, condition in policy.conditions.items()}
+    return Matrix(policy.version, columns, tuple(sections), persons, conditions, listed, meanings)
 
 
 def as_text(table: Matrix) -> str:

@@ -218,6 +218,55 @@ def test_matrix_writes_a_page(run: Run, tmp_path: Path) -> None:
     result = run("matrix", "--html", tmp_path / "matrix.html")
     assert result.exit_code == 0
     assert (tmp_path / "matrix.html").read_text().startswith("<!doctype html>")
+    assert (tmp_path / "matrix.html").stat().st_mode & 0o777 == 0o600
+    assert run("matrix", "--html", "-").stdout == (tmp_path / "matrix.html").read_text()
+
+
+def test_matrix_replaces_a_file_only_when_it_is_told_to(run: Run, tmp_path: Path) -> None:
+    there = tmp_path / "articles.csv"
+    there.write_text("p, guest, article.view, published, allow\n# end\n")
+    before = there.read_text()
+    result = run("matrix", "--html", there)
+    assert (result.exit_code, there.read_text()) == (2, before)
+    assert result.stderr == f"Error: {there} is there already; --overwrite replaces it.\n"
+    assert run("matrix", "--html", there, "--overwrite").exit_code == 0
+    assert there.read_text().startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize(
+    ("place", "sentence"),
+    [
+        ("missing/matrix.html", "cannot be written: No such file or directory."),
+        ("instance", "is a link or no regular file; - writes to standard output."),
+        ("/dev/null", "is a link or no regular file; - writes to standard output."),
+        ("/proc/matrix.html", "cannot be written: No such file or directory."),
+    ],
+)
+def test_matrix_says_where_it_cannot_write(run: Run, tmp_path: Path, place: str, sentence: str) -> None:
+    result = run("matrix", "--html", tmp_path / place)
+    assert (result.exit_code, result.stderr) == (2, f"Error: {tmp_path / place} {sentence}\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--overwrite"], "--overwrite replaces the file of --html, which is not given."),
+        (["--html", "-", "--json"], "--json and --html - both write to standard output."),
+        (["--role", "managr"], "there is no role 'managr'; did you mean manager?"),
+        (["--resource", "orders"], "there is no resource 'orders'; did you mean order?"),
+        (["--resource", "zzz"], "there is no resource 'zzz'\n"),
+    ],
+)
+def test_matrix_refuses_what_makes_no_sense(run: Run, arguments: list[str], sentence: str) -> None:
+    result = run("matrix", *arguments)
+    assert result.exit_code == 2
+    assert sentence in result.stderr
+
+
+def test_matrix_shows_chosen_resources_alone(run: Run) -> None:
+    result = run("matrix", "--resource", "order", "--resource", "article", "--json")
+    found = {permission.partition(".")[0] for permission in json.loads(result.stdout)["permissions"]}
+    assert found == {"article", "order"}
 
 
 def test_matrix_speaks_json(run: Run) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
 
 import click
@@ -10,6 +12,7 @@ from blueprints.commands.context import show_path
 from blueprints.commands.policy import folders
 from blueprints.commands.policy.output import AS_JSON, DIRECTORY, print_json
 from blueprints.commands.printing import echo, echo_lines
+from blueprints.commands.private_file import overwrite_option, private_file
 from policies.tools.matrix import as_text, matrix
 from policies.tools.matrix_page import as_html
 
@@ -17,26 +20,49 @@ from policies.tools.matrix_page import as_html
 @click.command("matrix")
 @DIRECTORY
 @click.option("--role", "roles", multiple=True, metavar="ROLE", help="Only this role. May be repeated.")
-@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Write one self-contained page.")
+@click.option("--resource", "resources", multiple=True, metavar="NAME",
+              help="Only the permissions of this resource, such as article. May be repeated.")
+@click.option("--html", type=click.Path(path_type=Path), metavar="FILE",
+              help="Write one self-contained page, - for standard output.")
+@overwrite_option
 @AS_JSON
-def matrix_command(directory: Path | None, roles: tuple[str, ...], html: Path | None, as_json: bool) -> None:
+def matrix_command(
+    directory: Path | None, roles: tuple[str, ...], resources: tuple[str, ...], html: Path | None, overwrite: bool,
+    as_json: bool,
+) -> None:
     """Who may do what, as a table.
 
-    A row for each permission, a column for each role, conditions in the cells.
+    A row for each permission, a column for each role, conditions in the cells. Only the user who runs this can read
+    the page.
 
     \b
     Example: gatepost policy matrix --html matrix.html
     """
+    if overwrite and html is None:
+        raise click.UsageError("--overwrite replaces the file of --html, which is not given.")
+    to_output = str(html) == "-"
+    if to_output and as_json:
+        raise click.UsageError("--json and --html - both write to standard output.")
     found = folders.policy_in(folders.folder(directory), whole=True)
     for role in roles:
-        if role not in found.vocabulary.roles:
-            raise click.BadParameter(f"there is no role {role!r}", param_hint="--role")
-    table = matrix(found, roles)
-    if html is not None:
-        html.write_text(as_html(table), encoding="utf-8")
+        _refuse_unknown("role", role, found.vocabulary.roles)
+    for name in resources:
+        _refuse_unknown("resource", name, found.vocabulary.resources)
+    table = matrix(found, roles, resources)
+    if to_output:
+        echo_lines(as_html(table), nl=False)
+    elif html is not None:
+        with private_file(html, overwrite=overwrite) as page:
+            page.write(as_html(table).encode())
         echo(f"Written to {show_path(html)}.", err=as_json)
     if as_json:
         print_json(table.as_json())
     elif html is None:
         echo_lines(as_text(table))
+
+
+def _refuse_unknown(kind: str, word: str, known: Iterable[str]) -> None:
+    if word not in known:
+        meant = get_close_matches(word, known, 1)
+        hint = f"; did you mean {meant[0]}?" if meant else ""
+        raise click.BadParameter(f"there is no {kind} {word!r}{hint}", param_hint=f"--{kind}")
