@@ -283,6 +283,7 @@ def test_marks_and_their_notes_have_the_same_number_on_paper(shipped: Policy) ->
     assert all(target == number for target, number in marks)
     hidden = html.partition("@supports selector(:popover-open)")
     assert "td sup, .notes h2, .note > sup { display: none; }" in hidden[2]
+    assert hidden[0].rpartition("\n")[2].startswith("@media screen {")
     assert "sup { display: none" not in hidden[0], "where there are no popovers, and on paper, the notes are shown"
 
 
