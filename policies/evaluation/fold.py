@@ -2,8 +2,9 @@
 
 Known are the columns of a policy line (`rule.when`, …), the permission (`act`), the caller's role (`role`)
 and, where a line names a person, the caller's key (`key`). What is left reads r.sub, r.obj, r.env.
-The result for each part of a matcher is cached by the constants that it depends on, so that thousands of lines
-with the same condition are folded once.
+The result for each part of a matcher is remembered by what it depends on: the constants that it compares, and the
+answers of `g` and `globMatch` in it. So thousands of lines with the same condition are folded once, whomever they name,
+and the memory does not grow with the number of persons.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from ..syntax.patterns import Patterns
 from ..syntax.roles import Roles
 
 Known = Mapping[str, str]
+_KEY, _ROLE = Attribute("sub", "key"), Attribute("sub", "role")
 COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
@@ -47,7 +49,8 @@ class Folder:
     def __init__(self, matcher: Expression, roles: Roles, patterns: Patterns) -> None:
         self._roles, self._patterns = roles, patterns
         self._parts = matcher.parts if isinstance(matcher, AllOf) else (matcher,)
-        self._needs: dict[int, tuple[str, ...]] = {}
+        # For each part: the constants that it compares, and the calls in it.
+        self._needs: dict[int, tuple[tuple[str, ...], tuple[FunctionCall, ...]]] = {}
         self._memory: dict[tuple[object, ...], Expression] = {}
         for part in self._parts:
             self._prepare(part)
@@ -63,8 +66,11 @@ class Folder:
         return conjunction(left)
 
     def _prepare(self, part: Expression) -> None:
-        needs = (_need(attribute, atom) for atom in atoms(part) for attribute in attributes(atom))
-        self._needs[id(part)] = tuple(sorted({need for need in needs if need}))
+        found = tuple(atoms(part))
+        needs = (_need(attribute) for atom in found if not _answered(atom) for attribute in attributes(atom))
+        constants = tuple(sorted({need for need in needs if need}))
+        calls = tuple(dict.fromkeys(atom for atom in found if isinstance(atom, FunctionCall) and _answered(atom)))
+        self._needs[id(part)] = constants, calls
         match part:
             case AllOf(parts) | AnyOf(parts):
                 for inner in parts:
@@ -73,11 +79,10 @@ class Folder:
                 self._prepare(inner)
 
     def _folded(self, part: Expression, known: Known) -> Expression:
-        needs = self._needs[id(part)]
-        if known.get("key") and "key" in needs:
-            # Not remembered: the answer is of use for this person only, and there may be many persons.
+        if isinstance(part, FunctionCall):
             return self._compute(part, known)
-        key = (id(part), *map(known.get, needs))
+        constants, calls = self._needs[id(part)]
+        key = (id(part), *map(known.get, constants), *[self._called(call, known) for call in calls])
         answer = self._memory.get(key)
         if answer is None:
             answer = self._memory[key] = self._compute(part, known)
@@ -99,35 +104,36 @@ class Folder:
                     left, right = right, left
                     symbol = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(symbol, symbol)
                 return Comparison(symbol, left, right)
-            case FunctionCall(function, arguments):
-                return self._called(function, tuple(_put(argument, known) for argument in arguments), known)
+            case FunctionCall():
+                return self._called(part, known)
         return part
 
-    def _called(self, function: str, arguments: tuple[Operand, ...], known: Known) -> Expression:
-        first, second = arguments
-        if function == "g" and first == Attribute("sub", "key") and "key" in known:
-            first = known["key"]
+    def _called(self, call: FunctionCall, known: Known) -> Expression:
+        function, (first, second) = call.function, call.arguments
+        first = known.get("key", first) if first == _KEY else _put(first, known)
+        second = _put(second, known)
         if not isinstance(first, str) or not isinstance(second, str):
             return FunctionCall(function, (first, second))
         if function == "g":
-            return second in self._roles.closure(first)
+            return first == second or second in self._roles.closure(first)
         return first in self._patterns.covered(second)
 
 
-def _need(attribute: Attribute, atom: Expression) -> str | None:
+def _answered(atom: Expression) -> bool:
+    """Whether the atom is a call whose answer is known with its arguments."""
+    return isinstance(atom, FunctionCall) and atom.function in ("g", "globMatch")
+
+
+def _need(attribute: Attribute) -> str | None:
     if attribute.root == "rule":
         return f"rule.{attribute.name}"
     if attribute.root in ("act", "scope"):
         return attribute.root
-    if attribute == Attribute("sub", "role"):
-        return "role"
-    if attribute == Attribute("sub", "key") and isinstance(atom, FunctionCall):
-        return "key"
-    return None
+    return "role" if attribute == _ROLE else None
 
 
 def _put(operand: Operand, known: Known) -> Operand:
     if not isinstance(operand, Attribute):
         return operand
-    need = _need(operand, False)
+    need = _need(operand)
     return operand if need is None else known.get(need, operand)

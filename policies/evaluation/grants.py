@@ -97,22 +97,15 @@ NO_GRANT = Grant((), ())
 
 
 class Grants:
-    """The grants of one policy, to roles and to single persons."""
+    """The grants of one policy, to roles and to single persons.
+
+    persons  the keys (`user:<id>`) that rules name
+    """
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
-        self._of_roles = [rule for rule in policy.rules if rule.sub in policy.vocabulary.roles]
-        self._of_persons: dict[str, list[Rule]] = {
-            name: [] for name in sorted(policy.roles.parents) if name not in policy.vocabulary.roles
-        }
-        for rule in policy.rules:
-            if rule.sub not in policy.vocabulary.roles:
-                self._of_persons.setdefault(rule.sub, []).append(rule)
-
-    @property
-    def persons(self) -> tuple[str, ...]:
-        """The keys (`user:<id>`) that rules name."""
-        return tuple(sorted(self._of_persons))
+        named = (*(rule.sub for rule in policy.rules), *policy.roles.parents)
+        self.persons = tuple(sorted({name for name in named if name not in policy.vocabulary.roles}))
 
     def of(self, who: str, permission: str) -> Grant:
         """The grant of `permission` to `who`, a role or a person's key.
@@ -130,20 +123,12 @@ class Grants:
 
     def concerning(self, person: str) -> frozenset[str]:
         """The permissions that the rules of a person cover."""
-        covered = (self._policy.patterns.covered(rule.act) for rule in self._rules(person))
-        return frozenset().union(*covered)
-
-    def _rules(self, who: str) -> list[Rule]:
-        if who in self._policy.vocabulary.roles:
-            return self._of_roles
-        lent = self._policy.roles.closure(who)
-        return [*self._of_persons.get(who, ()), *(rule for rule in self._of_roles if rule.sub in lent)]
+        return self._policy.permissions_of_lines(person)
 
     def _bearing(self, who: str, permission: str) -> Iterator[Part]:
         """Every rule that can hold for `who` and cover the permission."""
         kind = ("guest" if who == "guest" else "user") if who in self._policy.vocabulary.roles else None
-        for rule in self._rules(who):
-            left = self._policy.folded(rule, permission, who, who)
+        for rule, left in self._policy.lines_on(who, permission):
             if kind is not None:
                 left = _with_kind(left, kind)
             if left is not False:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 from ..syntax.expression import Expression, atoms, attributes
@@ -13,13 +14,17 @@ from ..syntax.rules import Lines, Rule, ScopeRule
 from ..syntax.vocabulary import Vocabulary
 from .compiled import NO_OBJECT, Row, SharedWith, no_shares
 from .fold import Folder
+from .index import Index
 from .plan import NEVER, Plan
 from .principal import Environment, Principal
 from .residual import Residual
 from .rule_trace import RuleTrace, trace_rule
 
-# Enough for every role and a few hundred persons whom rules name; beyond it the cache is emptied.
-MOST_RESIDUALS = 20_000
+# Answers for persons whom rules name that are remembered: all permissions of a hundred or two, the last who asked. The
+# answers for roles, which most callers share, are as few as the policy has words, and are kept.
+MOST_OF_PERSONS = 20_000
+
+GUEST = "guest"  # the key of callers without credentials, and their role
 
 # For a role or a permission that is not in the vocabulary.
 _NO_RULES = Residual("", ())
@@ -40,11 +45,14 @@ class Policy:
         self.patterns = Patterns(vocabulary)
         self._folder = Folder(model.matcher, self.roles, self.patterns)
         self._scope_folder = Folder(model.scope_matcher, self.roles, self.patterns)
-        self._persons = frozenset(
-            name for name in (*(rule.sub for rule in self.rules), *self.roles.parents)
-            if name not in vocabulary.roles
-        )
+        permissions = frozenset(vocabulary.by_permission)
+        self._index = Index(self.rules, model.matcher, self._folder, self.roles, self.patterns, permissions)
+        named = (*(rule.sub for rule in self.rules), *self.roles.parents, *self._index.quoted_names)
+        # The keys that can be answered otherwise than their role.
+        self._persons = frozenset(name for name in named if name not in vocabulary.roles or (
+            name == GUEST and self._index.knows_key_of(GUEST)))
         self._residuals: dict[tuple[str, str | None, str], Residual] = {}
+        self._of_persons: deque[tuple[str, str, str]] = deque()
         self._covered: dict[tuple[str, str], bool] = {}
 
     def decide(
@@ -103,12 +111,55 @@ class Policy:
         person = key if key in self._persons else None
         known = self._residuals.get((role, person, permission))
         if known is None:
-            reached = ((rule, self.folded(rule, permission, role, person)) for rule in self.rules)
-            known = Residual(permission, ((rule, left) for rule, left in reached if left is not False))
-            if len(self._residuals) >= MOST_RESIDUALS:
-                self._residuals = {}
-            self._residuals[role, person, permission] = known
+            known = self._of_role(role, permission) if person is None else self._of_person(role, person, permission)
         return known
+
+    def _of_role(self, role: str, permission: str) -> Residual:
+        found = Residual(permission, self._left(role, None, permission))
+        # Of two threads that find it at the same time, both go on with the same one.
+        return self._residuals.setdefault((role, None, permission), found)
+
+    def _of_person(self, role: str, person: str, permission: str) -> Residual:
+        """That of the role itself, unless a line about the person makes a difference."""
+        found = self.residual(role, None, permission)
+        if self._index.sets_apart(person, permission):
+            lines = self._left(role, person, permission)
+            if lines != found.rules:
+                found = Residual(permission, lines)
+        self._residuals[role, person, permission] = found
+        # Threads append and remove one at a time, without a lock; nothing is iterated.
+        self._of_persons.append((role, person, permission))
+        if len(self._of_persons) > MOST_OF_PERSONS:
+            self._residuals.pop(self._of_persons.popleft(), None)
+        return found
+
+    def _left(self, role: str, key: str | None, permission: str) -> tuple[tuple[Rule, Expression], ...]:
+        lines = ((rule, self.folded(rule, permission, role, key)) for rule in
+                 self._index.bearing(role, key, permission))
+        return tuple((rule, left) for rule, left in lines if left is not False)
+
+    def lines_on(self, who: str, permission: str) -> tuple[tuple[Rule, Expression], ...]:
+        """The lines that bear on a permission for `who`, in the order of the files, each with what is left of its
+        condition.
+
+        Of a role, the lines of roles that can hold for it; of a person's key, the lines that name the person or a
+        role that the person was lent: those of the person's own role come on top.
+        """
+        if who in self.vocabulary.roles:
+            rules = [rule for rule in self._index.bearing(who, who, permission) if rule.sub in self.vocabulary.roles]
+        else:
+            rules = self._index.naming(who, permission)
+        lines = ((rule, self.folded(rule, permission, who, who)) for rule in rules)
+        return tuple((rule, left) for rule, left in lines if left is not False)
+
+    def permissions_of_lines(self, who: str) -> frozenset[str]:
+        """The permissions on which lines can bear that name `who`, a role or a person's key, or what it inherits."""
+        return self._index.permissions(who)
+
+    def says_the_same(self, other: Policy, who: str, permission: str) -> bool:
+        """Whether the lines that bear on (who, permission) leave the same conditions here and in `other`, wherever
+        they stand: then both answer alike. Conditions of other form may mean the same, too."""
+        return _meant(self.lines_on(who, permission)) == _meant(other.lines_on(who, permission))
 
     def folded(self, rule: Rule, permission: str, role: str, key: str | None = None) -> Expression:
         """What is left of the matcher for one rule, one permission and one role or person."""
@@ -150,6 +201,10 @@ class Policy:
             if permission in self.vocabulary.by_permission:
                 self._covered[scope, permission] = known
         return known
+
+
+def _meant(lines: Iterable[tuple[Rule, Expression]]) -> frozenset[tuple[str, Expression]]:
+    return frozenset((rule.eft, left) for rule, left in lines)
 
 
 def _known(rule: Rule, **known: str) -> dict[str, str]:

@@ -1,0 +1,132 @@
+"""Which lines can bear on a question, found without reading the others.
+
+A line bears on a question when something is left of the matcher. So the matcher itself is asked, with nothing known but
+who asks and whom a line names, and once more with nothing known but the permission and the line's permission column:
+where that leaves nothing, nothing is left when the rest is known, too. That is right for every matcher, and nothing
+is assumed of its form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+
+from ..syntax.expression import Attribute, Comparison, Expression, FunctionCall, atoms, attributes
+from ..syntax.patterns import Patterns
+from ..syntax.roles import Roles
+from ..syntax.rules import Rule
+from .fold import Folder
+
+Numbered = tuple[int, Rule]  # with the place in the order of the files
+_ACTS = (Attribute("act", ""), Attribute("rule", "act"))
+_KEY = Attribute("sub", "key")
+NOBODY = ""  # a key that no line names
+_NO_ROLE, _NO_PERMISSION = "\0role", "\0permission"  # that no line can hold
+
+
+class Index:
+    """The lines of one policy by permission column and name. Any number of threads may ask."""
+
+    def __init__(
+        self, rules: Iterable[Rule], matcher: Expression, folder: Folder, roles: Roles, patterns: Patterns,
+        permissions: frozenset[str],
+    ) -> None:
+        """`permissions` are all that there are."""
+        self._folder, self._roles, self._patterns, self._all = folder, roles, patterns, permissions
+        self._lines: dict[str, dict[str, list[Numbered]]] = {}
+        self._names: dict[str, dict[str, None]] = {}
+        for number, rule in enumerate(rules):
+            self._lines.setdefault(rule.act, {}).setdefault(rule.sub, []).append((number, rule))
+            self._names.setdefault(rule.sub, {})[rule.act] = None
+        found = list(atoms(matcher))
+        # Permissions in quotes: on them a line may bear that names another.
+        self._quoted = {side for atom in found if isinstance(atom, Comparison)
+                        and any(attribute in _ACTS for attribute in attributes(atom))
+                        for side in (atom.left, atom.right) if isinstance(side, str)}
+        # Names in quotes, of which the matcher asks whether the caller's key has them.
+        self.quoted_names = frozenset(
+            name for atom in found if isinstance(atom, FunctionCall) and atom.arguments[0] == _KEY
+            for name in atom.arguments[1:] if isinstance(name, str)
+        )
+        self._reached: dict[tuple[str, str | None], frozenset[str]] = {}
+
+    def bearing(self, role: str, key: str | None, permission: str) -> list[Rule]:
+        """The lines that can bear on a permission for a role, or for the person `key` with that role; in the order
+        of the files."""
+        names = self._names_of(role, NOBODY if key is None or self._is_only_named(key) else None)
+        if key is not None:
+            names |= self._roles.closure(key)
+        return self._of(names, permission)
+
+    def naming(self, who: str, permission: str) -> list[Rule]:
+        """Those of them that name `who`, a role or a person's key, or what it inherits or was lent."""
+        return self._of(self._roles.closure(who), permission)
+
+    def sets_apart(self, key: str, permission: str) -> bool:
+        """Whether a person may be answered otherwise than others of the same role."""
+        names = self._roles.closure(key)
+        return not self._is_only_named(key) or any(
+            not names.isdisjoint(self._lines[act]) for act in self._acts(permission)
+        )
+
+    def permissions(self, who: str) -> frozenset[str]:
+        """The permissions on which lines can bear that name `who`, or what it inherits or was lent."""
+        acts = {act for name in self._roles.closure(who) for act in self._names.get(name, ())}
+        return frozenset().union(*(self._permissions_of[act] for act in acts))
+
+    def knows_key_of(self, role: str) -> bool:
+        """Whether the matcher takes a key of the same name as the role (a guest's is `guest`) for more than it."""
+        names = {*self._roles.closure(role), *self.quoted_names, _NO_ROLE}
+        return any(self._left(name, role, role) != self._left(name, role, NOBODY) for name in names)
+
+    def _of(self, names: frozenset[str], permission: str) -> list[Rule]:
+        found = [line for act in self._acts(permission)
+                 for name in names & self._lines[act].keys() for line in self._lines[act][name]]
+        return [rule for _, rule in sorted(found)]
+
+    def _is_only_named(self, key: str) -> bool:
+        """Whether nothing but lines that name the person, or a lent role, can tell the key from another."""
+        return self.quoted_names.isdisjoint(self._roles.closure(key))
+
+    def _names_of(self, role: str, key: str | None) -> frozenset[str]:
+        """The names whose lines can bear on a caller with this role; with a key of None, on any person with it."""
+        known = self._reached.get((role, key))
+        if known is None:
+            known = frozenset(name for name in self._names if self._left(name, role, key) is not False)
+            self._reached[role, key] = known
+        return known
+
+    def _left(self, name: str, role: str, key: str | None) -> Expression:
+        known = {"rule.sub": name, "role": role}
+        return self._folder.fold(known if key is None else {**known, "key": key})
+
+    def _acts(self, permission: str) -> Iterator[str]:
+        yield from self._acts_of.get(permission, ())
+
+    @cached_property
+    def _everywhere(self) -> tuple[str, ...]:
+        """The permission columns of lines that can bear on a permission which they do not name in any way."""
+        return tuple(act for act in self._lines if self._bears(act, _NO_PERMISSION))
+
+    @cached_property
+    def _permissions_of(self) -> Mapping[str, frozenset[str]]:
+        """Permission column → the permissions on which its lines can bear."""
+        found = {}
+        for act in self._lines:
+            named = {*self._patterns.covered(act), *self._quoted, act}
+            bears = {permission for permission in named if self._bears(act, permission)}
+            others = self._all - named if act in self._everywhere else frozenset()
+            found[act] = self._all & bears | others
+        return found
+
+    @cached_property
+    def _acts_of(self) -> Mapping[str, tuple[str, ...]]:
+        """Permission → the permission columns whose lines can bear on it; none on what is no permission."""
+        found: dict[str, list[str]] = {}
+        for act, permissions in self._permissions_of.items():
+            for permission in permissions:
+                found.setdefault(permission, []).append(act)
+        return {permission: tuple(acts) for permission, acts in found.items()}
+
+    def _bears(self, act: str, permission: str) -> bool:
+        return self._folder.fold({"rule.act": act, "act": permission}) is not False
