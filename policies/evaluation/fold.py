@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ..syntax.expression import (
@@ -50,7 +51,7 @@ class Folder:
         self._roles, self._patterns = roles, patterns
         self._parts = matcher.parts if isinstance(matcher, AllOf) else (matcher,)
         # For each part: the constants that it compares, and the calls in it.
-        self._needs: dict[int, tuple[tuple[str, ...], tuple[FunctionCall, ...]]] = {}
+        self._needs: dict[int, tuple[tuple[str, ...], tuple[_Call, ...]]] = {}
         self._memory: dict[tuple[object, ...], Expression] = {}
         for part in self._parts:
             self._prepare(part)
@@ -69,8 +70,8 @@ class Folder:
         found = tuple(atoms(part))
         needs = (_need(attribute) for atom in found if not _answered(atom) for attribute in attributes(atom))
         constants = tuple(sorted({need for need in needs if need}))
-        calls = tuple(dict.fromkeys(atom for atom in found if isinstance(atom, FunctionCall) and _answered(atom)))
-        self._needs[id(part)] = constants, calls
+        calls = dict.fromkeys(atom for atom in found if isinstance(atom, FunctionCall) and _answered(atom))
+        self._needs[id(part)] = constants, tuple(map(_call, calls))
         match part:
             case AllOf(parts) | AnyOf(parts):
                 for inner in parts:
@@ -79,10 +80,11 @@ class Folder:
                 self._prepare(inner)
 
     def _folded(self, part: Expression, known: Known) -> Expression:
-        if isinstance(part, FunctionCall):
-            return self._compute(part, known)
         constants, calls = self._needs[id(part)]
-        key = (id(part), *map(known.get, constants), *[self._called(call, known) for call in calls])
+        answers = [self._called(call, known) for call in calls]
+        if isinstance(part, FunctionCall):
+            return answers[0] if answers else part
+        key = (id(part), *map(known.get, constants), *answers)
         answer = self._memory.get(key)
         if answer is None:
             answer = self._memory[key] = self._compute(part, known)
@@ -104,19 +106,34 @@ class Folder:
                     left, right = right, left
                     symbol = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(symbol, symbol)
                 return Comparison(symbol, left, right)
-            case FunctionCall():
-                return self._called(part, known)
         return part
 
-    def _called(self, call: FunctionCall, known: Known) -> Expression:
-        function, (first, second) = call.function, call.arguments
-        first = known.get("key", first) if first == _KEY else _put(first, known)
-        second = _put(second, known)
+    def _called(self, call: _Call, known: Known) -> Expression:
+        first = call.first if call.first_need is None else known.get(call.first_need, call.first)
+        second = call.second if call.second_need is None else known.get(call.second_need, call.second)
         if not isinstance(first, str) or not isinstance(second, str):
-            return FunctionCall(function, (first, second))
-        if function == "g":
+            return FunctionCall(call.function, (first, second))
+        if call.function == "g":
             return first == second or second in self._roles.closure(first)
         return first in self._patterns.covered(second)
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A call of `g` or `globMatch`: its arguments, and under which name each may be known."""
+
+    function: str
+    first: Operand
+    first_need: str | None
+    second: Operand
+    second_need: str | None
+
+
+def _call(call: FunctionCall) -> _Call:
+    first, second = call.arguments
+    # Only in a call is the key a constant: in a comparison it is left for each caller.
+    first_need = "key" if first == _KEY else _need(first)
+    return _Call(call.function, first, first_need, second, _need(second))
 
 
 def _answered(atom: Expression) -> bool:
@@ -124,7 +141,10 @@ def _answered(atom: Expression) -> bool:
     return isinstance(atom, FunctionCall) and atom.function in ("g", "globMatch")
 
 
-def _need(attribute: Attribute) -> str | None:
+def _need(attribute: Operand) -> str | None:
+    """Under which name a part of the question, or of the line, may be known."""
+    if not isinstance(attribute, Attribute):
+        return None
     if attribute.root == "rule":
         return f"rule.{attribute.name}"
     if attribute.root in ("act", "scope"):
@@ -133,7 +153,5 @@ def _need(attribute: Attribute) -> str | None:
 
 
 def _put(operand: Operand, known: Known) -> Operand:
-    if not isinstance(operand, Attribute):
-        return operand
     need = _need(operand)
     return operand if need is None else known.get(need, operand)

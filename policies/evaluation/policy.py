@@ -54,6 +54,7 @@ class Policy:
         self._residuals: dict[tuple[str, str | None, str], Residual] = {}
         self._of_persons: deque[tuple[str, str, str]] = deque()
         self._covered: dict[tuple[str, str], bool] = {}
+        self._of_scopes: dict[str, tuple[ScopeRule, ...]] = {}
 
     def decide(
         self,
@@ -196,10 +197,20 @@ class Policy:
                 self._scope_folder.fold(
                     {"rule.scope": rule.scope, "rule.act": rule.act, "scope": scope, "act": permission}
                 ) is True
-                for rule in self.scopes
+                for rule in self._lines_of_scope(scope)
             )
             if permission in self.vocabulary.by_permission:
                 self._covered[scope, permission] = known
+        return known
+
+    def _lines_of_scope(self, scope: str) -> tuple[ScopeRule, ...]:
+        """The lines that can cover something for a scope."""
+        known = self._of_scopes.get(scope)
+        if known is None:
+            known = self._of_scopes[scope] = tuple(
+                rule for rule in self.scopes
+                if self._scope_folder.fold({"rule.scope": rule.scope, "scope": scope}) is not False
+            )
         return known
 
 
