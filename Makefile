@@ -53,8 +53,9 @@ bench-export: $(VENV)/gatepost.stamp ## rows a second and memory of an export of
 bench-kill: $(VENV)/test.stamp ## kill a server under load, again and again: count acknowledged writes that are lost
 	$(BIN)/python -m benchmarks.durability $(BENCH_ARGS)
 
-bench-policy: $(VENV)/gatepost.stamp ## microseconds of one policy decision and one plan
+bench-policy: $(VENV)/gatepost.stamp ## what a policy costs by its length: a decision, a plan, a first login, its tools
 	$(BIN)/python -m benchmarks.policy
+	$(BIN)/python -m benchmarks.policy_size
 
 bench-login: $(VENV)/gatepost.stamp ## what a login costs, and how many logins or refusals at once delay other requests
 	$(BIN)/python -m benchmarks.login

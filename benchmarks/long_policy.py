@@ -13,10 +13,15 @@ from pathlib import Path
 from blueprints.commands.policy.folders import policy_in
 
 
-def lengthen(policies: Path, lines: int) -> int:
-    """Give one person after another what a role may, until the folder has `lines` rules; how many it has then."""
+def lengthen(policies: Path, lines: int, persons: int | None = None) -> int:
+    """Give one person after another what a role may, until the folder has `lines` rules; how many it has then.
+
+    `persons` share the lines evenly; by default each line names a person of its own.
+    """
     shipped = policy_in(policies).rules
     granted = list(islice(cycle(shipped), max(0, lines - len(shipped))))
-    people = [f"p, user:{uuid.uuid4()}, {rule.act}, {rule.when}, {rule.eft}\n" for rule in granted]
-    (policies / "people.csv").write_text("".join([*people, "# end\n"]), encoding="utf-8")
+    people = [uuid.uuid4() for _ in range(len(granted) if persons is None else persons)]
+    given = [f"p, user:{person}, {rule.act}, {rule.when}, {rule.eft}\n"
+             for person, rule in zip(cycle(people), granted, strict=False)]
+    (policies / "people.csv").write_text("".join([*given, "# end\n"]), encoding="utf-8")
     return len(shipped) + len(granted)

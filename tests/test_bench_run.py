@@ -7,9 +7,9 @@ import pytest
 from click.testing import CliRunner
 
 from app import cli
-from benchmarks import bars
+from benchmarks import bars, policy_size
 from benchmarks.long_policy import lengthen
-from benchmarks.policy import ME, NOON
+from benchmarks.policy import ME, NOON, files_of
 from blueprints.commands.policy.folders import policy_in
 from policies import SHIPPED, Principal
 
@@ -34,6 +34,21 @@ def test_the_caller_may_do_the_same_under_the_long_policy(long_policy):
     long, shipped = policy_in(long_policy), policy_in(SHIPPED)
     for permission in shipped.vocabulary.by_permission:
         assert long.plan(CALLER, permission, NOON) == shipped.plan(CALLER, permission, NOON), permission
+
+
+def test_the_lines_of_the_long_policy_are_shared_among_as_many_persons_as_are_asked_for(tmp_path):
+    shutil.copytree(SHIPPED, tmp_path / "policies")
+    assert lengthen(tmp_path / "policies", 1000, 50) == 1000
+    policy = policy_in(tmp_path / "policies")
+    assert len({rule.sub for rule in policy.rules} - policy.vocabulary.roles) == 50
+
+
+@pytest.mark.parametrize("name", ["shipped", "another vocabulary"])
+def test_each_figure_of_the_long_policy_is_measured(name):
+    files, vocabulary = policy_size.policies()["shipped"] if name == "shipped" else files_of(50)
+    figures = policy_size.measured(files, vocabulary)
+    assert {"load", "first login", "lint", "matrix", "diff"} <= figures.keys()
+    assert ("reload" in figures) is (name == "shipped")
 
 
 def test_the_picture_has_a_bar_for_each_rate_and_a_ratio_wherever_the_peer_has_one():

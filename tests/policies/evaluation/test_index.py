@@ -158,6 +158,17 @@ def test_the_first_question_about_a_role_folds_each_name_once_and_its_own_lines(
     assert len(folds) <= len(names) + len(ROLE_LINES)
 
 
+def test_a_scope_is_asked_its_own_lines_alone(folds: list[object]) -> None:
+    scopes = [f"p2, {verb}:{area}, article.{end}" for verb in ("read", "write") for area in ("rules", "roles", "policy")
+              for end in ("view", "update", "v*")]
+    policy = crowded(*scopes)
+    token = Principal(PEOPLE[0], f"user:{PEOPLE[0]}", "user", "t", scopes=frozenset(("read:rules",)))
+    assert policy.covers(token, "article.view")
+    folds.clear()
+    assert not any(policy.covers(token, permission) for permission in ("order.view", "article.update2"))
+    assert len(folds) == 2 * 3
+
+
 def test_five_hundred_persons_leave_what_is_remembered_of_roles_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evaluation, "MOST_OF_PERSONS", 200)
     policy = crowded()

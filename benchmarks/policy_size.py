@@ -1,0 +1,125 @@
+"""What else a policy costs, by its length: the first login on it, loading, and each tool that an administrator runs.
+
+    python -m benchmarks.policy_size
+
+Milliseconds of processor time, but for the µs of one decision and one plan. Three policies: the shipped one; 5 000
+lines, which are the shipped ones and ten for each of 500 persons; and 5 000 lines of which nine tenths name roles, over
+hundreds of resources. The first login asks every permission of a person whom lines name, of a policy just loaded; the
+next one, of another such person.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from benchmarks.long_policy import lengthen
+from benchmarks.policy import NOON, files_of, median
+from blueprints.commands.policy import folders
+from policies import SHIPPED, Policy, Principal
+from policies.loading.loader import CASES_FILE, from_files, read_files
+from policies.loading.watch import Watcher
+from policies.questions.diff import diff
+from policies.syntax.vocabulary import Vocabulary
+from policies.tools.case_file import failures
+from policies.tools.cases import run, uncovered
+from policies.tools.lint import warnings
+from policies.tools.matrix import matrix
+
+LINES, PERSONS = 5000, 500
+Files = dict[str, bytes]
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Milliseconds of processor time."""
+    begun = time.process_time()
+    work()
+    return (time.process_time() - begun) * 1e3
+
+
+def policies() -> dict[str, tuple[Files, Vocabulary]]:
+    """The three policies, by what to call them."""
+    shipped = {name: place.read_bytes() for name, place in folders.shipped().items()}
+    with tempfile.TemporaryDirectory() as scratch:
+        for name, content in shipped.items():
+            (Path(scratch) / name).write_bytes(content)
+        lengthen(Path(scratch), LINES, PERSONS)
+        long = read_files(Path(scratch), {}, [])
+    vocabulary = folders.registry().vocabulary
+    return {"shipped": (shipped, vocabulary), "persons": (long, vocabulary), "roles": files_of(LINES)}
+
+
+def principal(policy: Policy, number: int) -> Principal:
+    """The person whom that line of a person names; under the shipped policy, which names nobody, any user."""
+    named = [rule.sub for rule in policy.rules if rule.sub not in policy.vocabulary.roles]
+    key = named[number * len(named) // 10] if named else f"user:{number}"
+    return Principal(key.removeprefix("user:"), key, "user", "t", "press")
+
+
+def login(policy: Policy, who: Principal) -> float:
+    return timed(lambda: [policy.may_ever(who, name, NOON) for name in policy.vocabulary.by_permission])
+
+
+def measured(files: Files, vocabulary: Vocabulary) -> dict[str, float]:
+    """Each figure by its name."""
+    figures: dict[str, float] = {}
+    loaded: list[Policy] = []
+    figures["load"] = timed(lambda: loaded.append(from_files(files, vocabulary)))
+    policy, other = loaded[0], from_files(_changed(files), vocabulary)
+    figures["first login"] = login(policy, principal(policy, 1))
+    figures["next login"] = login(policy, principal(policy, 5))
+    figures["login again"] = login(policy, principal(policy, 1))
+    me = principal(policy, 2)
+    mine = vocabulary.resources["article"].row(owner_id=me.id, status="draft")
+    figures["decide µs"] = median(lambda: policy.decide(me, "article.update", mine, NOON), 7, 5000)
+    figures["plan µs"] = median(lambda: policy.plan(me, "article.update", NOON), 7, 5000)
+    if "articles.csv" in files:
+        suite = folders.suite(SHIPPED / CASES_FILE, policy)
+        fresh = from_files(files, vocabulary)
+        figures["cases"] = timed(lambda: run(fresh, suite))
+        figures["coverage"] = timed(lambda: uncovered(fresh, suite))
+        figures["reload"] = _reloaded(files, vocabulary)
+    for name, tool in (("lint", warnings), ("matrix", matrix), ("diff", partial(diff, other))):
+        figures[name] = timed(partial(tool, from_files(files, vocabulary)))
+    return figures
+
+
+def _reloaded(files: Files, vocabulary: Vocabulary) -> float:
+    """What a running service does with an edit: every check, a sample asked of Casbin for 0.2 s, the shipped cases."""
+    with tempfile.TemporaryDirectory() as scratch:
+        for name, content in {**files, CASES_FILE: (SHIPPED / CASES_FILE).read_bytes()}.items():
+            (Path(scratch) / name).write_bytes(content)
+        watcher = Watcher(Path(scratch), vocabulary, cases=failures)
+        taken = timed(watcher.reload)
+    if watcher.status.error:
+        raise SystemExit(watcher.status.error)
+    return taken
+
+
+def _changed(files: Files) -> Files:
+    """The same policy without one of its lines: the last of its longest file."""
+    name = max((name for name in files if name.endswith(".csv")), key=lambda name: len(files[name]))
+    lines = files[name].splitlines(keepends=True)
+    taken = max(number for number, line in enumerate(lines) if line.startswith(b"p,"))
+    return {**files, name: b"".join(lines[:taken] + lines[taken + 1:])}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=3, help="how often; the medians are printed")
+    rounds = parser.parse_args().rounds
+    found = {name: [measured(*one) for _ in range(rounds)] for name, one in policies().items()}
+    print(f"{'':14}" + "".join(f"{name:>10}" for name in found))
+    for figure in found["shipped"][0]:
+        medians = (statistics.median(one[figure] for one in each) if figure in each[0] else None
+                   for each in found.values())
+        print(f"{figure:14}" + "".join(f"{'–':>10}" if one is None else f"{one:>10.2f}" for one in medians))
+
+
+if __name__ == "__main__":
+    main()
