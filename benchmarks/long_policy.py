@@ -21,7 +21,7 @@ def lengthen(policies: Path, lines: int, persons: int | None = None) -> int:
     shipped = policy_in(policies).rules
     granted = list(islice(cycle(shipped), max(0, lines - len(shipped))))
     people = [uuid.uuid4() for _ in range(len(granted) if persons is None else persons)]
-    given = [f"p, user:{person}, {rule.act}, {rule.when}, {rule.eft}\n"
-             for person, rule in zip(cycle(people), granted, strict=False)]
+    given = [f"p, user:{people[number * len(people) // len(granted)]}, {rule.act}, {rule.when}, {rule.eft}\n"
+             for number, rule in enumerate(granted)]
     (policies / "people.csv").write_text("".join([*given, "# end\n"]), encoding="utf-8")
     return len(shipped) + len(granted)

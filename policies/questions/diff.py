@@ -63,6 +63,8 @@ def _grants(old: Policy, new: Policy) -> Iterator[Change]:
     for permission in dict.fromkeys((*old.vocabulary.by_permission, *new.vocabulary.by_permission)):
         alike: dict[tuple[str, str, str], list[tuple[str, Grant]]] = {}
         for who in (*roles, *(person for person, spoken in concerned.items() if permission in spoken)):
+            if old.says_the_same(new, who, permission):
+                continue
             before, after = was.of(who, permission), now.of(who, permission)
             if before.meaning != after.meaning:
                 named = after if after.places else before
