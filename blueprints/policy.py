@@ -6,22 +6,26 @@ Of lines about single persons a caller is told those about users of the caller's
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import Any, cast
 
 from marshmallow import fields
 
-from gatepost import Call, Fault, Id, Line, Message, Problem, Routes, Rows, StrictSchema, is_id
+from gatepost import Call, Collection, Fault, Id, Line, Message, Problem, Routes, Rows, StrictSchema, is_id
 from models.tables.user import User
 from policies import Principal
-from policies.questions.explain import READS, explain
 from policies.syntax.finding import single_person
 from policies.tools.lint import warnings
 
 from .http.protocol.problems import not_found
 from .http.request.access import Access
 from .http.request.call import Peer
-from .http.request.environment import RequestEnvironment
 from .http.request.identity import guest, principal_of
+from .http.resources.circumstances import CircumstancesSchema, endpoint_of, environment
+from .http.resources.names import Names, shown_to
+from .http.resources.predicted import Prediction, Question, predict
+from .http.writing.rules_in_code import NAMES
 
 routes = Routes("policy", "The access rules in force, and why they allow or refuse.")
 
@@ -46,7 +50,7 @@ class PolicySchema(StrictSchema):
     warnings = fields.List(fields.String(), required=True)
 
 
-class QuestionSchema(StrictSchema):
+class QuestionSchema(CircumstancesSchema):
     who = Line(required=True, maximum=254, data_key="as",
                metadata={"description": "An e-mail, a user's id, or a role."})
     permission = Line(required=True)
@@ -65,12 +69,37 @@ class LineSchema(StrictSchema):
     file = fields.String(required=True)
     line = fields.Integer(required=True)
     rule = fields.String(required=True)
+    person = fields.String(required=True, allow_none=True, metadata={
+        "description": "What the user is called whom the line names."})
     roles = fields.List(fields.String(), required=True)
     facts = fields.List(fields.Nested(FactSchema), required=True)
 
 
+class RuleInCodeSchema(StrictSchema):
+    """A rule that no policy line can lift; `status` is what is answered where it does not hold."""
+
+    name = fields.String(required=True, metadata={"enum": list(NAMES)})
+    text = fields.String(required=True)
+    holds = fields.Boolean(required=True, allow_none=True, metadata={
+        "description": "null: it depends on what the request sends, or on the object."})
+    status = fields.Integer(required=True, allow_none=True)
+
+
+class CircumstancesAnswerSchema(StrictSchema):
+    hour = fields.Integer(required=True)
+    weekday = fields.Integer(required=True)
+    date = fields.String(required=True)
+    ip = fields.String(required=True, allow_none=True)
+    device = fields.String(required=True)
+    method = fields.String(required=True)
+    request = fields.String(required=True)
+
+
 class ExplanationSchema(StrictSchema):
-    """`allowed`, `refused`, or `depends` on the object; `summary` says why in one sentence."""
+    """`allowed`, `refused`, or `depends` on the object; `summary` says why in one sentence.
+
+    `verdict` is the service's: the policy's and that of the rules in code. `policy_verdict` is the policy's alone.
+    """
 
     who = fields.String(required=True, data_key="as")
     role = fields.String(required=True)
@@ -78,10 +107,21 @@ class ExplanationSchema(StrictSchema):
     roles = fields.List(fields.String(), required=True)
     permission = fields.String(required=True)
     object = fields.String(required=True, allow_none=True)
+    object_name = fields.String(required=True, allow_none=True)
     verdict = fields.String(required=True)
+    policy_verdict = fields.String(required=True)
     summary = fields.String(required=True)
     hidden = fields.Boolean(required=True, metadata={
-        "description": "The user or role may not view the object either, and would be answered 404."})
+        "description": "The user or role may not view the object, and would be answered 404."})
+    status = fields.Integer(required=True, allow_none=True, metadata={
+        "description": "Of the answer; null: it depends on the object, or no request asks for this alone."})
+    code = fields.String(required=True, allow_none=True, metadata={"description": "Of the problem, if it is one."})
+    request = fields.String(required=True, allow_none=True, metadata={
+        "description": "Which would be answered so, such as `PATCH /api/articles/<id>`."})
+    view = fields.String(required=True, allow_none=True, metadata={
+        "description": "Why the user or role may not view the object, if they may not."})
+    rules = fields.List(fields.Nested(RuleInCodeSchema), required=True)
+    circumstances = fields.Nested(CircumstancesAnswerSchema, required=True)
     decided_by = fields.Nested(LineSchema, required=True, allow_none=True)
     nearest_misses = fields.List(fields.Nested(LineSchema), required=True)
     granted_to = fields.Dict(keys=fields.String(), values=fields.List(fields.String()), required=True)
@@ -112,19 +152,37 @@ def effective(call: Call) -> dict[str, Any]:
 @routes.get("/api/admin/policy/explain", permission="policy.view", query=QuestionSchema(), answers_404=True,
             answer=ExplanationSchema())
 def explained(call: Call) -> dict[str, Any]:
-    """Explain why a user or a role may do something to an object, or why not: now, from the caller's address."""
+    """Explain what a user or a role would be answered, and why: now and from the caller's address, unless asked
+    otherwise."""
     policy, permission = call.access.policy, call.query["permission"]
     if permission not in policy.vocabulary.by_permission:
-        fault = Fault("invalid_parameter", "There is no such permission.", parameter="permission")
-        raise Problem.of([fault], "invalid_parameter")
+        near = get_close_matches(permission, policy.vocabulary.by_permission, 1)
+        detail: str | Message = "There is no such permission."
+        if near:
+            detail = Message("There is no such permission. Did you mean {near}?", near=near[0])
+        raise Problem.of([Fault("invalid_parameter", detail, parameter="permission")], "invalid_parameter")
     person, principal = _principal(call, call.query["who"])
-    collection, row = _object(call, permission, call.query["id"]) if "id" in call.query else (None, None)
-    _refuse_to_tell(call, principal, permission, person, collection, row)
-    resource, _, verb = permission.partition(".")
-    asked = Access(policy, principal, _environment(call, verb))
-    answer = explain(policy, principal, permission, row, asked.environment, asked.shared,
-                     who=call.query["who"], name=call.query.get("id")).as_json()
-    return {**answer, "hidden": row is not None and not asked.allows(f"{resource}.view", row)}
+    principal = _scoped(call, principal)
+    collection = next((one for one in call.services.collections.values()
+                       if one.resource == permission.partition(".")[0]), None)
+    row = _object(call, collection, call.query["id"]) if "id" in call.query else None
+    endpoint = endpoint_of((one for _, _, group in call.services.registry.endpoints() for one in group), permission,
+                           about_row=row is not None, method=call.query.get("method"))
+    circumstances = environment(call.query, permission, endpoint, call.services.settings.zone, call.access.environment)
+    access = Access(policy, principal, circumstances)
+    asked = Call(call.services, endpoint or call.endpoint, call.request, {} if row is None else {"id": row.id})
+    asked.principal, asked.access = principal, access
+    names = Names(shown_to(call))
+    served = cast(Collection | None, collection)
+    hidden = set() if person is None else _hidden(call, call.services.collections["users"], person)
+    found = predict(Question(
+        who=call.query["who"], permission=permission, access=access, endpoint=endpoint,
+        collection=served, call=asked, row=row, person=person is not None,
+        active=None if person is None or "active" in hidden else person["active"],
+        title="" if row is None or collection is None else names.of(collection.name, row.id),
+        called=names.called(served)))
+    _refuse_to_tell(call, found, person, collection)
+    return found.as_json()
 
 
 def trouble(call: Call) -> str | None:
@@ -166,24 +224,43 @@ def _principal(call: Call, who: str) -> tuple[dict[str, Any] | None, Principal]:
     return row, principal_of(found)
 
 
-def _object(call: Call, permission: str, id: str) -> tuple[Peer, dict[str, Any]]:
-    resource = permission.partition(".")[0]
-    collection = next((one for one in call.services.collections.values() if one.resource == resource), None)
-    row = None if collection is None else collection.visible(call, id)
-    if collection is None or row is None:
+def _scoped(call: Call, principal: Principal) -> Principal:
+    """The caller by a service token with the scopes that are asked for, if any are."""
+    scopes, known = call.query.get("scopes"), call.access.policy.scope_names
+    if scopes is None:
+        return principal
+    faults = [Fault("invalid_parameter", Message("There is no scope {scope!r}.", scope=scope[:80]), parameter="scope")
+              for scope in scopes if scope not in known]
+    if principal.kind == "guest":
+        faults = [Fault("invalid_parameter", "A guest has no token.", parameter="scope")]
+    if faults:
+        raise Problem.of(faults, "invalid_parameter")
+    return replace(principal, kind="service", scopes=frozenset(scopes))
+
+
+def _object(call: Call, collection: Peer | None, id: str) -> Any:
+    """The row, if the caller may see it."""
+    values = None if collection is None else collection.visible(call, id)
+    if collection is None or values is None:
         raise not_found()
-    return collection, row
+    return Rows(collection.model, call.tenant_id).find(id)
 
 
-def _refuse_to_tell(call: Call, principal: Principal, permission: str, person: dict[str, Any] | None,
-                    collection: Peer | None, row: dict[str, Any] | None) -> None:
-    """403 when the rules look at a field that the caller may not see: the reasons would tell what is in it."""
-    reads = call.access.policy.reads(principal, permission)
-    secret = set[str]()
+def _refuse_to_tell(call: Call, found: Prediction, person: dict[str, Any] | None, collection: Peer | None) -> None:
+    """403 when the reasons look at a field that the caller may not see: they would tell what is in it."""
+    asked, secret = found.question, set[str]()
+    permissions = {asked.permission}
+    if collection is not None and asked.row is not None:
+        permissions.add(collection.view)
+    reads = {read for one in permissions for read in asked.access.policy.reads(asked.access.principal, one)}
     if person is not None and ("sub", "department") in reads:
         secret |= {"department"} & _hidden(call, call.services.collections["users"], person)
-    if collection is not None and row is not None:
-        secret |= {name for root, name in reads if root == "obj"} & _hidden(call, collection, row)
+    if collection is not None and asked.row is not None:
+        read = {name for root, name in reads if root == "obj"} | {name for rule in found.rules for name in rule.reads}
+        secret |= read & _hidden(call, collection, dict(asked.row.__data__))
+    if any(rule.user_id is not None and call.services.collections["users"].visible(call, rule.user_id) is None
+           for rule in found.rules):
+        secret.add("role")
     if secret:
         raise Problem("forbidden", Message("The reasons would tell {fields}, which you may not see.",
                                            fields=", ".join(sorted(secret))))
@@ -194,11 +271,3 @@ def _hidden(call: Call, collection: Peer, row: dict[str, Any]) -> set[str]:
     hidden = set(collection.hidden(call, row, collection.guards))
     # Users own themselves: that is no secret.
     return hidden - {"owner_id"} if row.get("owner_id") == row["id"] else hidden
-
-
-def _environment(call: Call, verb: str) -> RequestEnvironment:
-    """The caller's own, had they asked for this instead of for its explanation."""
-    found = RequestEnvironment(call.request, call.services.settings.zone)
-    if verb not in READS:
-        found.method, found.request = "POST", "write"
-    return found

@@ -8,9 +8,11 @@ from typing import Any
 
 from marshmallow import fields
 
-from gatepost import Call, Collection, Endpoint, Id, Message, Problem, Rows, StrictSchema, Time
+from gatepost import Call, Collection, Endpoint, Id, Rows, StrictSchema, Time
 from models.tables.session import Session, revoke
 from models.tables.user import User
+
+from .http.writing.rules_in_code import RuleInCode, outranked, rank
 
 _SUMMARIES = {"list": "List the sessions that are in force.", "delete": "End one session: its tokens are refused."}
 
@@ -52,11 +54,18 @@ class Sessions(Collection):
 
     def restrict(self, call: Call) -> None:
         """403 when the session is another user's whose role is none of the caller's roles."""
-        owner = call.row.owner_id
-        if owner != call.principal.id and (user := Rows(User, call.tenant_id).find(owner)) is not None \
-                and user.role not in call.access.roles:
-            raise Problem("forbidden", Message("A {role} cannot decide about a user with the role {other}.",
-                                               role=call.principal.role, other=user.role))
+        user = self._other(call, call.row)
+        if user is not None and (refusal := outranked(call.access, user.role)) is not None:
+            raise refusal
+
+    def rules_in_code(self, call: Call, verb: str, row: Session | None) -> Iterator[RuleInCode]:
+        if row is not None and self.restricted(verb) and (user := self._other(call, row)) is not None:
+            yield rank(call.access, user.role, "the role of the session's user", user.id)
+        yield from super().rules_in_code(call, verb, row)
+
+    def _other(self, call: Call, row: Session) -> User | None:
+        """The user of a session that is not the caller's own."""
+        return None if row.owner_id == call.principal.id else Rows(User, call.tenant_id).find(row.owner_id)
 
     def delete(self, call: Call, row: Session) -> None:
         """End it; its row stays for as long as those of other sessions that have ended."""

@@ -28,6 +28,7 @@ from models.tables.service_token import LASTS, ServiceToken
 
 from .http.request import step_up
 from .http.request.identity import service_token
+from .http.writing.rules_in_code import PASSWORD, RuleInCode
 
 _SHORTEST = 60  # seconds
 
@@ -75,6 +76,12 @@ class Tokens(Collection):
             raise Problem.of(faults, "invalid_body")
         row.expires_at = later(lasts)
         return row
+
+    def rules_in_code(self, call: Call, verb: str, row: ServiceToken | None) -> Iterator[RuleInCode]:
+        yield from super().rules_in_code(call, verb, row)
+        if verb == "create":
+            yield RuleInCode(PASSWORD, "a new token needs the current password, or a login within ten minutes",
+                             step_up.missing(), sent=True)
 
     def create(self, call: Call, row: ServiceToken) -> None:
         step_up.require(call)

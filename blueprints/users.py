@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from marshmallow import fields
@@ -13,10 +13,8 @@ from gatepost import (
     Email,
     Line,
     Many,
-    Message,
     Name,
     NewPassword,
-    Problem,
     RecordSchema,
     action,
     new_id,
@@ -30,6 +28,7 @@ from .http.resources.registry import ROLES
 from .http.schemas.fields import one_of
 from .http.writing import administrators
 from .http.writing.revocation import retract_user
+from .http.writing.rules_in_code import PASSWORD, RuleInCode, outranked, rank
 
 
 class UserSchema(RecordSchema):
@@ -75,9 +74,18 @@ class Users(Collection):
 
     def restrict(self, call: Call) -> None:
         """403 when the user's role is none of the caller's roles: also where a policy line would allow it."""
-        if call.row.role not in call.access.roles:
-            raise Problem("forbidden", Message("A {role} cannot decide about a user with the role {other}.",
-                                               role=call.principal.role, other=call.row.role))
+        if (refusal := outranked(call.access, call.row.role)) is not None:
+            raise refusal
+
+    def rules_in_code(self, call: Call, verb: str, row: User | None) -> Iterator[RuleInCode]:
+        if self.restricted(verb):
+            yield rank(call.access, None if row is None else row.role)
+        yield from super().rules_in_code(call, verb, row)
+        if row is not None and verb in ("update", "delete", "disable"):
+            yield administrators.rule(row, sent=verb == "update")
+        if row is not None and verb == "update" and row.id == call.principal.id:
+            yield RuleInCode(PASSWORD, "another e-mail address of one's own needs the current password, or a login "
+                                       "within ten minutes", step_up.missing(), sent=True)
 
     def load_record(self, call: Call) -> User | None:
         administrators.lock_before(self.rows(call).find(call.path["id"]), call.access.roles)

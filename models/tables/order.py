@@ -91,12 +91,6 @@ def place(order: Order, wanted: Sequence[tuple[Product, int]]) -> None:
     bulk.insert(current, order.tenant_id, items)
 
 
-def require_pending(order: Order, message: str) -> None:
-    """Raises `InvalidState` with this message once the order has been decided about."""
-    if order.status != "pending":
-        raise InvalidState(message)
-
-
 def give_back(order: Order) -> None:
     """Put everything that was ordered back into stock, in a transaction that holds the order's row."""
     return_stock(order.tenant_id, quantities(items_of(order.tenant_id, [order.id])[order.id]))

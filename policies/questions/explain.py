@@ -17,6 +17,7 @@ from ..evaluation.policy import Policy
 from ..evaluation.principal import Environment, Principal
 from ..evaluation.rule_trace import RuleTrace
 from ..evaluation.sql import where
+from ..syntax.rules import Rule
 from . import facts
 from .explanation import ALLOWED, DEPENDS, REFUSED, Explanation, Remark, Step
 
@@ -36,9 +37,10 @@ def explain(
     *,
     who: str | None = None,
     name: str | None = None,
+    called: facts.Called = facts.nameless,
 ) -> Explanation:
     """Why `policy` answers as it does. Arguments as in `Policy.decide`; `who` and `name` are what to call the
-    caller and the object (by default the caller's key and the object's id).
+    caller and the object (by default the caller's key and the object's id), `called` names the values of facts.
 
     Raises KeyError for a permission that the vocabulary does not have.
     """
@@ -46,13 +48,14 @@ def explain(
     plan = policy.plan(principal, permission, env)
     open_object = obj is None and bool(resource.columns)
     traces = policy.rule_traces(principal, permission, obj, env, shared)
-    steps = [_step(policy, principal, permission, trace, open_object) for trace in traces]
+    steps = [_step(policy, principal, permission, trace, open_object, called) for trace in traces]
     covers = policy.covers(principal, permission)
     if open_object:
         verdict = ALLOWED if plan.outcome is ALWAYS else REFUSED if plan.outcome is NEVER else DEPENDS
     else:
         verdict = ALLOWED if policy.decide(principal, permission, obj, env, shared) else REFUSED
-    decided = _decider(steps, verdict) if covers else None
+    allowing = policy.deciding(principal, permission, obj, env, shared) if verdict == ALLOWED else None
+    decided = _decider(steps, verdict, allowing) if covers else None
     misses = steps if verdict == DEPENDS else []
     if verdict == REFUSED and decided is None:
         misses = [step for step in steps if step.rule.eft == "allow" and not step.holds]
@@ -73,7 +76,8 @@ def explain(
     )
 
 
-def _step(policy: Policy, principal: Principal, permission: str, trace: RuleTrace, open_object: bool) -> Step:
+def _step(policy: Policy, principal: Principal, permission: str, trace: RuleTrace, open_object: bool,
+          called: facts.Called) -> Step:
     """Whether a rule holds, and the chain of roles from the caller's role, or key, to the role that it names."""
     via: tuple[str, ...] = (trace.rule.sub,)
     for start in (principal.role, principal.key):
@@ -84,18 +88,21 @@ def _step(policy: Policy, principal: Principal, permission: str, trace: RuleTrac
     remarks = tuple(
         Remark(facts.asked(fact, permission), None)
         if open_object and facts.depends(fact)
-        else Remark(facts.found(fact, permission), fact.holds)
+        else Remark(facts.found(fact, permission, called), fact.holds)
         for fact in trace.facts
     )
-    missing = tuple(facts.found(fact, permission) for fact in trace.failed)
-    return Step(trace.rule, via, remarks, trace.matched, missing)
+    missing = tuple(facts.found(fact, permission, called) for fact in trace.failed)
+    person = called("sub", "key", trace.rule.sub) if trace.rule.sub not in policy.vocabulary.roles else ""
+    return Step(trace.rule, via, remarks, trace.matched, missing, person)
 
 
-def _decider(steps: list[Step], verdict: str) -> Step | None:
-    """The line to name: a deny that holds, else the allow nearest to the caller's own role."""
-    effect = {ALLOWED: "allow", REFUSED: "deny"}.get(verdict)
-    holding = [step for step in steps if step.holds and step.rule.eft == effect]
-    return min(holding, key=lambda step: len(step.via), default=None)
+def _decider(steps: list[Step], verdict: str, allowing: Rule | None) -> Step | None:
+    """The line to name: the one that the audit trail names for what is allowed, else a deny that holds, of those the
+    nearest to the caller's own role."""
+    if verdict == ALLOWED:
+        return next(step for step in steps if step.rule == allowing)
+    denying = [step for step in steps if step.holds and step.rule.eft == "deny" and verdict == REFUSED]
+    return min(denying, key=lambda step: len(step.via), default=None)
 
 
 def _distance(step: Step) -> tuple[int, int]:

@@ -13,7 +13,7 @@ from ..evaluation.principal import Principal
 from ..syntax.rules import Rule
 
 ALLOWED, REFUSED, DEPENDS = "allowed", "refused", "depends"
-_MARK = {True: "✓", False: "✗", None: "?"}
+MARK = {True: "✓", False: "✗", None: "?"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +26,15 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A line that reaches the caller, by which roles it does, and the facts that it looks at."""
+    """A line that reaches the caller, by which roles it does, and the facts that it looks at; `person` is what the
+    user is called whom a line about `user:<id>` names, where that is known."""
 
     rule: Rule
     via: tuple[str, ...]
     facts: tuple[Remark, ...]
     holds: bool
     missing: tuple[str, ...] = ()
+    person: str = ""
 
     @property
     def line(self) -> str:
@@ -49,6 +51,7 @@ class Step:
             "file": self.rule.file,
             "line": self.rule.line,
             "rule": self.line,
+            "person": self.person or None,
             "roles": list(self.via),
             "facts": [{"text": fact.text, "holds": fact.holds} for fact in self.facts],
         }
@@ -149,6 +152,6 @@ class Explanation:
 
 
 def _listed(head: str, step: Step) -> Iterator[tuple[str, str]]:
-    yield head, f"{step.rule.place}  {step.line}"
+    yield head, f"{step.rule.place}  {step.line}{f'  ({step.person})' if step.person else ''}"
     for fact in step.facts:
-        yield "", f"{_MARK[fact.holds]} {fact.text}"
+        yield "", f"{MARK[fact.holds]} {fact.text}"

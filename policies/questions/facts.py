@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..evaluation.rule_trace import Fact
 from ..syntax.attributes import in_words
 from ..syntax.expression import Attribute, Comparison, FunctionCall, Operand, Shared, reads_object
@@ -16,19 +18,30 @@ _MUST = {
 _IS = {"!=": "not", "<": "less than", "<=": "at most", ">": "more than", ">=": "at least"}
 
 
-def found(fact: Fact, permission: str) -> str:
+Called = Callable[[str, str, object], str]
+"""What a value is called, such as the name of the user whose id it is: by its root (`obj`), attribute and value; ""
+where it has no name, or none that may be told."""
+
+
+def nameless(root: str, attribute: str, value: object) -> str:
+    """`Called` where no name is at hand."""
+    return ""
+
+
+def found(fact: Fact, permission: str, called: Called = nameless) -> str:
     """What was found, and if it does not do, what was wanted."""
     match fact.atom:
         case Comparison(operator, Attribute() as left, Attribute() as right):
-            other = f"{_name(right)}, {'which is missing' if _value(fact, right) is None else _value(fact, right)}"
+            missing = _value(fact, right) is None
+            other = f"{_name(right)}, {'which is missing' if missing else _shown(fact, right, called)}"
             if fact.holds and operator == "==":
-                return f"{_stated(fact, left)}, {_name(right)}"
-            return f"{_stated(fact, left)}, {_MUST[operator] if not fact.holds else _IS[operator]} {other}"
+                return f"{_stated(fact, left, called)}, {_name(right)}"
+            return f"{_stated(fact, left, called)}, {_MUST[operator] if not fact.holds else _IS[operator]} {other}"
         case Comparison(operator, Attribute() as left, right):
             wanted = "" if fact.holds else f", {_MUST[operator]} {right}"
-            return f"{_stated(fact, left)}{wanted}"
+            return f"{_stated(fact, left, called)}{wanted}"
         case FunctionCall("ipMatch", (Attribute() as address, network)):
-            return f"{_stated(fact, address)}, which is {'' if fact.holds else 'not '}in {network}"
+            return f"{_stated(fact, address, called)}, which is {'' if fact.holds else 'not '}in {network}"
         case Shared():
             return f"it is {'' if fact.holds else 'not '}shared with the caller for {_action(permission)}"
     return fact.text
@@ -49,9 +62,15 @@ def depends(fact: Fact) -> bool:
     return reads_object(fact.atom)
 
 
-def _stated(fact: Fact, attribute: Attribute) -> str:
+def _stated(fact: Fact, attribute: Attribute, called: Called) -> str:
+    missing = _value(fact, attribute) is None
+    return f"{_name(attribute)} is {'missing' if missing else _shown(fact, attribute, called)}"
+
+
+def _shown(fact: Fact, attribute: Attribute, called: Called) -> str:
     value = _value(fact, attribute)
-    return f"{_name(attribute)} is {'missing' if value is None else value}"
+    name = called(attribute.root, attribute.name, value)
+    return f"{value} ({name})" if name else str(value)
 
 
 def _value(fact: Fact, attribute: Attribute) -> object:

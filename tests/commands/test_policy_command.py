@@ -49,6 +49,7 @@ def instance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         plugin_policies={},
         required_policies=sorted(path.name for path in SHIPPED.glob("*.csv")),
         collections={},
+        endpoints=tuple,
     )
     monkeypatch.setattr(policy_files, "registry", lambda: shipped)
     return shipped_copy(tmp_path / "instance" / "policies")
@@ -591,6 +592,107 @@ def test_explain_refuses_what_is_no_role(run: Run) -> None:
     assert "There is no such user or role. Roles: admin, " in result.stderr
 
 
+# explain: circumstances, other folders, expectations
+
+
+@pytest.mark.parametrize(
+    ("options", "line", "verdict"),
+    [
+        (["--at", "2026-11-18T22:00Z"], "office_hours", "the hour is 22, must be less than 18"),
+        (["--at", "2026-11-18 22:30:00"], "office_hours", "the hour is 22, must be less than 18"),
+        (["--at", "2026-11-18T22:00+08:00"], "office_hours", "may stats.view: "),
+        (["--ip", "10.1.2.3"], "intranet", "may stats.view: "),
+        (["--device", "mobile"], "on_a_phone", "may stats.view: "),
+        ([], "on_a_phone", "the device is desktop, must be mobile"),
+        (["--method", "POST"], "writing", "may stats.view: "),
+        ([], "writing", "the kind of request is read, must be write"),
+        (["--method", "HEAD"], "writing", "the kind of request is read, must be write"),
+    ],
+)
+def test_explain_answers_for_other_circumstances(
+    run: Run, instance: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], line: str, verdict: str
+) -> None:
+    monkeypatch.setenv("GATEPOST_TIME_ZONE", "UTC")
+    model = instance / "model.conf"
+    always = "p.when == 'always' || \\\n"
+    model.write_text(model.read_text().replace(always, always + (
+        "    p.when == 'on_a_phone' && r.env.device == 'mobile' || \\\n"
+        "    p.when == 'writing' && r.env.request == 'write' || \\\n")))
+    add_line(instance / "admin.csv", f"p, user, stats.view, {line}, allow")
+    assert verdict in run("explain", "--as", "user", *options, "stats.view").stdout.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--at", "tomorrow"], "--at 'tomorrow': This is not a time"),
+        (["--at", "2026-11-18"], "--at '2026-11-18': This is not a time"),
+        (["--at", "0001-01-01T00:00Z"], "This is not a time"),
+        (["--at", "2026-02-30T10:00"], "This is not a time"),
+        (["--ip", "10.1.2"], "--ip '10.1.2': This is not an IP address."),
+        (["--ip", "fe80::1%eth0"], "This is not an IP address."),
+        (["--device", "fridge"], "--device 'fridge': Must be one of: desktop, mobile, tablet, bot, other"),
+        (["--method", "FETCH"], "--method 'FETCH': Must be one of: GET"),
+        (["--method", "post"], "--method 'post': Must be one of: GET"),
+        (["--scope", "read:article"], "There is no scope 'read:article'; did you mean read:articles?"),
+        (["--scope", ""], "--scope ''"),
+        (["--scope", "read:articles", "--as", "guest"], "A guest has no token"),
+    ],
+)
+@pytest.mark.parametrize("as_json", [False, True], ids=["text", "json"])
+def test_circumstances_that_are_none_are_refused_and_never_passed_over(
+    run: Run, options: list[str], message: str, as_json: bool
+) -> None:
+    result = run("explain", "--as", "user", *options, *(["--json"] if as_json else []), "article.view")
+    assert result.exit_code == 2
+    assert message in (json.loads(result.stdout)["error"] if as_json else result.stderr)
+
+
+def test_explain_suggests_the_permission_and_the_role_that_were_meant(run: Run) -> None:
+    assert "'articl.view'; did you mean article.view?" in run("explain", "--as", "user", "articl.view").stderr
+    assert "role; did you mean moderator?" in run("explain", "--as", "moderater", "article.view").stderr
+    error = json.loads(run("explain", "--json", "--as", "moderater", "article.view").stdout)["error"]
+    assert error.startswith("There is no such user or role; did you mean moderator?")
+
+
+def test_explain_asks_the_files_of_any_folder(run: Run, instance: Path, tmp_path: Path) -> None:
+    trial = shipped_copy(tmp_path / "trial")
+    remove_line(trial / "articles.csv", "p, guest, article.view, published, allow")
+    assert "depending on the object" in run("explain", "--as", "guest", "article.view").stdout
+    assert "may not article.view" in run("explain", "--dir", trial, "--as", "guest", "article.view").stdout
+    shutil.rmtree(instance)
+    assert run("explain", "--dir", trial, "--as", "guest", "article.view").exit_code == 0
+
+
+def test_explain_tells_what_is_wrong_with_the_files_as_json(run: Run, instance: Path) -> None:
+    add_line(instance / "contact.csv", "p, user, contact.view, always, dney")
+    result = run("explain", "--json", "--as", "user", "article.view")
+    data = json.loads(result.stdout)
+    assert result.exit_code == 2
+    assert [(one["file"], one["line"]) for one in data["findings"]] == [("contact.csv", 7)]
+    assert "dney" in data["error"]
+
+
+@pytest.mark.parametrize(
+    ("who", "permission", "expected", "code"),
+    [
+        ("editor", "stats.view", "refused", 0), ("editor", "stats.view", "allowed", 1),
+        ("editor", "stats.view", "hidden", 1), ("manager", "stats.view", "allowed", 0),
+        ("user", "article.update", "allowed", 1), ("user", "article.update", "refused", 1),
+        ("user", "article.fly", "refused", 2), ("nobody", "article.view", "refused", 2),
+    ],
+)
+def test_an_expectation_is_an_exit_code(run: Run, who: str, permission: str, expected: str, code: int) -> None:
+    result = run("explain", "--as", who, "--expect", expected, permission)
+    assert result.exit_code == code, result.output
+    if code == 1:
+        assert f"Expected {expected}, and it is " in result.stderr
+
+
+def test_an_unknown_expectation_is_refused(run: Run) -> None:
+    assert run("explain", "--as", "user", "--expect", "maybe", "article.view").exit_code == 2
+
+
 # explain, from the rows
 
 Rowed = SimpleNamespace  # ask, and the ids of what was inserted
@@ -629,6 +731,10 @@ def _filled(tenant: str) -> dict[str, str]:
         row = Article(title=slug, slug=slug, body="…", owner_id=owner.id, status=status, language="en")
         return str(articles.insert(row).id)
 
+    elsewhere = Tenant.add("elsewhere").id
+    foreign = Article(title="foreign", slug="foreign", body="…", status="published", language="en")
+    root = User.by_email("root@example.org")
+    assert root is not None
     shared = article("shared", bob, "draft")
     share.grant(tenant, "article", shared, f"user:{ann.id}", "write")
     return {
@@ -636,6 +742,8 @@ def _filled(tenant: str) -> dict[str, str]:
         "published": article("published", bob, "published"),
         "hidden": article("hidden", bob, "draft"),
         "shared": shared,
+        "foreign": str(Rows(Article, elsewhere).insert(foreign).id),
+        "root": str(root.id),
         "bob": str(bob.id),
         "ann": str(ann.id),
     }
@@ -647,14 +755,17 @@ def test_an_allowed_object_is_explained_by_its_line_and_facts(rows: Rowed) -> No
     first, *rest = result.stdout.splitlines()
     assert first.startswith(f"ann@example.org (user) may article.update on {rows.own}: articles.csv:")
     assert "allows it (own_draft)" in first
-    assert f"            ✓ owner_id is {rows.ann}, the caller's id" in rest
+    assert f"            ✓ owner_id is {rows.ann} (Ann, ann@example.org), the caller's id" in rest
+    assert f"  object    {rows.own} (own)" in rest
+    assert "  answer    200, to PATCH /api/articles/<id>" in rest
 
 
 def test_a_refused_object_is_explained_by_the_missing_fact(rows: Rowed) -> None:
     result = rows.ask("--as", "ann@example.org", "article.update", rows.published)
     assert result.exit_code == 0, result.output
     assert "ann@example.org (user) may not article.update" in result.stdout
-    assert f"✗ owner_id is {rows.bob}, must be the caller's id, {rows.ann}" in result.stdout
+    assert f"✗ owner_id is {rows.bob} (Bob, bob@example.org), must be the caller's id, {rows.ann} (Ann" in result.stdout
+    assert "  answer    403 forbidden, to PATCH /api/articles/<id>" in result.stdout
     assert "hidden" not in result.stdout
 
 
@@ -682,10 +793,49 @@ def test_a_person_is_explained_without_an_object(rows: Rowed) -> None:
     assert "may article.update, depending on the object" in rows.ask("--as", "Ann@Example.org", "article.update").stdout
 
 
-def test_a_disabled_person_is_explained_with_a_remark(rows: Rowed) -> None:
+def test_a_disabled_person_is_answered_401(rows: Rowed) -> None:
     result = rows.ask("--as", "gone@example.org", "article.view", rows.published)
     assert result.exit_code == 0
-    assert "gone@example.org is disabled" in result.stderr
+    assert f"gone@example.org (user) may not article.view on {rows.published}: the account is disabled" in result.stdout
+    assert "  answer    401 invalid_token, to GET /api/articles/<id>" in result.stdout
+
+
+def test_a_row_of_another_tenant_is_explained_as_hidden(rows: Rowed) -> None:
+    result = rows.ask("--as", "ann@example.org", "article.view", rows.foreign)
+    assert result.exit_code == 0, result.output
+    assert "the object belongs to another tenant" in result.stdout.splitlines()[0]
+    assert "✗ tenant: the object belongs to another tenant (404 not_found)" in result.stdout
+    assert rows.ask("--as", "ann@example.org", "--expect", "hidden", "article.view", rows.foreign).exit_code == 0
+
+
+@pytest.mark.parametrize(("name", "expected"), [("own", "allowed"), ("published", "refused"), ("hidden", "hidden")])
+def test_an_expectation_about_an_object_tells_hidden_from_refused(rows: Rowed, name: str, expected: str) -> None:
+    for word in ("allowed", "refused", "hidden"):
+        result = rows.ask("--as", "ann@example.org", "--expect", word, "article.update", getattr(rows, name))
+        assert result.exit_code == int(word != expected), result.output
+
+
+def test_an_action_from_another_state_is_a_rule_in_code(rows: Rowed) -> None:
+    result = rows.ask("--as", "editor", "article.submit", rows.published)
+    assert "status is published; status must be draft (articles.csv:" in result.stdout.splitlines()[0]
+    assert "  answer    409 invalid_transition, to POST /api/articles/<id>/submit" in result.stdout
+    assert "✗ state: status is published; status must be draft (409 invalid_transition)" in result.stdout
+
+
+def test_a_user_of_a_higher_rank_is_a_rule_in_code(rows: Rowed) -> None:
+    data = json.loads(rows.ask("--json", "--as", "owner", "user.disable", rows.root).stdout)
+    assert (data["verdict"], data["policy_verdict"], data["status"]) == ("refused", "allowed", 403)
+    rank = data["rules"][0]
+    assert (rank["name"], rank["holds"], rank["status"]) == ("rank", False, 403)
+    assert rank["text"].startswith("the user's role is admin, none of the caller's roles: editor, guest, ")
+
+
+def test_persons_and_objects_of_the_instance_are_asked_about_under_other_files(rows: Rowed, tmp_path: Path) -> None:
+    trial = shipped_copy(tmp_path / "trial")
+    add_line(trial / "articles.csv", f"p, user:{rows.ann}, article.update, always, deny")
+    result = rows.ask("--dir", str(trial), "--as", "ann@example.org", "article.update", rows.own)
+    assert "denies it (always)" in result.stdout.splitlines()[0]
+    assert f"p, user:{rows.ann}, article.update, always, deny  (Ann, ann@example.org)" in result.stdout
 
 
 @pytest.mark.parametrize(

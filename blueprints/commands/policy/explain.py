@@ -1,148 +1,262 @@
-"""`gatepost policy explain`: why a person or a role may do something, or may not.
+"""`gatepost policy explain`: what a person or a role would be answered, and why.
 
-About a role it needs the policy files only; about a person or an object it asks the database.
+About a role it needs the policy files only; about a person or an object it asks the instance's database.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 import click
+from flask import Flask, Request
+from marshmallow import ValidationError
 
-from blueprints.commands.context import load_settings
+from blueprints.commands.context import load_settings, show_path
 from blueprints.commands.policy import folders
 from blueprints.commands.printing import echo, echo_json
 from blueprints.commands.server import AppFactory, app_for
 from blueprints.http.request.access import Access
+from blueprints.http.request.call import Call, Endpoint
 from blueprints.http.request.identity import guest, principal_of
+from blueprints.http.resources.circumstances import CircumstancesSchema, endpoint_of, environment
+from blueprints.http.resources.collection import Collection
+from blueprints.http.resources.names import Names
+from blueprints.http.resources.predicted import EXPECTED, Prediction, Question, predict
 from models.base import Rows, is_id
+from models.tables.tenant import Tenant
 from models.tables.user import User
-from policies import Policy, Principal
-from policies.evaluation.compiled import no_shares
-from policies.evaluation.principal import FixedEnvironment
-from policies.questions.explain import READS, explain
-from policies.questions.explanation import REFUSED, Explanation
+from policies import Policy, PolicyError, Principal, load
 
 if TYPE_CHECKING:
     from blueprints.http.request.call import Services
 
 
+_NO_ENDPOINT = Endpoint(name="none", method="GET", path="/", handler=lambda call: None,
+                        public="no request asks for the permission alone")
+
+
 @dataclass(frozen=True)
 class Ground:
-    """The policy to explain, and the services for rows, when a person or an object is named."""
+    """The policy to explain; with services, for rows, when a person or an object is named."""
 
     policy: Policy
-    services: Services | None
+    app: Flask | None
+
+    @property
+    def services(self) -> Services | None:
+        return None if self.app is None else cast("Services", self.app.extensions["gatepost"])
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The words of the command line."""
+
+    who: str
+    permission: str
+    id: str | None
+    circumstances: Mapping[str, Any]
+
+
+class Unanswerable(Exception):
+    """The question cannot be answered; the text says why, `facts` say it to programs."""
+
+    def __init__(self, text: str, **facts: Any) -> None:
+        super().__init__(text)
+        self.facts = facts
 
 
 @click.command("explain")
 @click.option("--as", "who", required=True, metavar="EMAIL|ROLE", help="The user or the role that asks.")
 @click.option("--scope", "scopes", multiple=True, metavar="SCOPE",
               help="Ask by a token with this scope. May be repeated.")
-@click.option("--at", "clock", type=click.DateTime(["%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"]), metavar="TIME",
-              help="Ask at this time, such as 2026-11-18T22:00, instead of now.")
+@click.option("--at", metavar="TIME", help="Ask at this time, such as 2026-11-18T22:00, instead of now. In the time "
+                                           "zone of the settings unless it has an offset.")
 @click.option("--ip", metavar="ADDRESS", help="Ask from this address.")
+@click.option("--device", metavar="KIND", help="Ask with a desktop, mobile, tablet, bot or other device.")
+@click.option("--method", metavar="METHOD", help="Ask by this method instead of the permission's own.")
+@click.option("--dir", "directory", type=click.Path(path_type=Path), metavar="DIR",
+              help="Ask the policy files of DIR instead of the instance's.")
+@click.option("--expect", type=click.Choice(EXPECTED), help="Exit with 1 unless the answer is this.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
 @click.argument("permission")
 @click.argument("id", required=False)
 @click.pass_obj
 def explain_command(
-    create_app: AppFactory, who: str, scopes: tuple[str, ...], clock: datetime | None, ip: str | None,
-    as_json: bool, permission: str, id: str | None,
+    create_app: AppFactory, who: str, scopes: tuple[str, ...], at: str | None, ip: str | None, device: str | None,
+    method: str | None, directory: Path | None, expect: str | None, as_json: bool, permission: str, id: str | None,
 ) -> None:
-    """Explain why a user or role may do PERMISSION, or why not.
+    """Explain what a user or role who wants to do PERMISSION is answered, and why.
 
-    With ID, it is about that object. The answer names the line that decided and the facts it looked at, and for a
-    refusal the lines that came nearest to granting it.
+    With ID, it is about that object. The answer names the line that decided and the facts it looked at, for a
+    refusal the lines that came nearest to granting it, and the rules in code. `hidden` is a refusal with 404.
 
     \b
     Example: gatepost policy explain --as ada@example.org article.update 0199f3a0-0000-7000-8000-000000000001
     """
-    by_role = "@" not in who
-    with _ground(create_app, needs_rows=not by_role or id is not None) as ground:
-        policy = ground.policy
-        if permission not in policy.vocabulary.by_permission:
-            raise click.ClickException(f"There is no permission {permission!r}. See: gatepost policy matrix")
-        principal = find_principal(ground, who)
-        if scopes:
-            principal = replace(principal, scopes=frozenset(scopes), kind="service")
-        row = None if id is None else find_object(permission, id, principal)
-        environment = _environment(permission, clock, ip)
-        shared = no_shares if ground.services is None else Access(policy, principal, environment).shared
-
-        def answer(asked: str) -> Explanation:
-            return explain(policy, principal, asked, row, environment, shared, who=who, name=id)
-
-        found = answer(permission)
-        view = answer(f"{permission.partition('.')[0]}.view") if row is not None else None
-    hidden = view is not None and view.verdict == REFUSED
+    try:
+        said = {"at": at, "ip": ip, "device": device, "method": method, "scope": ",".join(scopes) if scopes else None}
+        found = _found(create_app, directory, Asked(who, permission, id, _circumstances(said)))
+    except Unanswerable as error:
+        if as_json:
+            echo_json({"error": str(error), **error.facts}, indent=2)
+            click.get_current_context().exit(2)
+        raise click.ClickException(str(error)) from None
+    except click.ClickException as error:
+        if not as_json:
+            raise
+        echo_json({"error": error.message}, indent=2)
+        click.get_current_context().exit(2)
     if as_json:
-        echo_json({**found.as_json(), "hidden": hidden}, indent=2)
-        return
-    summary, *reasons_why = found.as_lines()
-    echo(summary)
-    if hidden and view is not None:
-        echo(f"  hidden    {who} cannot even view it: the answer is 404, as if it were absent")
-        if view.permission != permission:
-            echo(f"            {view.summary}")
-    for line in reasons_why:
-        echo(line)
+        echo_json(found.as_json(), indent=2)
+    else:
+        for line in found.as_lines():
+            echo(line)
+    if expect is not None and found.result != expect:
+        echo(f"Expected {expect}, and it is {found.result}.", err=True)
+        click.get_current_context().exit(1)
 
 
-def find_principal(ground: Ground, who: str) -> Principal:
-    """The person with that e-mail, or a person with that role and no other attributes.
+def find_principal(ground: Ground, who: str) -> tuple[User | None, Principal]:
+    """The person with that e-mail, or a caller with that role and no other attributes.
 
-    Raises ClickException when there is neither.
+    Raises Unanswerable when there is neither.
     """
     roles = ground.policy.vocabulary.roles
     if who in roles:
         tenant = ground.services.guest_tenant if ground.services is not None else "<tenant>"
-        return guest(tenant) if who == "guest" else Principal("<id>", "user:<id>", who, tenant, "<department>")
-    user = User.by_email(who) if ground.services is not None else None
+        return None, guest(tenant) if who == "guest" else Principal("<id>", "user:<id>", who, tenant, "<department>")
+    user = User.by_email(who.strip().lower()) if ground.services is not None else None
     if user is None:
-        raise click.ClickException(f"There is no such user or role. Roles: {', '.join(sorted(roles))}")
-    if not user.active:
-        echo(f"{who} is disabled: nobody can log in as {who} now.", err=True)
-    return principal_of(user)
+        raise Unanswerable(f"There is no such user or role{_near(who, roles)}. Roles: {', '.join(sorted(roles))}")
+    return user, principal_of(user)
 
 
-def find_object(permission: str, id: str, principal: Principal) -> dict[str, Any]:
-    """The columns of the object, in the tenant of `principal`.
+def find_object(collection: Collection | None, permission: str, id: str, principal: Principal) -> Any:
+    """The row, of whatever tenant; that of the caller first.
 
-    Raises ClickException when the resource has no table, or the tenant no such row.
+    Raises Unanswerable when the resource has no table, or no tenant has such a row.
     """
     resource = permission.partition(".")[0]
-    collections = folders.registry().collections.values()
-    model = next((one.model for one in collections if one.resource == resource), None)
-    if model is None:
-        raise click.ClickException(f"{resource} is no collection; ask without an id.")
+    if collection is None:
+        raise Unanswerable(f"{resource} is no collection; ask without an id.")
     if not is_id(id):
-        raise click.ClickException(f"{id!r} is no id.")
-    row = Rows(model, principal.tenant_id).find(id)
-    if row is None:
-        raise click.ClickException(f"There is no {resource} {id} in that tenant: anybody is answered 404.")
-    return {field.name: getattr(row, field.name) for field in model._meta.sorted_fields}
+        raise Unanswerable(f"{id!r} is no id.")
+    for tenant in dict.fromkeys((principal.tenant_id, *(tenant.id for tenant in Tenant.all()))):
+        if (row := Rows(collection.model, tenant).find(id)) is not None:
+            return row
+    raise Unanswerable(f"There is no {resource} {id}: the answer to everybody is 404.")
+
+
+def _found(create_app: AppFactory, directory: Path | None, asked: Asked) -> Prediction:
+    with _ground(create_app, directory, needs_rows="@" in asked.who or asked.id is not None) as ground:
+        return _prediction(ground, asked)
+
+
+def _prediction(ground: Ground, asked: Asked) -> Prediction:
+    policy, permission = ground.policy, asked.permission
+    if permission not in policy.vocabulary.by_permission:
+        near = _near(permission, policy.vocabulary.by_permission)
+        raise Unanswerable(f"There is no permission {permission!r}{near}. See: gatepost policy matrix")
+    user, principal = find_principal(ground, asked.who)
+    resource = permission.partition(".")[0]
+    collection = next((one for one in folders.registry().collections.values() if one.resource == resource), None)
+    row = None if asked.id is None else find_object(collection, permission, asked.id, principal)
+    if row is not None and user is None and principal.kind != "guest":
+        principal = replace(principal, tenant_id=row.tenant_id)  # a role is of every tenant
+    principal = _scoped(policy, principal, asked.circumstances.get("scopes"))
+    endpoints = [one for _, _, group in folders.registry().endpoints() for one in group]
+    endpoint = endpoint_of(endpoints, permission, about_row=row is not None, method=asked.circumstances.get("method"))
+    access = Access(policy, principal, environment(asked.circumstances, permission, endpoint, load_settings().zone))
+    names = Names(_any_row(principal.tenant_id if row is None else row.tenant_id)) if ground.app is not None else None
+    with _call(ground, access, endpoint or _NO_ENDPOINT) as call:
+        return predict(Question(
+            who=asked.who, permission=permission, access=access, endpoint=endpoint, collection=collection, call=call,
+            row=row, person=user is not None, active=None if user is None else user.active,
+            offline=ground.app is None,
+            title="" if row is None or collection is None or names is None else names.of(collection.name, row.id),
+            **({} if names is None else {"called": names.called(collection)})))
 
 
 @contextmanager
-def _ground(create_app: AppFactory, needs_rows: bool) -> Iterator[Ground]:
+def _call(ground: Ground, access: Access, endpoint: Endpoint) -> Iterator[Call]:
+    """The call of the caller who is asked about, as if it came over HTTP."""
+    asked = None if ground.app is None else ground.app.test_request_context(endpoint.path, method=endpoint.method)
+    with asked or nullcontext():
+        call = Call(cast("Services", ground.services), endpoint, cast(Request, asked.request if asked else None), {})
+        call.principal, call.access = access.principal, access
+        yield call
+
+
+def _scoped(policy: Policy, principal: Principal, scopes: list[str] | None) -> Principal:
+    if scopes is None:
+        return principal
+    for scope in scopes:
+        if scope not in policy.scope_names:
+            raise Unanswerable(f"There is no scope {scope!r}{_near(scope, policy.scope_names)}. "
+                               f"Scopes: {', '.join(sorted(policy.scope_names))}")
+    if principal.kind == "guest":
+        raise Unanswerable("A guest has no token: --scope needs a user or another role.")
+    return replace(principal, scopes=frozenset(scopes), kind="service")
+
+
+def _any_row(tenant_id: str) -> Callable[[str, str], Mapping[str, Any] | None]:
+    def find(name: str, id: str) -> Mapping[str, Any] | None:
+        row = Rows(folders.registry().collections[name].model, tenant_id).find(id)
+        return None if row is None else cast(Mapping[str, Any], row.__data__)
+
+    return find
+
+
+def _circumstances(said: Mapping[str, str | None]) -> Mapping[str, Any]:
+    """What the options say. Raises Unanswerable for what is no time, address, device or method."""
+    try:
+        return cast(Mapping[str, Any], CircumstancesSchema().load({
+            name: text for name, text in said.items() if text is not None}))
+    except ValidationError as error:
+        name, problem = next(iter(error.messages_dict.items()))
+        raise Unanswerable(f"--{name} {said.get(name)!r}: {_first(problem)}") from None
+
+
+def _first(problem: Any) -> str:
+    while not isinstance(problem, str):
+        problem = next(iter(problem.values() if isinstance(problem, Mapping) else problem))
+    return problem
+
+
+@contextmanager
+def _ground(create_app: AppFactory, directory: Path | None, needs_rows: bool) -> Iterator[Ground]:
+    policy = _policy(folders.folder(directory), whole=directory is None)
     if not needs_rows:
-        yield Ground(folders.policy_in(folders.folder(), whole=True), None)
+        yield Ground(policy, None)
         return
-    services: Services = app_for(create_app).extensions["gatepost"]
+    app = app_for(create_app)
+    services: Services = app.extensions["gatepost"]
     try:
         with services.database.connected():
-            yield Ground(services.policy.current, services)
+            yield Ground(policy, app)
     finally:
         services.database.close_all()
 
 
-def _environment(permission: str, clock: datetime | None, ip: str | None) -> FixedEnvironment:
-    moment = clock or datetime.now(load_settings().zone)
-    reads = permission.partition(".")[2] in READS
-    values = {"request": "read", "method": "GET"} if reads else {"request": "write", "method": "POST"}
-    return replace(FixedEnvironment(), ip=ip).at(moment).having(values)
+def _policy(place: Path, *, whole: bool) -> Policy:
+    """The policy of a folder. Raises Unanswerable with every finding when it cannot be used."""
+    installed = folders.registry()
+    try:
+        return load(place, installed.vocabulary, plugins=installed.plugin_policies,
+                    required=installed.required_policies if whole else ())
+    except PolicyError as error:
+        findings = [{"file": one.file, "line": one.line, "severity": one.severity, "message": one.message}
+                    for one in error.findings]
+        raise Unanswerable(f"{show_path(place)} cannot be used:\n{error}", policy_version=None,
+                           findings=findings) from None
+
+
+def _near(word: str, known: Any) -> str:
+    """"; did you mean article.view?", or "" where nothing is like it."""
+    near = get_close_matches(word, sorted(known), 1)
+    return f"; did you mean {near[0]}?" if near else ""

@@ -98,6 +98,16 @@ class Ownership:
                 count.full_until = monotonic() + FULL
         raise _too_many(most)
 
+    def refusal(self, collection: Counted, row: Any,
+                allows: Callable[[str, Mapping[str, Any]], bool]) -> tuple[int, Problem | None]:
+        """The most rows that the owner of a new row may own (0: any number), and why this is one too many, if it is.
+        Nothing is counted for it."""
+        owner = row.__data__.get("owner_id")
+        most = self._most if collection.most_owned is None else collection.most_owned
+        if owner is None or not most or allows(collection.manage, row.__data__):
+            return 0, None
+        return most, _too_many(most) if owned(collection.model, row.tenant_id, owner, most) >= most else None
+
     def forget(self, collection: Counted, owner: str | None) -> None:
         """Forget the owner's count: a row is being deleted."""
         if owner is not None:

@@ -107,7 +107,7 @@ def _needed(call: Call) -> bool:
 
 def _check(call: Call, user: User, sent: str | None) -> None:
     if sent is None:
-        raise _missing()
+        raise missing()
     with guessing(call, user.email):
         if not passwords.verify(sent, user.password_hash):
             audit.note_failure(call, user)
@@ -118,9 +118,10 @@ def _check(call: Call, user: User, sent: str | None) -> None:
 
 def _require(call: Call, user: User) -> None:
     if call.confirmed != user.password_hash and _needed(call):
-        raise _missing()
+        raise missing()
 
 
-def _missing() -> Problem:
+def missing() -> Problem:
+    """The refusal of a sensitive change that lacks the password."""
     return Problem.of([Fault("forbidden", "This needs your current password, or a login within the last ten minutes: "
                                           "send it as current_password.", pointer=f"/{FIELD}")], "forbidden")

@@ -15,7 +15,6 @@ import peewee as pw
 from ..pipeline.conditional import written_version
 from ..protocol.entity_tags import body_hash, entity_tag, view_hash
 from ..protocol.json_body import MERGE_PATCH
-from ..protocol.messages import Message
 from ..protocol.problems import Fault, Problem
 from ..reading import exporting
 from ..reading.listing import Listing
@@ -158,12 +157,8 @@ class Collection(Writable):
         def perform(call: Call) -> dict[str, Any]:
             row, before = call.row, getattr(call.row, found.state)
             if before not in found.transitions:
-                meta: dict[str, Any] | None = {"from": before, "allowed_from": list(found.transitions)}
-                detail = Message("{action} is not possible from {state}.", action=found.name, state=before)
-                if self.hidden(call, call.facts, (found.state,)):
-                    meta, detail = None, Message("{action} is not possible now.", action=found.name)
-                fault = Fault("invalid_transition", detail, pointer=f"/{found.state}", meta=meta)
-                raise Problem.of([fault], "invalid_transition")
+                hidden = bool(self.hidden(call, call.facts, (found.state,)))
+                raise found.conflict(before, hidden=hidden)
             found.method(self, row)
             setattr(row, found.state, found.transitions[before])
             self.rows(call).save(row)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from ..protocol.messages import Message
 from ..protocol.problems import Fault, Problem
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -31,6 +32,15 @@ class Action:
     def about(self) -> str:
         """What it does, in one sentence: the docstring of its method."""
         return (self.method.__doc__ or "").strip()
+
+    def conflict(self, state: Any, *, hidden: bool = False) -> Problem:
+        """The refusal of a row whose state is none that it starts from; `hidden`: the caller may not see the state."""
+        meta: dict[str, Any] | None = {"from": state, "allowed_from": list(self.transitions)}
+        detail = Message("{action} is not possible from {state}.", action=self.name, state=state)
+        if hidden:
+            meta, detail = None, Message("{action} is not possible now.", action=self.name)
+        fault = Fault("invalid_transition", detail, pointer=f"/{self.state}", meta=meta)
+        return Problem.of([fault], "invalid_transition")
 
 
 def action(name: str, *, transitions: Mapping[Any, Any], state: str = "status") -> Callable[[Method], Method]:

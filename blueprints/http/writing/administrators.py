@@ -12,6 +12,7 @@ from typing import Any
 from models.tables.user import ADMINISTRATOR, User
 
 from .actions import Conflict
+from .rules_in_code import LAST_ADMINISTRATOR, RuleInCode
 
 
 def lock_before(found: User | None, roles: Collection[str]) -> None:
@@ -27,6 +28,25 @@ def unmakes(changes: Mapping[str, Any]) -> bool:
 
 def keep_one(user: User) -> None:
     """Raises `Conflict` (`last_administrator`) when there is no administrator but this user."""
-    if user.administers and User.administrators(lock=True) == [user.id]:
-        raise Conflict("This is the last active administrator. Make another user an administrator first.",
-                       "last_administrator")
+    if _is_last(user, lock=True):
+        raise _conflict()
+
+
+def rule(user: User, *, sent: bool = False) -> RuleInCode:
+    """Whether an administrator besides this user would be left; `sent`: only some changes unmake one."""
+    if not user.administers:
+        return RuleInCode(LAST_ADMINISTRATOR, "the user is no active administrator", reads=("role", "active"))
+    last = _is_last(user, lock=False)
+    text = "the user is the last active administrator, and must stay one" if last else \
+        "the user is not the only active administrator"
+    return RuleInCode(LAST_ADMINISTRATOR, text, _conflict() if last else None, sent=sent and last,
+                      reads=("role", "active"))
+
+
+def _is_last(user: User, *, lock: bool) -> bool:
+    return user.administers and User.administrators(lock=lock) == [user.id]
+
+
+def _conflict() -> Conflict:
+    return Conflict("This is the last active administrator. Make another user an administrator first.",
+                    "last_administrator")

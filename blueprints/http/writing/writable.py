@@ -6,7 +6,7 @@ handlers of `resources` and the lines of an import call the same methods.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 from models.base import whole
@@ -17,6 +17,7 @@ from ..reading.readable import Readable, Values
 from ..request.call import Call
 from ..schemas.fields import Reference
 from .actions import Action
+from .rules_in_code import MANAGED, STATE, RuleInCode
 
 
 class Writable(Readable):
@@ -70,6 +71,31 @@ class Writable(Readable):
 
     def restrict(self, call: Call) -> None:
         """Refuse what no policy line can allow to be done to `call.row`; nothing by default."""
+
+    def rules_in_code(self, call: Call, verb: str, row: Any | None) -> Iterator[RuleInCode]:
+        """The rules in code about doing `verb` to `row`, in the order in which the service asks them; None: to any row.
+
+        `explain` tells them beside the policy's lines; `call` has the caller and their access alone.
+        """
+        for found in self.actions:
+            if found.name == verb:
+                starts = f"{found.state} must be {' or '.join(map(str, found.transitions))}"
+                if row is None:
+                    yield RuleInCode(STATE, starts, sent=True)
+                elif (state := getattr(row, found.state)) in found.transitions:
+                    yield RuleInCode(STATE, f"{found.state} is {state}", reads=(found.state,))
+                else:
+                    yield RuleInCode(STATE, f"{found.state} is {state}; {starts}", found.conflict(state),
+                                     reads=(found.state,))
+        managed = [name for name in self.managed if name in self.body_schema.load_fields]
+        facts = None if row is None else row.__data__
+        if verb in ("create", "update") and managed and not call.access.allows(self.manage, facts):
+            yield RuleInCode(MANAGED, f"{', '.join(managed)} can be set only with {self.manage}",
+                             Problem.of([read_only(name) for name in managed], "invalid_body"), sent=True)
+
+    def restricted(self, verb: str) -> bool:
+        """Whether `restrict` is asked before `verb` is done to a row."""
+        return verb in ("create", "update", "delete", "import") or any(found.name == verb for found in self.actions)
 
     def allowed_actions(self, call: Call, row: Values) -> list[str]:
         """What this caller may do to this row now: verbs whose permission holds and whose state fits."""

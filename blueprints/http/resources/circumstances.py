@@ -1,0 +1,101 @@
+"""The circumstances of a request that is only asked about: its time, address, device, method and scopes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from ipaddress import ip_address
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from marshmallow import ValidationError, fields
+from webargs.fields import DelimitedList
+
+from policies.evaluation.principal import Environment
+from policies.questions.explain import READS
+from policies.tools.cases import FixedEnvironment
+
+from ..request.call import Endpoint
+from ..schemas.fields import Line, StrictSchema, length, one_of
+
+DEVICES = ("desktop", "mobile", "tablet", "bot", "other")  # that `RequestEnvironment` tells apart
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+_READING = ("GET", "HEAD")
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:\d\d)?", re.ASCII)
+
+
+class Moment(Line):
+    """A time such as `2026-11-18T22:00`: in the zone of the settings unless it has an offset (RFC 3339)."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        text = super()._deserialize(value, attr, data, **kwargs)
+        try:
+            # A year more or less is left for the zone.
+            if _MOMENT.fullmatch(text) is None or not 1 < datetime.fromisoformat(text).year < 9999:
+                raise ValueError
+        except ValueError:
+            raise ValidationError("This is not a time such as 2026-11-18T22:00, with or without an offset.") from None
+        return text
+
+
+class Address(Line):
+    """An IPv4 or IPv6 address."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        text = super()._deserialize(value, attr, data, **kwargs)
+        try:
+            if "%" in text:  # a zone of this machine, which no rule can name
+                raise ValueError
+            return str(ip_address(text))
+        except ValueError:
+            raise ValidationError("This is not an IP address.") from None
+
+
+class CircumstancesSchema(StrictSchema):
+    """What is left out is as for the asker's own request."""
+
+    at = Moment(maximum=40, metadata={
+        "description": "At this time, such as 2026-11-18T22:00: in the zone of the settings unless it has an offset."})
+    ip = Address(maximum=45, metadata={"description": "From this address."})
+    device = fields.String(validate=one_of(list(DEVICES)), metadata={"description": "With this kind of device."})
+    method = fields.String(validate=one_of(list(METHODS)), metadata={
+        "description": "By this method, instead of the one that the permission is asked for with."})
+    scopes = DelimitedList(Line(), data_key="scope", validate=length(1, 100), metadata={
+        "description": "By a service token with these scopes, separated by commas."})
+
+
+def environment(asked: Mapping[str, Any], permission: str, endpoint: Endpoint | None, zone: ZoneInfo,
+                own: Environment | None = None) -> FixedEnvironment:
+    """`r.env` of the request that is asked about.
+
+    asked     loaded by `CircumstancesSchema`
+    endpoint  which answers it: its method is the one unless another is asked for
+    own       the asker's, for what is not asked for; without one it is now, from no address, on a desktop
+    """
+    method = asked.get("method")
+    if method is None:
+        method = endpoint.method if endpoint is not None else "GET" if permission.partition(".")[2] in READS else "POST"
+    found = FixedEnvironment(ip=None) if own is None else FixedEnvironment(ip=own.ip, device=own.device)
+    said = {name: asked[name] for name in ("ip", "device") if name in asked}
+    return replace(found.at(_local(asked.get("at"), zone)), **said, method=method,
+                   request="read" if method in _READING else "write")
+
+
+def endpoint_of(endpoints: Iterable[Endpoint], permission: str, *, about_row: bool,
+                method: str | None = None) -> Endpoint | None:
+    """The endpoint that a question about a permission means; None where no request asks for it alone."""
+    found = [one for one in endpoints if one.permission == permission]
+    named = [one for one in found if one.method == ("GET" if method == "HEAD" else method)]
+    # Of several, the one that fits an object or none, then a write; PATCH is the change, PUT its twin.
+    return min(named or found, key=lambda one: (("<id>" in one.path) != about_row, not one.writes,
+                                                one.method not in ("PATCH", "PUT"), one.method != "PATCH"),
+               default=None)
+
+
+def _local(text: str | None, zone: ZoneInfo) -> datetime:
+    if text is None:
+        return datetime.now(zone)
+    moment = datetime.fromisoformat(text)
+    return moment.replace(tzinfo=zone) if moment.tzinfo is None else moment.astimezone(zone)

@@ -1,0 +1,68 @@
+"""Names beside ids: what the row is called whose id a fact of an explanation shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from models.base import is_id
+from policies.questions.facts import Called
+
+from ..request.call import Call
+from ..writing.writable import Writable
+
+USERS = "users"
+TITLES = ("title", "name", "subject")  # columns that say what a row is; the first that there is counts
+
+Found = Callable[[str, str], Mapping[str, Any] | None]
+"""The fields that may be told of a row, by the plural name of its collection and its id; None: no row, or hidden."""
+
+
+class Names:
+    """Names of rows, each looked up once."""
+
+    def __init__(self, find: Found) -> None:
+        self._find = find
+        self._known: dict[tuple[str, str], str] = {}
+
+    def of(self, collection: str, id: str) -> str:
+        """What the row is called; "" where it has no name, or none that may be told."""
+        key = collection, id
+        if key not in self._known:
+            found = self._find(collection, id) if is_id(id) else None  # a role's example of a user has no id
+            self._known[key] = title(found or {}, with_email=collection == USERS)
+        return self._known[key]
+
+    def called(self, collection: Writable | None) -> Called:
+        """The names of values in facts about a row of that collection."""
+        references = {} if collection is None else {
+            "owner_id": USERS, **{name: field.collection for name, field in collection.references.items()}}
+
+        def called(root: str, attribute: str, value: object) -> str:
+            text = str(value)
+            if root == "sub" and attribute in ("id", "key"):
+                return self.of(USERS, text.removeprefix("user:"))
+            target = references.get(attribute) if root == "obj" else None
+            return "" if target is None else self.of(target, text)
+
+        return called
+
+
+def shown_to(call: Call) -> Found:
+    """What the caller may see of a row."""
+    def find(name: str, id: str) -> Mapping[str, Any] | None:
+        collection = call.services.collections.get(name)
+        row = None if collection is None else collection.visible(call, id)
+        if collection is None or row is None:
+            return None
+        fields = [field for field in (*TITLES, "email") if field in collection.representation.names]
+        return collection.represent(call, [row], fields)[0]
+
+    return find
+
+
+def title(fields: Mapping[str, Any], *, with_email: bool) -> str:
+    """What a row with these fields is called; `with_email`: a person, whose address tells one of that name from
+    another."""
+    name = next((str(fields[field]) for field in TITLES if fields.get(field)), "")
+    return ", ".join(filter(None, (name, str(fields.get("email") or "") if with_email else "")))

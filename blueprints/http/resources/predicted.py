@@ -1,0 +1,258 @@
+"""What a request would be answered, and why: the policy's answer, the rules in code, and the order of the pipeline.
+
+`explain` of the commands and of the API ask here. Nothing is copied from the service: the stages `admit`, `load`,
+`judge` and `act` of `pipeline/stages` ask the same `Access`, the same `shows` and the same rules in code, in this
+order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from models.base import whole
+from policies import ALWAYS
+from policies.questions.explain import explain
+from policies.questions.explanation import ALLOWED, DEPENDS, MARK, REFUSED, Explanation
+from policies.questions.facts import Called, nameless
+
+from ..protocol.problems import Problem, not_found
+from ..request.access import Access
+from ..request.call import Call, Endpoint
+from ..writing.rules_in_code import ACCOUNT, OTHER, OWNED, TENANT, RuleInCode
+from ..writing.writable import Writable
+from .collection import Collection
+
+HIDDEN = "hidden"
+EXPECTED = (ALLOWED, REFUSED, HIDDEN)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """May the caller of `access` do this? All of it is what is asked about, not who asks.
+
+    who         what to call the caller
+    endpoint    that answers; None: no request asks for this permission alone
+    collection  of the rows that it is about, if it is about rows
+    call        of that caller, for the collection's own code; `offline`: it is without the app's services
+    row         that is named; None: any
+    person      whether it is about one user, and not about a role; `active`: whether the account is, where that is told
+    title       what the row is called
+    called      names the values of facts
+    """
+
+    who: str
+    permission: str
+    access: Access
+    endpoint: Endpoint | None
+    collection: Collection | None
+    call: Call
+    row: Any = None
+    person: bool = False
+    active: bool | None = None
+    offline: bool = False
+    title: str = ""
+    called: Called = nameless
+
+    @property
+    def verb(self) -> str:
+        return self.permission.partition(".")[2]
+
+    @property
+    def loads(self) -> bool:
+        """Whether a row is found through `<resource>.view` before anything else is asked about it."""
+        return self.collection is not None and (self.endpoint is None or "<id>" in self.endpoint.path)
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The answer to a `Question`.
+
+    policy   what the policy says of the permission alone
+    verdict  allowed, refused, or depends: on the row that was not named
+    problem  what is answered instead
+    reason   why, where that is not the policy's line
+    view     why the caller may not view the row
+    rules    the rules in code about it
+    """
+
+    question: Question
+    policy: Explanation
+    verdict: str
+    problem: Problem | None = None
+    reason: str = ""
+    view: Explanation | None = None
+    rules: tuple[RuleInCode, ...] = ()
+
+    @property
+    def hidden(self) -> bool:
+        """Whether the answer is 404, as if the row were absent."""
+        return self.problem is not None and self.problem.code == "not_found"
+
+    @property
+    def result(self) -> str:
+        """One of `EXPECTED`, or depends."""
+        return HIDDEN if self.hidden else self.verdict
+
+    @property
+    def status(self) -> int | None:
+        """Of the answer; None where that depends on the row, or where no request asks for this permission alone."""
+        endpoint = self.question.endpoint
+        if self.problem is not None and (endpoint is not None or self.hidden):
+            return self.problem.status
+        return None if endpoint is None or self.verdict == DEPENDS else endpoint.status
+
+    @property
+    def request(self) -> str | None:
+        """The request that the answer is about, such as `PATCH /api/articles/<id>`."""
+        endpoint = self.question.endpoint
+        return None if endpoint is None else f"{endpoint.method} {endpoint.path}"
+
+    @property
+    def summary(self) -> str:
+        """One sentence."""
+        if not self.reason:
+            return self.policy.summary
+        on = f" on {self.policy.object}" if self.policy.object else ""
+        start = f"{self.policy.who} ({self.policy.principal.role})"
+        if self.verdict == DEPENDS:
+            return f"{start} may {self.policy.permission}, depending on the object: {self.reason}"
+        alone = self.policy.decided_by
+        allowed = alone is not None and self.policy.verdict == ALLOWED
+        lifted = f" ({alone.rule.place} alone would allow it)" if allowed and alone is not None else ""
+        return f"{start} may not {self.policy.permission}{on}: {self.reason}{lifted}"
+
+    def as_lines(self) -> list[str]:
+        """The summary and the details, for a terminal. What they quote may hold line breaks of its own."""
+        return [self.summary, *(f"  {head:<9} {line}" for head, line in self._details()), *self.policy.as_lines()[1:]]
+
+    def _details(self) -> Iterator[tuple[str, str]]:
+        if self.question.title:
+            yield "object", f"{self.policy.object} ({self.question.title})"
+        if self.status is not None or self.request is not None:
+            code = f" {self.problem.code}" if self.problem is not None else ""
+            asked = "" if self.request is None else f", to {self.request}"
+            answered = "depends on the object" if self.status is None else f"{self.status}{code}"
+            yield "answer", f"{answered}{asked}"
+        if self.hidden:
+            yield "hidden", f"{self.policy.who} cannot even view it: the answer is 404, as if it were absent"
+            if self.view is not None and self.view.permission != self.policy.permission:
+                yield "", self.view.summary
+        for rule in self.rules:
+            otherwise = "" if rule.refusal is None else \
+                f" ({'else ' if rule.sent else ''}{rule.refusal.status} {rule.refusal.code})"
+            yield "rule", f"{MARK[rule.holds]} {rule.name}: {rule.text}{otherwise}"
+
+    def as_json(self) -> dict[str, Any]:
+        """The same as plain data."""
+        environment = self.question.access.environment
+        return {
+            **self.policy.as_json(),
+            "verdict": self.verdict,
+            "policy_verdict": self.policy.verdict,
+            "summary": self.summary,
+            "hidden": self.hidden,
+            "status": self.status,
+            "code": self.problem.code if self.problem is not None and self.status is not None else None,
+            "request": self.request,
+            "object_name": self.question.title or None,
+            "view": None if self.view is None else self.view.summary,
+            "rules": [{"name": rule.name, "text": rule.text, "holds": rule.holds,
+                       "status": None if rule.refusal is None else rule.refusal.status} for rule in self.rules],
+            "circumstances": {name: getattr(environment, name) for name in (
+                "hour", "weekday", "date", "ip", "device", "method", "request")},
+        }
+
+
+def predict(question: Question) -> Prediction:
+    """The answer. The database is connected where a row or a person is named."""
+    asked, access = question, question.access
+    drafted = _draft(asked) if asked.row is None and asked.verb == "create" else None
+    row = asked.row if drafted is None else drafted
+    values = None if row is None else row.__data__
+    policy = _explained(asked, asked.permission, values, drafted is not None)
+    rules = tuple(_rules(asked, row))
+    view = None
+    if asked.row is not None and asked.collection is not None:
+        view = _explained(asked, asked.collection.view, values, False)
+
+    def refused(problem: Problem | None, reason: str = "", because: Explanation | None = None) -> Prediction:
+        return Prediction(asked, policy, REFUSED, problem, reason, because, rules)
+
+    found = {rule.name: rule for rule in rules if rule.refuses}
+    # A list is answered all the same where it lacks the row.
+    left_out = asked.endpoint is not None and asked.endpoint.narrows
+    if ACCOUNT in found:
+        return refused(found[ACCOUNT].refusal, found[ACCOUNT].text)
+    if not access.may_ever(asked.permission):
+        return refused(access.refusal(asked.permission))
+    if TENANT in found:
+        return refused(found[TENANT].refusal, found[TENANT].text)
+    if asked.collection is not None and asked.row is not None and (asked.loads or left_out) \
+            and not asked.collection.shows(asked.call, asked.row.__data__):
+        # Where the policy refuses it all the same, its own sentence says more.
+        reason = "" if policy.verdict == REFUSED else "the caller cannot view it, so that the answer is 404"
+        return refused(None if left_out else not_found(), reason, view)
+    if asked.collection is not None and asked.loads and row is None and not access.may_ever(asked.collection.view):
+        return refused(not_found(), "the caller can view none of these, so that the answer is 404")
+    if policy.verdict == REFUSED:
+        return refused(None if left_out else access.refusal(asked.permission))
+    if found:
+        rule = next(iter(found.values()))
+        return refused(rule.refusal, rule.text)
+    if policy.verdict == ALLOWED and asked.collection is not None and asked.loads and row is None \
+            and access.plan(asked.collection.view).outcome is not ALWAYS:
+        return Prediction(asked, policy, DEPENDS, reason="the caller can view only some of them", rules=rules)
+    return Prediction(asked, policy, policy.verdict, rules=rules)
+
+
+def _rules(asked: Question, row: Any) -> Iterator[RuleInCode]:
+    """Every rule in code about the question, in the order in which the service asks them."""
+    if asked.person and asked.active is None:
+        yield RuleInCode(ACCOUNT, "whether the account is active is not shown to you", sent=True)
+    elif asked.person:
+        refusal = None if asked.active else Problem("invalid_token", "The session has ended. Log in again.")
+        yield RuleInCode(ACCOUNT, f"the account is {'active' if asked.active else 'disabled'}", refusal)
+    if asked.collection is None:
+        return
+    if row is not None and row.tenant_id != asked.access.principal.tenant_id:
+        yield RuleInCode(TENANT, "the object belongs to another tenant", not_found())
+        return
+    told = False
+    for rule in asked.collection.rules_in_code(asked.call, asked.verb, row):
+        told = told or rule.refuses
+        yield rule
+    if row is not None and not told and asked.collection.restricted(asked.verb) \
+            and type(asked.collection).restrict is not Writable.restrict:
+        asked.call.row = row
+        try:
+            asked.collection.restrict(asked.call)
+        except Problem as problem:
+            yield RuleInCode(OTHER, str(problem.detail or problem.code), problem)
+    if asked.verb == "create" and row is not None and asked.person:
+        most, refusal = asked.call.services.ownership.refusal(asked.collection, row, asked.access.allows)
+        if most:
+            held = "fewer than" if refusal is None else "already"
+            yield RuleInCode(OWNED, f"the caller owns {held} {most} of these, which is the most", refusal)
+
+
+def _draft(asked: Question) -> Any:
+    """The new row as it would be stamped, or None where the rules read what only the request says."""
+    collection, access = asked.collection, asked.access
+    if collection is None or (asked.offline and type(collection).stamp is not Writable.stamp):
+        return None
+    said = {*collection.body_schema.load_fields, *collection.judged} - {"owner_id"}
+    if any(root == "obj" and name in said for root, name in access.policy.reads(access.principal, asked.permission)):
+        return None
+    row = collection.model(tenant_id=access.principal.tenant_id)
+    row.__data__ = whole(row)
+    collection.stamp(asked.call, row)
+    return row
+
+
+def _explained(asked: Question, permission: str, values: Mapping[str, Any] | None, drafted: bool) -> Explanation:
+    access = asked.access
+    found = explain(access.policy, access.principal, permission, values, access.environment, access.shared,
+                    who=asked.who, called=asked.called)
+    return replace(found, object=None) if drafted else found

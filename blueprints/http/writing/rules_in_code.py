@@ -1,0 +1,66 @@
+"""Rules in code: what no policy line can lift, in a form that the service and its explanation both ask.
+
+The service raises the `refusal` of a rule; `explain` tells every rule about a request with the row's facts. Each has a
+stable name, by which docs/policy.md documents it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..protocol.messages import Message
+from ..protocol.problems import Problem
+from ..request.access import Access
+
+ACCOUNT, TENANT, RANK, STATE, LAST_ADMINISTRATOR = "account", "tenant", "rank", "state", "last_administrator"
+MANAGED, PASSWORD, OWNED, OTHER = "managed_fields", "current_password", "rows_owned", "collection"
+NAMES = (ACCOUNT, TENANT, RANK, STATE, LAST_ADMINISTRATOR, MANAGED, PASSWORD, OWNED, OTHER)
+
+
+@dataclass(frozen=True)
+class RuleInCode:
+    """One rule about one request.
+
+    name     one of `NAMES`
+    text     the facts that it looked at, in words
+    refusal  what is answered where it does not hold; None: it holds
+    sent     it depends on what the request sends, or on the row where none is named: then `refusal` may be answered
+    reads    columns of the row that `text` tells
+    user_id  the user whose role `text` tells, where that is not the row itself
+    """
+
+    name: str
+    text: str
+    refusal: Problem | None = None
+    sent: bool = False
+    reads: tuple[str, ...] = ()
+    user_id: str | None = None
+
+    @property
+    def refuses(self) -> bool:
+        """Whether the request is refused whatever it sends."""
+        return self.refusal is not None and not self.sent
+
+    @property
+    def holds(self) -> bool | None:
+        """None where it depends on what the request sends, or on the row."""
+        return None if self.sent else self.refusal is None
+
+
+def outranked(access: Access, role: str) -> Problem | None:
+    """The refusal of a caller who decides about a user of a role that is none of the caller's."""
+    if role in access.roles:
+        return None
+    return Problem("forbidden", Message("A {role} cannot decide about a user with the role {other}.",
+                                        role=access.principal.role, other=role))
+
+
+def rank(access: Access, role: str | None, whose: str = "the user's role", user_id: str | None = None) -> RuleInCode:
+    """Whether the caller ranks high enough to decide about a user of this role; None: no user is named."""
+    roles = ", ".join(sorted(access.roles))
+    if role is None:
+        return RuleInCode(RANK, f"{whose} must be one of the caller's roles: {roles}", sent=True)
+    refusal = outranked(access, role)
+    among = "one" if refusal is None else "none"
+    return RuleInCode(RANK, f"{whose} is {role}, {among} of the caller's roles: {roles}", refusal,
+                      reads=() if user_id is not None else ("role",), user_id=user_id)

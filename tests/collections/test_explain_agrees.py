@@ -1,0 +1,231 @@
+"""What `explain` predicts is what the service answers: the same question, and then the request itself, undone.
+
+Callers of every role, guests, disabled accounts and tokens ask for every permission on rows in every state.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from blueprints.http.request.identity import service_token
+from models.base import later
+from models.engine.database import Database
+from models.tables.audit import Audit
+from models.tables.service_token import ServiceToken
+from models.tables.user import User
+from tests.apps import PASSWORD, ROLES, Caller
+
+EXPLAIN = "/api/admin/policy/explain"
+STATES = {
+    "articles": ("draft", "in_review", "approved", "published", "archived"),
+    "products": ("draft", "active", "archived"),
+    "orders": ("pending", "approved", "shipped", "completed", "cancelled", "rejected", "refunded"),
+    "comments": ("pending", "approved", "rejected"),
+    "pages": ("draft", "published", "archived"),
+}
+ACTIONS = {
+    "articles": ("submit", "approve", "reject", "publish", "archive"),
+    "products": ("publish", "archive"),
+    "orders": ("approve", "reject", "cancel", "ship", "complete", "refund"),
+    "comments": ("approve", "reject"),
+    "pages": ("publish", "archive"),
+    "categories": (),
+    "users": ("disable", "enable"),
+}
+CHANGES = {
+    "articles": {"title": "Changed"}, "products": {"name": "Changed"}, "orders": {"note": "Changed"},
+    "comments": {"body": "Changed"}, "categories": {"name": "Changed"}, "pages": {"title": "Changed"},
+    "users": {"name": "Changed"},
+}
+RESOURCES = {"articles": "article", "products": "product", "orders": "order", "comments": "comment",
+             "categories": "category", "pages": "page", "users": "user"}
+
+
+@dataclass(frozen=True)
+class Asker:
+    """A caller, by what `explain` knows them, and the scopes of their token."""
+
+    name: str
+    who: str
+    caller: Caller
+    scopes: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Thing:
+    """A row, and what is new about it."""
+
+    name: str
+    collection: str
+    id: str
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request, and the permission that it needs."""
+
+    permission: str
+    method: str
+    path: str
+    body: dict[str, Any] | None = None
+
+
+class _Undo(Exception):
+    pass
+
+
+@contextmanager
+def undone(database: Database) -> Iterator[None]:
+    """The block runs in one transaction, which is rolled back."""
+    try:
+        with database.connected(), database.writing(), database.atomic():
+            yield
+            raise _Undo
+    except _Undo:
+        pass
+
+
+@pytest.fixture(scope="module")
+def world(app, given, as_user):
+    """The asker who explains, the callers who try, and the rows."""
+    root = as_user("admin")
+    ann = as_user("user", department="news")
+    askers = [Asker("guest", "guest", Caller(app.test_client())), Asker("ann", ann.id, ann)]
+    for role in ROLES[1:]:
+        found = as_user(role, department="news")
+        askers.append(Asker(role, found.id, found))
+    gone = as_user("user")
+    given.database.transact(lambda: User.update(active=False).where(User.id == gone.id).execute())
+    askers.append(Asker("disabled", gone.id, gone))
+    for role, scope in (("editor", "read:articles"), ("editor", "write:articles"), ("manager", "write:orders"),
+                        ("owner", "manage:users"), ("admin", "read:users"), ("user", "manage:articles")):
+        user = given.user(role)
+        id, kept, secret = service_token()
+        given.row(ServiceToken(id=id, token_hash=kept, name="A program", scopes=[scope], owner_id=user.id,
+                               expires_at=later(86_400)))
+        askers.append(Asker(f"{role} by {scope}", user.id, Caller(app.test_client(), user, secret), (scope,)))
+    bob = given.user("user")
+    things = []
+    product, article = given.product(stock=1000), given.article()
+    for collection, states in STATES.items():
+        for state in states:
+            for name, owner in (("ann's", ann.id), ("bob's", bob.id)):
+                more = {"orders": {"product": product}, "comments": {"article_id": article.id,
+                                                                     "article_status": "published"}}
+                row = getattr(given, RESOURCES[collection])(state, owner_id=owner, department="news",
+                                                            **more.get(collection, {}))
+                things.append(Thing(f"{name} {state}", collection, row.id))
+    shared = given.article("draft", owner_id=bob.id)
+    given.share("article", shared, f"user:{ann.id}", "write")
+    things.append(Thing("shared draft", "articles", shared.id))
+    things.append(Thing("a category", "categories", given.category(owner_id=bob.id).id))
+    for role in ("user", "manager", "owner", "admin"):
+        things.append(Thing(f"a {role}", "users", given.user(role).id))
+    things.append(Thing("a disabled user", "users", given.user("user", active=False).id))
+    things.append(Thing("ann", "users", ann.id))
+    return root, askers, things
+
+
+def explained(root: Caller, asker: Asker, permission: str, id: str | None) -> dict[str, Any]:
+    asked = {"as": asker.who, "permission": permission, "id": id,
+             "scope": None if asker.scopes is None else ",".join(asker.scopes)}
+    answer = root.get(f"{EXPLAIN}?{urlencode({name: value for name, value in asked.items() if value is not None})}")
+    assert answer.status_code == 200, (asked, answer.get_data(as_text=True))
+    return answer.get_json()
+
+
+def requests(thing: Thing) -> Iterator[Request]:
+    """What can be asked for on a row."""
+    resource, path = RESOURCES[thing.collection], f"/api/{thing.collection}/{thing.id}"
+    yield Request(f"{resource}.view", "GET", path)
+    yield Request(f"{resource}.update", "PATCH", path, CHANGES[thing.collection])
+    yield Request(f"{resource}.delete", "DELETE", path)
+    for action in ACTIONS[thing.collection]:
+        yield Request(f"{resource}.{action}", "POST", f"{path}/{action}")
+
+
+def answered(given, asker: Asker, request: Request) -> tuple[int, str | None, str | None]:
+    """Status, code and the line that the audit trail names, of a request whose effect is undone."""
+    more = {} if request.body is None else {"json": request.body}
+    with undone(given.database):
+        answer = asker.caller.call(request.method, request.path, **more)
+        if answer.status_code >= 400:
+            return answer.status_code, answer.get_json()["code"], None
+        last = Audit.select().order_by(Audit.seq.desc()).first() if request.method != "GET" else None
+        return answer.status_code, None, None if last is None else last.rule
+
+
+def contradiction(given, root: Caller, asker: Asker, request: Request, id: str | None = None) -> str:
+    """What `explain` says otherwise than the service, in words; "" where they agree."""
+    found, answer = explained(root, asker, request.permission, id), answered(given, asker, request)
+    decided = found["decided_by"]
+    named = f"{decided['file']}:{decided['line']}" if decided and answer[2] is not None else None
+    said = found["status"], found["code"], named
+    return "" if said == answer else f"{request.permission}: {said}, and it is {answer} ({found['summary']})"
+
+
+def test_the_answer_that_explain_predicts_is_the_answer_of_the_service(world, given):
+    root, askers, things = world
+    questions = [(asker, thing, request) for asker in askers for thing in things for request in requests(thing)
+                 # Rows that refer to a user keep the user: that is the database's, and no rule.
+                 if (thing.name, request.method) != ("ann", "DELETE")]
+    chosen = random.Random(20).sample(questions, 500)
+    chosen += [one for one in questions if one[1].collection == "users" and one[0].name in ("owner", "admin", "ann")]
+    wrong = [f"{asker.name} on {thing.name}: {found}" for asker, thing, request in chosen
+             if (found := contradiction(given, root, asker, request, thing.id))]
+    assert not wrong, f"{len(wrong)} of {len(chosen)}:\n" + "\n".join(wrong[:20])
+
+
+@pytest.mark.parametrize("collection", ["articles", "products", "orders", "comments", "categories", "pages", "users"])
+def test_a_new_row_is_judged_as_it_would_be_stamped(world, given, collection):
+    root, askers, _ = world
+    product, article = given.product(stock=1000), given.article()
+    bodies = {
+        "articles": {"title": "New", "slug": "new", "body": "Words."},
+        "products": {"name": "New", "sku": "NEW", "price": 1, "currency": "EUR"},
+        "orders": {"items": [{"product_id": product.id, "quantity": 1}]},
+        "comments": {"article_id": article.id, "body": "Well said."},
+        "categories": {"name": "New", "slug": "new"},
+        "pages": {"slug": "new", "title": "New", "body": "Words.", "language": "en"},
+        "users": {"name": "New", "email": "new@example.org", "password": PASSWORD},
+    }
+    request = Request(f"{RESOURCES[collection]}.create", "POST", f"/api/{collection}", bodies[collection])
+    wrong = [f"{asker.name}: {found}" for asker in askers if (found := contradiction(given, root, asker, request))]
+    # What an order or a comment refers to must be visible to its author: a token needs a scope for that too.
+    if collection in ("orders", "comments"):
+        wrong = [one for one in wrong if "invalid_reference" not in one]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_last_administrator_is_told_before_anybody_tries(given, app, as_user):
+    with undone(given.database):
+        User.update(role="owner").where(User.role == "admin").execute()
+        root = as_user("admin")
+        asker = Asker("the last administrator", root.id, root)
+        for verb, method, path in (("delete", "DELETE", ""), ("disable", "POST", "/disable")):
+            request = Request(f"user.{verb}", method, f"/api/users/{root.id}{path}")
+            found = explained(root, asker, request.permission, root.id)
+            assert (found["verdict"], found["policy_verdict"], found["status"]) == ("refused", "allowed", 409)
+            assert {"name": "last_administrator", "holds": False, "status": 409,
+                    "text": "the user is the last active administrator, and must stay one"} in found["rules"]
+            assert root.call(request.method, request.path).get_json()["code"] == "last_administrator"
+
+
+def test_what_a_caller_may_change_and_not_view_is_hidden(under, given, as_user, as_role):
+    app = under("", {"articles.csv": "p, support, article.update, always, allow"})
+    support, draft = as_user("support"), given.article("draft")
+    root = as_role("admin")
+    support.client = root.client = app.test_client()
+    asker = Asker("support", support.id, support)
+    found = explained(root, asker, "article.update", draft.id)
+    assert (found["verdict"], found["policy_verdict"], found["hidden"], found["status"]) == (
+        "refused", "allowed", True, 404)
+    assert "the caller cannot view it, so that the answer is 404 (articles.csv:" in found["summary"]
+    assert support.patch(f"/api/articles/{draft.id}", {"title": "Changed"}).status_code == 404
