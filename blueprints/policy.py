@@ -25,7 +25,6 @@ from .http.request.identity import guest, principal_of
 from .http.resources.circumstances import CircumstancesSchema, endpoint_of, environment
 from .http.resources.names import Names, shown_to
 from .http.resources.predicted import Prediction, Question, predict
-from .http.writing.rules_in_code import NAMES
 
 routes = Routes("policy", "The access rules in force, and why they allow or refuse.")
 
@@ -78,7 +77,7 @@ class LineSchema(StrictSchema):
 class RuleInCodeSchema(StrictSchema):
     """A rule that no policy line can lift; `status` is what is answered where it does not hold."""
 
-    name = fields.String(required=True, metadata={"enum": list(NAMES)})
+    name = fields.String(required=True)
     text = fields.String(required=True)
     holds = fields.Boolean(required=True, allow_none=True, metadata={
         "description": "null: it depends on what the request sends, or on the object."})

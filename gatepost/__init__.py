@@ -10,7 +10,7 @@ and `settings` may change with every version. `docs/plugins.md` tells how a plug
 
     the app       create_app
     a collection  Collection, Call, Endpoint, Routes, action, transition
-    a refusal     Conflict, Fault, Problem, Message, plural
+    a refusal     Conflict, Fault, Problem, RuleInCode, Message, plural
     a schema      OwnedSchema, RecordSchema, StrictSchema; the fields Bool, Currency, Email, Id, Int, Language, Line,
                   Many, Name, NewPassword, Reference, Slug, Text, Time
     a table       Owned, Record; the columns EmailField, IdField, ListField, MoneyField, TimeField
@@ -44,6 +44,7 @@ from blueprints.http.schemas.fields import (
 from blueprints.http.schemas.records import OwnedSchema, RecordSchema
 from blueprints.http.security.passwords import NewPassword
 from blueprints.http.writing.actions import Conflict, action, transition
+from blueprints.http.writing.rules_in_code import RuleInCode
 from models import ddl
 from models.base import Owned, Record, Rows, is_id, later, new_id, now
 from models.engine.database import Database
@@ -52,6 +53,7 @@ from models.records.columns import EmailField, IdField, ListField, MoneyField, T
 __all__ = [
     "Bool", "Call", "Collection", "Conflict", "Currency", "Database", "Email", "EmailField", "Endpoint", "Fault", "Id",
     "IdField", "Int", "Language", "Line", "ListField", "Many", "Message", "MoneyField", "Name", "NewPassword", "Owned",
-    "OwnedSchema", "Problem", "Record", "RecordSchema", "Reference", "Routes", "Rows", "Slug", "StrictSchema", "Text",
-    "Time", "TimeField", "action", "create_app", "ddl", "is_id", "later", "new_id", "now", "plural", "transition",
+    "OwnedSchema", "Problem", "Record", "RecordSchema", "Reference", "Routes", "Rows", "RuleInCode", "Slug",
+    "StrictSchema", "Text", "Time", "TimeField", "action", "create_app", "ddl", "is_id", "later", "new_id", "now",
+    "plural", "transition",
 ]

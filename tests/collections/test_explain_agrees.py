@@ -6,6 +6,7 @@ Callers of every role, guests, disabled accounts and tokens ask for every permis
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,12 +16,14 @@ from urllib.parse import urlencode
 import pytest
 
 from blueprints.http.request.identity import service_token
+from blueprints.http.writing.rules_in_code import NAMES
 from models.base import later
 from models.engine.database import Database
 from models.tables.audit import Audit
 from models.tables.service_token import ServiceToken
 from models.tables.user import User
 from tests.apps import PASSWORD, ROLES, Caller
+from tests.running import ROOT
 
 EXPLAIN = "/api/admin/policy/explain"
 STATES = {
@@ -229,3 +232,9 @@ def test_what_a_caller_may_change_and_not_view_is_hidden(under, given, as_user, 
         "refused", "allowed", True, 404)
     assert "the caller cannot view it, so that the answer is 404 (articles.csv:" in found["summary"]
     assert support.patch(f"/api/articles/{draft.id}", {"title": "Changed"}).status_code == 404
+
+
+def test_every_rule_in_code_is_documented_by_its_name():
+    text = (ROOT / "docs" / "policy.md").read_text(encoding="utf-8")
+    chapter = text.partition("## Rules in code")[2].partition("\n## ")[0]
+    assert tuple(re.findall(r"^\| `([a-z_]+)` \|", chapter, re.MULTILINE)) == NAMES

@@ -210,5 +210,109 @@ def test_a_persons_department_is_shown_to_callers_who_may_see_it_only(among_the_
 
 def test_a_write_is_explained_as_a_write_though_the_question_is_a_read(among_the_curious):
     admin = among_the_curious("admin")
-    assert reasons(admin, "user", "article.publish")["verdict"] == "allowed"
+    assert reasons(admin, "user", "article.publish")["policy_verdict"] == "allowed"
     assert "must be write" in str(reasons(admin, "user", "article.view")["nearest_misses"])
+
+
+# Other circumstances, names beside ids, and rules in code
+
+def query(caller, **asked):
+    """The answer of `explain`; `who` is the parameter `as`."""
+    return caller.get(f"{EXPLAIN}?{urlencode({'as': asked.pop('who'), **asked})}")
+
+
+@pytest.fixture(scope="module")
+def hourly(under):
+    """An app whose rules look at the time, the address and the device."""
+    return under("    p.when == 'on_a_phone' && r.env.device == 'mobile' || \\\n", {
+        "admin.csv": "p, user, stats.view, office_hours, allow\np, support, stats.view, intranet, allow\n"
+                     "p, moderator, stats.view, on_a_phone, allow\n"})
+
+
+@pytest.mark.parametrize(("who", "asked", "verdict"), [
+    ("user", {"at": "2026-11-18T10:00"}, "allowed"),
+    ("user", {"at": "2026-11-18T22:00"}, "refused"),
+    ("user", {"at": "2026-11-18T22:00+12:00"}, "allowed"),
+    ("user", {"at": "2026-11-21T10:00Z"}, "refused"),
+    ("support", {"at": "2026-11-18T22:00", "ip": "10.1.2.3"}, "allowed"),
+    ("support", {"at": "2026-11-18T22:00", "ip": "192.0.2.1"}, "refused"),
+    ("moderator", {"at": "2026-11-18T22:00", "device": "mobile"}, "allowed"),
+    ("moderator", {"at": "2026-11-18T22:00", "device": "tablet"}, "refused"),
+])
+def test_another_time_address_or_device_can_be_asked_about(hourly, as_user, who, asked, verdict):
+    admin = as_user("admin")
+    admin.client = hourly.test_client()
+    found = query(admin, who=who, permission="stats.view", **asked).get_json()
+    assert found["verdict"] == verdict
+    assert found["circumstances"].items() >= {name: value for name, value in asked.items() if name != "at"}.items()
+
+
+def test_the_method_is_that_of_the_request_unless_another_is_asked_for(as_role):
+    admin = as_role("admin")
+    for permission, request, method, kind in (
+            ("article.view", "GET /api/articles", "GET", "read"),
+            ("article.update", "PATCH /api/articles/<id>", "PATCH", "write"),
+            ("article.delete", "DELETE /api/articles/<id>", "DELETE", "write"),
+            ("article.manage", None, "POST", "write")):
+        found = reasons(admin, "editor", permission)
+        assert found["request"] == request
+        assert (found["circumstances"]["method"], found["circumstances"]["request"]) == (method, kind)
+    found = query(admin, who="editor", permission="article.update", method="PUT").get_json()
+    assert (found["request"], found["circumstances"]["method"]) == ("PUT /api/articles/<id>", "PUT")
+    found = query(admin, who="editor", permission="article.view", method="HEAD").get_json()
+    assert (found["request"], found["circumstances"]["request"]) == ("GET /api/articles", "read")
+
+
+def test_scopes_make_the_caller_a_service_token(as_role):
+    asked = {"who": "editor", "permission": "article.update", "scope": "read:articles,read:users"}
+    found = query(as_role("admin"), **asked).get_json()
+    assert (found["kind"], found["scopes"], found["status"], found["code"]) == (
+        "service", ["read:articles", "read:users"], 403, "insufficient_scope")
+
+
+@pytest.mark.parametrize(("parameter", "value"), [
+    ("at", "now"), ("at", "2026-11-18"), ("at", "2026-11-18T22:00 02:00"), ("at", "9999-12-31T23:59Z"),
+    ("ip", "10.1.2"), ("ip", "localhost"), ("ip", ""), ("device", "fridge"), ("method", "get"), ("method", "FETCH"),
+    ("scope", "read:article"), ("scope", ""), ("scope", "read:articles,,"), ("permission", "articl.view"),
+])
+def test_a_circumstance_that_is_none_is_refused_by_name(as_role, parameter, value):
+    answer = query(as_role("admin"), **{"who": "user", "permission": "article.view", parameter: value})
+    assert answer.status_code == 400
+    assert {error["parameter"] for error in answer.get_json()["errors"]} == {parameter}
+
+
+def test_a_guest_has_no_token(as_role):
+    answer = query(as_role("admin"), who="guest", permission="article.view", scope="read:articles")
+    assert (answer.status_code, answer.get_json()["errors"][0]["parameter"]) == (400, "scope")
+
+
+def test_names_stand_beside_ids_where_the_asker_may_see_them(as_role, as_user, given):
+    ann, bob = given.user("user", name="Ann"), given.user("user", name="Bob")
+    article = given.article("published", owner_id=bob.id, title="On gates")
+    told = reasons(as_role("owner"), ann.id, "article.update", article.id)
+    assert f"owner_id is {bob.id} (Bob, {bob.email}), must be the caller's id, {ann.id} (Ann, {ann.email})" in str(told)
+    assert told["object_name"] == "On gates"
+    less = str(reasons(as_role("developer"), ann.id, "article.update", article.id))
+    assert f"owner_id is {bob.id} (Bob), must be the caller's id, {ann.id} (Ann)" in less
+    assert bob.email not in less and ann.email not in less
+
+
+def test_whether_an_account_is_disabled_is_told_to_callers_who_may_see_it(as_role, given):
+    gone = given.user("user", active=False)
+    found = reasons(as_role("owner"), gone.id, "article.create")
+    assert (found["verdict"], found["policy_verdict"], found["status"]) == ("refused", "allowed", 401)
+    untold = reasons(as_role("developer"), gone.id, "article.create")
+    assert untold["verdict"] == "allowed"
+    assert {"name": "account", "text": "whether the account is active is not shown to you", "holds": None,
+            "status": None} in untold["rules"]
+
+
+def test_a_rule_in_code_does_not_tell_a_field_that_the_asker_may_not_see(as_role, given):
+    someone = given.user("user")
+    assert ask(as_role("developer"), "owner", "user.disable", someone.id).status_code == 403
+    assert reasons(as_role("owner"), "owner", "user.disable", someone.id)["verdict"] == "allowed"
+
+
+def test_a_rule_in_code_is_told_where_no_object_is_named(as_role):
+    found = reasons(as_role("admin"), "editor", "article.submit")
+    assert found["rules"] == [{"name": "state", "text": "status must be draft", "holds": None, "status": None}]

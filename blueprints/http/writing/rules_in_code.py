@@ -21,7 +21,7 @@ NAMES = (ACCOUNT, TENANT, RANK, STATE, LAST_ADMINISTRATOR, MANAGED, PASSWORD, OW
 class RuleInCode:
     """One rule about one request.
 
-    name     one of `NAMES`
+    name     a stable word; those of Gatepost are `NAMES`
     text     the facts that it looked at, in words
     refusal  what is answered where it does not hold; None: it holds
     sent     it depends on what the request sends, or on the row where none is named: then `refusal` may be answered
