@@ -156,9 +156,8 @@ def explained(call: Call) -> dict[str, Any]:
     policy, permission = call.access.policy, call.query["permission"]
     if permission not in policy.vocabulary.by_permission:
         near = get_close_matches(permission, policy.vocabulary.by_permission, 1)
-        detail: str | Message = "There is no such permission."
-        if near:
-            detail = Message("There is no such permission. Did you mean {near}?", near=near[0])
+        detail = Message("There is no such permission. Did you mean {near}?", near=near[0]) if near else \
+            Message("There is no such permission.")
         raise Problem.of([Fault("invalid_parameter", detail, parameter="permission")], "invalid_parameter")
     person, principal = _principal(call, call.query["who"])
     principal = _scoped(call, principal)

@@ -6,6 +6,8 @@ from urllib.parse import urlencode
 
 import pytest
 
+from blueprints.articles import Articles
+from gatepost import Conflict
 from policies import SHIPPED
 from tests.apps import NO_ROW, ROLES
 
@@ -316,3 +318,16 @@ def test_a_rule_in_code_does_not_tell_a_field_that_the_asker_may_not_see(as_role
 def test_a_rule_in_code_is_told_where_no_object_is_named(as_role):
     found = reasons(as_role("admin"), "editor", "article.submit")
     assert found["rules"] == [{"name": "state", "text": "status must be draft", "holds": None, "status": None}]
+
+
+def test_what_a_collection_itself_refuses_is_told_without_a_word_of_its_own(as_role, given, monkeypatch):
+    def refuse(self, call):
+        raise Conflict(f"{call.principal.role} may not touch {call.row.slug} today.")
+
+    article = given.article("draft")
+    monkeypatch.setattr(Articles, "restrict", refuse)
+    found = reasons(as_role("admin"), "editor", "article.update", article.id)
+    assert (found["verdict"], found["policy_verdict"], found["status"]) == ("refused", "allowed", 409)
+    assert {"name": "collection", "text": f"editor may not touch {article.slug} today.", "holds": False,
+            "status": 409} in found["rules"]
+    assert reasons(as_role("admin"), "editor", "article.view", article.id)["verdict"] == "allowed"

@@ -90,10 +90,11 @@ def explain_command(
     create_app: AppFactory, who: str, scopes: tuple[str, ...], at: str | None, ip: str | None, device: str | None,
     method: str | None, directory: Path | None, expect: str | None, as_json: bool, permission: str, id: str | None,
 ) -> None:
-    """Explain what a user or role who wants to do PERMISSION is answered, and why.
+    """Explain what a user or role is answered, and why.
 
-    With ID, it is about that object. The answer names the line that decided and the facts it looked at, for a
-    refusal the lines that came nearest to granting it, and the rules in code. `hidden` is a refusal with 404.
+    It is about a request that needs PERMISSION, with ID about that object. The answer names the line that decided and
+    the facts it looked at, for a refusal the lines that came nearest to granting it, and the rules in code. `hidden`
+    is a refusal with 404.
 
     \b
     Example: gatepost policy explain --as ada@example.org article.update 0199f3a0-0000-7000-8000-000000000001
