@@ -164,8 +164,8 @@ def explained(call: Call) -> dict[str, Any]:
     collection = next((one for one in call.services.collections.values()
                        if one.resource == permission.partition(".")[0]), None)
     row = _object(call, collection, call.query["id"]) if "id" in call.query else None
-    endpoint = endpoint_of((one for _, _, group in call.services.registry.endpoints() for one in group), permission,
-                           about_row=row is not None, method=call.query.get("method"))
+    endpoint = endpoint_of(call.services.registry.by_permission.get(permission, ()), about_row=row is not None,
+                           method=call.query.get("method"))
     circumstances = environment(call.query, permission, endpoint, call.services.settings.zone, call.access.environment)
     access = Access(policy, principal, circumstances)
     asked = Call(call.services, endpoint or call.endpoint, call.request, {} if row is None else {"id": row.id})

@@ -49,7 +49,7 @@ def instance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         plugin_policies={},
         required_policies=sorted(path.name for path in SHIPPED.glob("*.csv")),
         collections={},
-        endpoints=tuple,
+        by_permission={},
     )
     monkeypatch.setattr(policy_files, "registry", lambda: shipped)
     return shipped_copy(tmp_path / "instance" / "policies")

@@ -170,8 +170,8 @@ def _prediction(ground: Ground, asked: Asked) -> Prediction:
     if row is not None and user is None and principal.kind != "guest":
         principal = replace(principal, tenant_id=row.tenant_id)  # a role is of every tenant
     principal = _scoped(policy, principal, asked.circumstances.get("scopes"))
-    endpoints = [one for _, _, group in folders.registry().endpoints() for one in group]
-    endpoint = endpoint_of(endpoints, permission, about_row=row is not None, method=asked.circumstances.get("method"))
+    endpoint = endpoint_of(folders.registry().by_permission.get(permission, ()), about_row=row is not None,
+                           method=asked.circumstances.get("method"))
     access = Access(policy, principal, environment(asked.circumstances, permission, endpoint, load_settings().zone))
     names = Names(_any_row(principal.tenant_id if row is None else row.tenant_id)) if ground.app is not None else None
     with _call(ground, access, endpoint or _NO_ENDPOINT) as call:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 from collections import abc
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
@@ -228,8 +228,9 @@ class Discovered(Protocol):
     @property
     def collections(self) -> Mapping[str, Peer]: ...
     @property
+    def by_permission(self) -> Mapping[str, list[Endpoint]]: ...
+    @property
     def migrations(self) -> Mapping[str, Path]: ...
-    def endpoints(self) -> Iterable[tuple[str, str, list[Endpoint]]]: ...
     def blueprints(self) -> list[Blueprint]: ...
     def __hash__(self) -> int: ...
 

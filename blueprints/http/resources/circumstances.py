@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
 from ipaddress import ip_address
@@ -83,10 +83,9 @@ def environment(asked: Mapping[str, Any], permission: str, endpoint: Endpoint | 
                    request="read" if method in _READING else "write")
 
 
-def endpoint_of(endpoints: Iterable[Endpoint], permission: str, *, about_row: bool,
-                method: str | None = None) -> Endpoint | None:
-    """The endpoint that a question about a permission means; None where no request asks for it alone."""
-    found = [one for one in endpoints if one.permission == permission]
+def endpoint_of(found: Collection[Endpoint], *, about_row: bool, method: str | None = None) -> Endpoint | None:
+    """The endpoint that a question about a permission means, of those that need it; None where no request asks for it
+    alone."""
     named = [one for one in found if one.method == ("GET" if method == "HEAD" else method)]
     # Of several, the one that fits an object or none, then a write; PATCH is the change, PUT its twin.
     return min(named or found, key=lambda one: (("<id>" in one.path) != about_row, not one.writes,

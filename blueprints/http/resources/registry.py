@@ -67,6 +67,16 @@ class Registry:
         for name, collection in self.collections.items():
             yield name, (type(collection).__doc__ or "").strip(), list(collection.endpoints())
 
+    @cached_property
+    def by_permission(self) -> Mapping[str, list[Endpoint]]:
+        """The endpoints that need each permission; none for one that no request asks for alone."""
+        found: dict[str, list[Endpoint]] = {}
+        for _, _, endpoints in self.endpoints():
+            for endpoint in endpoints:
+                if endpoint.permission is not None:
+                    found.setdefault(endpoint.permission, []).append(endpoint)
+        return found
+
     def serves(self, plugin: Plugin) -> bool:
         """Whether all that the plugin declares is here already."""
         known = [*map(type, self.collections.values()), *self.routes.values()]
