@@ -13,9 +13,8 @@ from zoneinfo import ZoneInfo
 from marshmallow import ValidationError, fields
 from webargs.fields import DelimitedList
 
-from policies.evaluation.principal import Environment
+from policies.evaluation.principal import Environment, FixedEnvironment
 from policies.questions.explain import READS
-from policies.tools.cases import FixedEnvironment
 
 from ..request.call import Endpoint
 from ..schemas.fields import Line, StrictSchema, length, one_of
