@@ -1,0 +1,81 @@
+"""Did you mean: the known word that a misspelt one of the policy files stands for.
+
+A suggestion shows known words alone, never the text of the file.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+
+LONGEST = 60  # characters of a word that is compared
+LISTED = 20  # known words that a message lists
+_CLOSE = 0.75  # of difflib: 1 letter in 4 is wrong, twice over
+# Letters of other alphabets that look like Latin ones, by what they look like.
+LOOKALIKES = {ord(other): latin for latin, others in {
+    "a": "АаΑα", "b": "ВвЬьΒβ", "c": "СсϹϲ", "d": "Ԁԁ", "e": "ЕеΕε", "h": "НһΗ", "i": "ІіΙι", "j": "Јј", "k": "КкΚκ",
+    "m": "МмΜ", "n": "Ννոп", "o": "ОоΟο", "p": "РрΡρ", "q": "Ԛԛ", "s": "Ѕѕ", "t": "ТтΤτ", "v": "Ѵѵ", "w": "Ԝԝ",
+    "x": "ХхΧχ", "y": "УуΥ", "z": "Ζ",
+}.items() for other in others}
+_SEPARATORS = re.compile(r"[\W_]+")
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """`; did you mean article.view?`, or nothing where no known word is near.
+
+    Case, separators (`order:view`), order of the parts (`view.order`), plurals (`orders.view`) and letters of other
+    alphabets count as no difference; then spelling is compared, and at last whether a part is missing or too much
+    (`owner` for `owner_id`).
+    """
+    meant = nearest(word, known)
+    return f"; did you mean {meant}?" if meant else ""
+
+
+def hint(word: str, known: Iterable[str]) -> str:
+    """The same, or the list of the known words where none is near, cut short."""
+    words = sorted(known)
+    rest = ", …" if len(words) > LISTED else ""
+    return did_you_mean(word, words) or f"; known are {', '.join(words[:LISTED])}{rest}"
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """The known word that `word` most likely stands for; empty when none is near."""
+    words = sorted(set(known))
+    if not word or len(word) > LONGEST:
+        return ""
+    parts = _parts(word)
+    for form in _FORMS:
+        wanted = form(parts)
+        if wanted and (found := next((one for one in words if form(_parts(one)) == wanted), "")):
+            return found
+    spelt = ".".join(parts)
+    by_spelling = {".".join(_parts(one)): one for one in reversed(words)}
+    if close := get_close_matches(spelt, by_spelling, 1, _CLOSE):
+        return by_spelling[close[0]]
+    longer = [one for one in words if len(parts) and (rest := _parts(one)) != parts
+              and (rest[:len(parts)] == parts or parts[:len(rest)] == rest)]
+    return longer[0] if len(longer) == 1 else ""
+
+
+def latin(word: str) -> str:
+    """The word with Latin letters for those that only look like them, and without what cannot be seen."""
+    plain = unicodedata.normalize("NFKC", word).translate(LOOKALIKES)
+    return "".join(letter for letter in plain if letter.isprintable())
+
+
+def _parts(word: str) -> tuple[str, ...]:
+    return tuple(part for part in _SEPARATORS.split(latin(word).casefold()) if part)
+
+
+def _singular(part: str) -> str:
+    return f"{part[:-3]}y" if part.endswith("ies") else part.removesuffix("s")
+
+
+_FORMS: tuple[Callable[[tuple[str, ...]], tuple[str, ...]], ...] = (
+    lambda parts: parts,
+    lambda parts: ("".join(parts),) if parts else (),
+    lambda parts: tuple(map(_singular, parts)),
+    lambda parts: tuple(sorted(map(_singular, parts))),
+)
