@@ -1,8 +1,8 @@
 """The access rules: stock Casbin files, and what reads, decides, tests and explains them.
 
-This folder holds the administrator's files; the code is in the rooms `syntax`, `evaluation`, `loading`, `tools` and
-`questions`, and its everyday names are here. Nothing in it knows requests or tables. `load` reads a folder of files
-into a `Policy`.
+This folder holds the administrator's files; the code is in the rooms `wording`, `syntax`, `evaluation`, `loading`,
+`tools` and `questions`, and its everyday names are here. Nothing in it knows requests or tables. `load` reads a folder
+of files into a `Policy`.
 """
 
 from pathlib import Path

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from ..evaluation.fold import Folder
 from ..syntax.attributes import ENVIRONMENT, SUBJECT, TEXT
@@ -21,12 +21,13 @@ from ..syntax.expression import (
     columns,
     reads_object,
 )
-from ..syntax.finding import Finding, single_person
+from ..syntax.finding import Finding, quoted, single_person
 from ..syntax.model import MODEL_FILE, Model
 from ..syntax.patterns import Patterns
 from ..syntax.roles import Roles
 from ..syntax.rules import Rule
 from ..syntax.vocabulary import Column, Resource, Vocabulary, is_of
+from ..wording.suggestions import did_you_mean, hint
 
 NEGATED_OBJECT = "`!` over the object: a missing value would read as a match; write != instead"
 LOOSE_CONDITION = (
@@ -36,12 +37,15 @@ LOOSE_ROLE = "part of the matcher holds for every caller; keep g(r.sub.role, p.s
 LOOSE_PERMISSION = "part of the matcher holds whatever is asked; keep globMatch(r.act, p.act) before every branch"
 # Values that no line can hold.
 NO_WORD = "\0"
+EXAMPLES = {
+    "uuid": "0199f3a0-0000-7000-8000-000000000001", "date": "2026-11-18", "date-time": "2026-11-18T10:30:00.000000Z",
+}
 KINDS = {str: "a text", int: "a number", bool: "a truth value"}
 ORDERED = ("<", "<=", ">", ">=")
 
 
-def matchers(model: Model, patterns: Patterns) -> list[Finding]:
-    """A matcher must hold for no line whose role, permission or condition is another.
+def matchers(model: Model, patterns: Patterns, roles: frozenset[str]) -> list[Finding]:
+    """A matcher must hold for no line whose role, permission or condition is another, and name known `roles` alone.
 
     Without this check, brackets forgotten around `a || b` in one branch would allow everything to every caller.
     """
@@ -53,36 +57,41 @@ def matchers(model: Model, patterns: Patterns) -> list[Finding]:
     )
     folder = Folder(model.matcher, Roles(()), patterns)
     findings = [
-        Finding(MODEL_FILE, model.matcher_line, message) for known, message in cases if folder.fold(known) is not False
+        Finding(MODEL_FILE, line, message) for known, message in cases if folder.fold(known) is not False
+        for line in _loose(model, known, patterns)
     ]
     scopes = Folder(model.scope_matcher, Roles(()), patterns)
     for known in ({"scope": "s", "rule.scope": NO_WORD}, {"act": "a", "rule.act": NO_WORD}):
         if scopes.fold(known) is not False:
-            findings.append(Finding(MODEL_FILE, 0, "m2 must compare r2.scope with p2.scope and r2.act with p2.act"))
+            message = "m2 must compare r2.scope with p2.scope and r2.act with p2.act"
+            findings.append(Finding(MODEL_FILE, model.scope_line, message))
             break
     scope_atoms = atoms(model.scope_matcher)
     if not all(isinstance(atom, Comparison | FunctionCall) and not _reads_request(atom) for atom in scope_atoms):
-        findings.append(Finding(MODEL_FILE, 0, "m2 knows r2.scope, r2.act, p2.scope and p2.act only"))
+        findings.append(Finding(MODEL_FILE, model.scope_line, "m2 knows r2.scope, r2.act, p2.scope and p2.act only"))
     for part in _negated(model.matcher):
         if reads_object(part):
-            findings.append(Finding(MODEL_FILE, _line(model, part), NEGATED_OBJECT))
+            findings.append(Finding(MODEL_FILE, model.line(Negation(part)), NEGATED_OBJECT))
     for atom in dict.fromkeys(atoms(model.matcher)):
-        wrong = _wrong_atom(atom, None)
+        wrong = _wrong_atom(atom, None) or _wrong_role(atom, roles)
         if wrong:
-            findings.append(Finding(MODEL_FILE, _line(model, atom), wrong))
+            findings.append(Finding(MODEL_FILE, model.line(atom), wrong))
     return findings
 
 
 def conditions(model: Model, rules: Iterable[Rule], patterns: Patterns, vocabulary: Vocabulary) -> list[Finding]:
-    """Every rule's condition against the columns of every resource that its permission column reaches."""
+    """Every rule's condition against the columns of every resource that its permission column reaches.
+
+    What no resource has, or is of another type in all of them, is a finding at its line of the matcher.
+    """
     folder = Folder(model.matcher, Roles(()), patterns)
     named = {
         attribute.name for atom in atoms(model.matcher) if not isinstance(atom, FunctionCall)
         for attribute in attributes(atom) if attribute.root == "rule"
     } | {"when", "eft"}
     reached: dict[str, tuple[Resource, ...]] = {}
-    seen: dict[tuple[object, ...], str | None] = {}
-    findings = []
+    seen: dict[tuple[object, ...], Finding | str | None] = {}
+    findings: list[Finding] = []
     for rule in rules:
         resources = reached.get(rule.act)
         if resources is None:
@@ -92,22 +101,41 @@ def conditions(model: Model, rules: Iterable[Rule], patterns: Patterns, vocabula
             key = (resource.name, *(getattr(rule, field) for field in sorted(named)))
             if key not in seen:
                 left = folder.fold({f"rule.{field}": getattr(rule, field) for field in named})
-                seen[key] = _wrong_condition(left, resource)
+                seen[key] = _wrong_matcher(left, model, vocabulary) or _wrong_condition(left, resource)
             wrong = seen[key]
-            if wrong:
+            if isinstance(wrong, Finding):
+                findings.append(wrong)
+            elif wrong:
                 message = f"`{rule.act}` with `{rule.when}`: {wrong}"
                 findings.append(Finding(rule.file, rule.line, message, person=single_person(rule.sub)))
     return findings
 
 
+def _wrong_matcher(expression: Expression, model: Model, vocabulary: Vocabulary) -> Finding | None:
+    """A finding about the first atom that can hold for no resource at all."""
+    for atom in atoms(expression):
+        named = columns(atom)
+        having = [resource for resource in vocabulary.resources.values() if named <= resource.columns.keys()]
+        wrong = [message for resource in having if (message := _wrong_atom(atom, resource))]
+        if named and not having:
+            known = {name for resource in vocabulary.resources.values() for name in resource.columns}
+            unknown = sorted(named - known) or sorted(named)
+            wrong = [f"no collection has a column {', '.join(unknown)}{did_you_mean(unknown[0], known)}"]
+        if named and len(wrong) >= max(len(having), 1):
+            return Finding(MODEL_FILE, model.line(atom), wrong[0])
+    return None
+
+
 def _wrong_condition(expression: Expression, resource: Resource) -> str | None:
     lacking = sorted(columns(expression) - set(resource.columns))
     if lacking:
-        return f"{resource.name} has no column {', '.join(lacking)}"
+        near = did_you_mean(lacking[0], resource.columns)
+        return f"{resource.name} has no column {', '.join(lacking)}{near}"
     for atom in atoms(expression):
         if isinstance(atom, Shared) and "id" not in resource.columns:
             return f"{resource.name} has no rows that could be shared"
-        wrong = _wrong_atom(atom, resource)
+        # What reads no column is judged with the matcher.
+        wrong = _wrong_atom(atom, resource) if columns(atom) else None
         if wrong:
             return wrong
     return None
@@ -130,7 +158,7 @@ def _wrong_atom(atom: Expression, resource: Resource | None) -> str | None:
         if not _alike(*typed[0], *typed[1]):
             return f"{atom.left} and {atom.right} are of different types"
     elif not _fits(atom.right, left):
-        return f"{atom.left} is {_type(left)}; {atom.right!r} is not"
+        return f"{atom.left} is {_type(left)}; {atom.right!r} is not{_instead(atom.right, left)}"
     for attribute, column in typed if atom.operator in ORDERED else ():
         if column.type is not int and column.format not in ("date", "date-time"):
             return f"{attribute} is {_type(column)}, which has no order; only numbers and times do"
@@ -139,6 +167,16 @@ def _wrong_atom(atom: Expression, resource: Resource | None) -> str | None:
 
 def _fits(literal: Operand, column: Column) -> bool:
     return type(literal) is column.type and (column.format is None or is_of(column.format, str(literal)))
+
+
+def _instead(literal: Operand, column: Column) -> str:
+    """How a literal of the column's type is written."""
+    if column.type is int:
+        return f"; write {literal} without quotes" if str(literal).isdigit() else "; write a whole number"
+    if column.type is bool:
+        return "; a truth value cannot be compared"
+    example = EXAMPLES.get(column.format or "")
+    return f"; write it like '{example}'" if example else f"; write '{literal}' in quotes"
 
 
 def _alike(one: Attribute, left: Column, other: Attribute, right: Column) -> bool:
@@ -159,7 +197,7 @@ def _column(attribute: Attribute, resource: Resource | None) -> Column | str | N
     if attribute.root in ("rule", "act", "scope"):
         return TEXT
     known = SUBJECT if attribute.root == "sub" else ENVIRONMENT
-    return known.get(attribute.name) or f"{attribute} is unknown; known are {', '.join(known)}"
+    return known.get(attribute.name) or f"{attribute} is unknown{hint(attribute.name, known)}"
 
 
 def _type(column: Column) -> str:
@@ -179,10 +217,18 @@ def _negated(expression: Expression) -> Iterable[Expression]:
                 yield from _negated(part)
 
 
-def _line(model: Model, part: Expression) -> int:
-    """The line of the first condition that says this, or where the matcher begins."""
-    wanted = set(atoms(part))
-    for condition in model.conditions.values():
-        if wanted & set(atoms(condition.expression)):
-            return condition.line
-    return model.matcher_line
+def _wrong_role(atom: Expression, roles: frozenset[str]) -> str | None:
+    """A role that no user can have, as `g` or a comparison with r.sub.role names it."""
+    match atom:
+        case FunctionCall("g", (_, str() as name)) | Comparison(_, Attribute("sub", "role"), str() as name):
+            return None if name in roles else f"{quoted(name)} is no role{hint(name, roles)}"
+    return None
+
+
+def _loose(model: Model, known: Mapping[str, str], patterns: Patterns) -> list[int]:
+    """The lines of those parts of an `||` that hold under `known`, while others beside them do not."""
+    found = []
+    for parts in model.places.alternatives:
+        holding = [line for part, line in parts if Folder(part, Roles(()), patterns).fold(known) is not False]
+        found += holding if len(holding) < len(parts) else []
+    return found or [model.matcher_line]

@@ -90,10 +90,10 @@ def from_files(files: Mapping[str, bytes], vocabulary: Vocabulary, findings: lis
         findings.append(Finding("", 0, "the policy has no rules: nobody could do anything"))
     findings += Roles(lines.links).check()
     if model is not None:
-        findings += check.matchers(model, patterns)
+        findings += check.matchers(model, patterns, vocabulary.roles)
         findings += check.conditions(model, lines.rules, patterns, vocabulary)
     if findings:
-        raise PolicyError(findings)
+        raise PolicyError([*findings, *(model.remarks if model else ())])
     assert model is not None
     return Policy(vocabulary, model, lines, files, digest(files))
 
@@ -116,7 +116,7 @@ def _areas(files: Mapping[str, bytes], vocabulary: Vocabulary) -> frozenset[str]
 def _all_unknown(name: str, content: bytes, findings: Collection[Finding]) -> bool:
     """Whether no line of the file names a permission that there is."""
     unknown = {finding.line for finding in findings
-               if finding.file == name and finding.message.endswith(UNKNOWN_PERMISSION)}
+               if finding.file == name and UNKNOWN_PERMISSION in finding.message}
     return bool(unknown) and unknown == {number for number, _ in meaningful(decoded(name, content, []))}
 
 

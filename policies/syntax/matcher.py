@@ -10,9 +10,14 @@ import ast
 import ipaddress
 import keyword
 import re
+from dataclasses import dataclass, field
 
+from ..wording import expressions
+from ..wording.characters import odd
+from ..wording.suggestions import did_you_mean, hint
+from .attributes import ENVIRONMENT, SUBJECT
 from .expression import AllOf, AnyOf, Attribute, Comparison, Expression, FunctionCall, Negation, Operand, Shared
-from .finding import Finding
+from .finding import Finding, quoted
 
 ROOTS = {"sub", "obj", "env"}
 # Casbin's own functions that answer from their arguments alone, the same in each of its languages, with the
@@ -22,13 +27,15 @@ OPERATORS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
 }
 MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-LARGEST_NUMBER = 2**63 - 1
-NO_EXPRESSION = "this is not an expression; look at the brackets, the quotes and the `||` between the branches"
+LARGEST_NUMBER = 2**53 - 1  # beyond it, node-casbin takes different numbers for equal
+NOT_READ = "this is not an expression"
+NO_EXPRESSION = f"{NOT_READ}; look at the brackets, the quotes and the `||` between the branches"
 OPERANDS = "known are r.sub.…, r.obj.…, r.env.…, p.…, texts in quotes and whole numbers"
+ATTRIBUTES = frozenset((*(f"sub.{name}" for name in SUBJECT), *(f"env.{name}" for name in ENVIRONMENT)))
 
 _TOKEN = re.compile(
-    r"""(?P<string>'[^'\n]*'|"[^"\n]*")|(?P<and>&&)|(?P<or>\|\|)|(?P<not>!(?!=))|(?P<word>[^\W\d]\w*)|."""
-    r"""|\n""",
+    r"""(?P<string>'[^'\n]*'|"[^"\n]*")|(?P<and>&&)|(?P<or>\|\|)|(?P<not>!(?!=))|(?P<word>[^\W\d]\w*)|"""
+    r"""(?P<foreign>[!=]==|=[<>]|<>|&|\||(?<![=!<>])=(?!=))|[=!<>]=|.|\n""",
     re.VERBOSE,
 )
 # Casbin replaces operators and `r.`, `p.` as text, inside literals too: a literal may hold none of them.
@@ -44,14 +51,23 @@ class Refused(Exception):
         super().__init__("; ".join(str(finding) for finding in findings))
 
 
+@dataclass
+class Places:
+    """Where the parts of a matcher stand: the first line of each, and the parts of each `||`, each with its line."""
+
+    lines: dict[Expression, int] = field(default_factory=dict)
+    alternatives: list[list[tuple[Expression, int]]] = field(default_factory=list)
+
+
 def parse(text: str, *, file: str, line: int, request: str = "r", rule: str = "p",
-          fields: tuple[str, ...]) -> Expression:
+          fields: tuple[str, ...]) -> tuple[Expression, Places]:
     """Read a matcher that begins on `line` of `file`; line breaks in `text` are those of the file.
 
     `request` and `rule` are the names of the request and of the policy line (`r`, `p` or `r2`, `p2`),
     `fields` the columns of the policy line. Raises Refused.
     """
-    return _Reader(text, file, line, request, rule, fields).read()
+    reader = _Reader(text, file, line, request, rule, fields)
+    return reader.read(), reader.places
 
 
 class _Reader:
@@ -59,6 +75,8 @@ class _Reader:
         self.file, self.line = file, line
         self.request, self.rule, self.fields = request, rule, fields
         self.findings: list[Finding] = []
+        self.places = Places()
+        self._source_text = text
         self._text = f"({self._translated(text)}\n)"
         self._rows = self._text.split("\n")
 
@@ -69,8 +87,9 @@ class _Reader:
             body = ast.parse(self._text, mode="eval").body
             expression = self._expression(body)
         except SyntaxError as error:
-            line = self.line + max((error.lineno or 1) - 1, 0)
-            raise Refused([Finding(self.file, line, NO_EXPRESSION)]) from None
+            offset, wrong = expressions.diagnosis(self._source_text) or (max((error.lineno or 1) - 1, 0), "")
+            message = f"{NOT_READ}: {wrong}" if wrong else NO_EXPRESSION
+            raise Refused([Finding(self.file, self.line + offset, message)]) from None
         except (ValueError, RecursionError, MemoryError):
             raise Refused([Finding(self.file, self.line, "this expression is too deep to read")]) from None
         if self.findings:
@@ -88,21 +107,36 @@ class _Reader:
                 piece = " or "
             elif kind == "not":
                 piece = " not "
-            elif kind == "word" and keyword.iskeyword(piece):
-                self._refuse_at(line, f"`{piece}` is no word of a matcher; use &&, || and !")
+            elif kind == "word":
+                self._refuse_word(line, piece, named=text[token.start() - 1:token.start()] == ".")
+            elif kind == "foreign":
+                self._refuse_at(line, f"`{piece}` is no operator of a matcher; write {expressions.OPERATORS[piece]}")
             elif piece == "\n":
                 line += 1
-            if not piece.isascii():
-                self._refuse_at(line, f"{piece!r} cannot stand in a matcher")
+            if wrong := odd(piece) if piece != "\n" else "":
+                self._refuse_at(line, wrong)
             translated.append(piece)
         return "".join(translated)
+
+    def _refuse_word(self, line: int, piece: str, *, named: bool) -> None:
+        """Refuse what other languages say; `named` if the word is the name of an attribute."""
+        wrong = "" if named else expressions.word(piece)
+        if wrong or keyword.iskeyword(piece):
+            self._refuse_at(line, wrong or f"`{piece}` is no word of a matcher; use &&, || and !")
 
     def _refuse_at(self, line: int, message: str) -> None:
         self.findings.append(Finding(self.file, line, message))
 
     def _refuse(self, node: ast.AST, message: str) -> bool:
-        self._refuse_at(self.line + getattr(node, "lineno", 1) - 1, message)
+        self._refuse_at(self._line(node), message)
         return False
+
+    def _line(self, node: ast.AST) -> int:
+        return self.line + int(getattr(node, "lineno", 1)) - 1
+
+    def _placed(self, node: ast.AST, expression: Expression) -> Expression:
+        self.places.lines.setdefault(expression, self._line(node))
+        return expression
 
     def _source(self, node: ast.expr) -> str:
         end = (node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
@@ -113,28 +147,28 @@ class _Reader:
             case ast.BoolOp(op=ast.And()):
                 return AllOf(tuple(self._expression(value) for value in node.values))
             case ast.BoolOp(op=ast.Or()):
-                return AnyOf(tuple(self._expression(value) for value in node.values))
+                parts = [(self._expression(value), self._line(value)) for value in node.values]
+                self.places.alternatives.append(parts)
+                return AnyOf(tuple(part for part, _ in parts))
             case ast.UnaryOp(op=ast.Not()):
-                return self._negation(node)
+                return self._placed(node, self._negation(node))
             case ast.Compare(ops=[operator], comparators=[right]) if type(operator) in OPERATORS:
-                return self._comparison(OPERATORS[type(operator)], node.left, right)
+                return self._placed(node, self._comparison(OPERATORS[type(operator)], node.left, right))
             case ast.Compare():
-                return self._refuse(node, f"`{self._source(node)}`: write one comparison at a time, joined by &&")
+                return self._refuse(node, f"{quoted(self._source(node))}: write one comparison at a time, joined by &&")
             case ast.Call():
-                return self._call(node)
-            case ast.Name(id="true" | "false"):
-                return self._refuse(node, f"bare `{node.id}` reads differently in each Casbin; write a comparison")
+                return self._placed(node, self._call(node))
             case ast.Attribute() | ast.Name() | ast.Constant():
-                return self._refuse(node, f"`{self._source(node)}` alone is no condition; write a comparison")
+                return self._refuse(node, f"{quoted(self._source(node))} alone is no condition; write a comparison")
             case _:
-                return self._refuse(node, f"`{self._source(node)}` cannot be used in a matcher")
+                return self._refuse(node, f"{quoted(self._source(node))} cannot be used in a matcher")
 
     def _negation(self, node: ast.UnaryOp) -> Expression:
         operand = node.operand
         # Casbin's languages disagree about how tightly `!` binds, unless brackets or a call say it.
         between = self._cut(node.lineno, node.col_offset, operand.lineno, operand.col_offset)
         if not isinstance(operand, ast.Call | ast.UnaryOp) and "(" not in between:
-            return self._refuse(node, "put brackets around what `!` negates")
+            return self._refuse(node, "put brackets around what `!` negates: !(…)")
         return Negation(self._expression(operand))
 
     def _cut(self, line: int, column: int, end_line: int, end_column: int) -> str:
@@ -163,9 +197,9 @@ class _Reader:
                 return self._refuse(node, "write shared(r.sub, r.obj, r.act)")
             return Shared()
         if name not in FUNCTIONS:
-            known = ", ".join([*FUNCTIONS, "shared"])
-            hint = "; keyMatch ignores what follows the first *, use globMatch" if name == "keyMatch" else ""
-            return self._refuse(node, f"`{name}` is no function of a matcher; known are {known}{hint}")
+            near = "; keyMatch ignores what follows the first *, use globMatch" if name.startswith("keyMatch") \
+                else hint(name, [*FUNCTIONS, "shared"])
+            return self._refuse(node, f"{quoted(name)} is no function of a matcher{near}")
         if len(node.args) != FUNCTIONS[name]:
             return self._refuse(node, f"{name} takes {FUNCTIONS[name]} arguments, not {len(node.args)}")
         arguments = [self._operand(argument) for argument in node.args]
@@ -187,7 +221,7 @@ class _Reader:
             try:
                 ipaddress.ip_network(second, strict=False)
             except ValueError:
-                return self._refuse(node, f"{second!r} is no network address")
+                return self._refuse(node, f"{second!r} is no network address; write one like '10.0.0.0/8'")
         if call.function == "globMatch" and call.arguments != (
             Attribute("act", ""),
             Attribute("rule", "act"),
@@ -198,9 +232,8 @@ class _Reader:
     def _operand(self, node: ast.expr) -> Operand | None:
         match node:
             case ast.Constant(value=str() as value):
-                if self._source(node)[1:-1] != " ".join(value.split()) or not _LITERAL.fullmatch(value) \
-                        or _REWRITTEN.search(value):
-                    self._refuse(node, f"{value!r}: Casbin would read these characters as an operator")
+                if wrong := self._wrong_text(node, value):
+                    self._refuse(node, f"{value!r}: {wrong}")
                     return None
                 return value
             case ast.Constant(value=int() as value) if self._source(node) == str(value) and value <= LARGEST_NUMBER:
@@ -214,8 +247,26 @@ class _Reader:
                     return Attribute("rule", name)
                 if start == self.request and (name == "act" or (name == "scope" and start == "r2")):
                     return Attribute(name, "")
-            case ast.Name(id="true" | "false"):
-                self._refuse(node, f"bare `{node.id}` reads differently in each Casbin; leave it out")
-                return None
-        self._refuse(node, f"`{self._source(node)}` cannot be used here; {OPERANDS}")
+        source = self._source(node)
+        self._refuse(node, f"{quoted(source)} cannot be used here; {self._instead(node, source)}")
         return None
+
+    def _wrong_text(self, node: ast.expr, value: str) -> str:
+        if " in " in value:
+            return "the Casbin editor would read ` in ` as an operator; write in_ or another word"
+        same = self._source(node)[1:-1] == " ".join(value.split())
+        if same and _LITERAL.fullmatch(value) and not _REWRITTEN.search(value):
+            return ""
+        return "Casbin would read these characters as an operator"
+
+    def _instead(self, node: ast.expr, source: str) -> str:
+        """What to write for an operand that is none."""
+        if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+            return f"write a whole number up to {LARGEST_NUMBER}, in decimal digits"
+        if isinstance(node, ast.Name):
+            return f"write a text in quotes; {OPERANDS}"
+        start, _, name = source.partition(".")
+        if start == self.rule and (near := did_you_mean(name, self.fields)):
+            return near.replace("did you mean ", f"did you mean {self.rule}.").removeprefix("; ")
+        meant = expressions.operand(source, ATTRIBUTES) if self.request == "r" else ""
+        return f"did you mean {meant}?" if meant else OPERANDS

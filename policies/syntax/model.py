@@ -8,9 +8,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeGuard
 
+from ..wording.columns import conflict
+from ..wording.expressions import balance
+from ..wording.suggestions import did_you_mean, hint, nearest
 from . import matcher
 from .expression import AllOf, AnyOf, Attribute, Comparison, Expression, atoms, conjunction, disjunction, text
 from .finding import Finding, quoted
+from .matcher import Places
 from .text import decoded
 
 MODEL_FILE = "model.conf"
@@ -27,6 +31,7 @@ DEFINITIONS: Mapping[str, Mapping[str, str | None]] = {
     "matchers": {"m": None, "m2": None},
 }
 WHEN = Attribute("rule", "when")
+_ASSIGNMENT = re.compile(r"(\w+)\s*=(?!=)")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 
@@ -46,18 +51,44 @@ class Condition:
 
 @dataclass(frozen=True)
 class Model:
-    """What model.conf says."""
+    """What model.conf says.
+
+    places   where the parts of the matcher stand
+    remarks  warnings about conditions
+    """
 
     matcher: Expression
     scope_matcher: Expression
     matcher_line: int
+    scope_line: int
     conditions: Mapping[str, Condition]
+    places: Places
+    remarks: tuple[Finding, ...] = ()
+
+    def line(self, part: Expression) -> int:
+        """The first line that says this, or where the matcher begins."""
+        lines = self.places.lines
+        return lines.get(part) or min((lines[atom] for atom in atoms(part) if atom in lines), default=self.matcher_line)
 
 
-@dataclass(slots=True)
 class _Value:
-    line: int
-    text: str
+    """A value that begins on `line`, and the brackets that are still open in it."""
+
+    def __init__(self, line: int, text: str) -> None:
+        self.line = line
+        self._rows: list[str] = []
+        self.open = 0
+        self.add(text)
+
+    def add(self, row: str, above: int = 0) -> None:
+        """Another line, with so many empty ones above it."""
+        self._rows += [*[""] * above, row.rstrip().removesuffix("\\")]
+        self.open += balance(row)
+
+    @property
+    def text(self) -> str:
+        """The value with the line breaks of the file."""
+        return "\n".join(self._rows)
 
 
 @lru_cache(maxsize=4)
@@ -83,50 +114,116 @@ def _read(content: bytes, findings: list[Finding]) -> Model | None:
         return None
     try:
         m, m2 = values["matchers", "m"], values["matchers", "m2"]
-        main = matcher.parse(m.text, file=MODEL_FILE, line=m.line, fields=RULE_FIELDS)
-        scopes = matcher.parse(m2.text, file=MODEL_FILE, line=m2.line, request="r2", rule="p2", fields=SCOPE_FIELDS)
+        main, places = matcher.parse(m.text, file=MODEL_FILE, line=m.line, fields=RULE_FIELDS)
+        scopes, _ = matcher.parse(m2.text, file=MODEL_FILE, line=m2.line, request="r2", rule="p2", fields=SCOPE_FIELDS)
     except matcher.Refused as refused:
         findings.extend(refused.findings)
         return None
-    return Model(main, scopes, m.line, _conditions(main, m))
+    return Model(main, scopes, m.line, m2.line, _conditions(main, m), places, _twice(places))
 
 
 def _values(lines: list[str], findings: list[Finding]) -> dict[tuple[str, str], _Value]:
-    values: dict[tuple[str, str], _Value] = {}
-    section, current = "", None
-    for number, line in enumerate(lines, 1):
-        if current is not None:
-            if not line or line.startswith(("#", ";", "[")):
-                message = "the line before ends in \\ and needs another line of matcher"
-                findings.append(Finding(MODEL_FILE, number, message))
-                current = None
-                continue
-            current.text += "\n" + line.removesuffix("\\")
-        elif not line or line.startswith("#"):
-            continue
-        elif line.startswith("["):
-            section = line[1:-1]
-            if not line.endswith("]") or section not in DEFINITIONS:
-                message = f"this is no section; known are {', '.join(DEFINITIONS)}"
-                findings.append(Finding(MODEL_FILE, number, message))
-            continue
+    return _Frame(findings).read(lines)
+
+
+class _Frame:
+    """Reads sections and values; a value goes on below a line that ends in `\\`."""
+
+    def __init__(self, findings: list[Finding]) -> None:
+        self._findings = findings
+        self._values: dict[tuple[str, str], _Value] = {}
+        self._section = ""
+        self._current: _Value | None = None  # the value that the last line belongs to
+        self._open = False  # whether that line ends in a backslash
+        self._last = 0  # its number
+
+    def read(self, lines: list[str]) -> dict[tuple[str, str], _Value]:
+        for number, line in enumerate(lines, 1):
+            if mark := conflict(line):
+                self._report(number, mark)
+            elif not line or line.startswith(("#", ";", "[")):
+                self._end(number)
+                if line.startswith("["):
+                    self._enter(number, line)
+                elif line.startswith(";"):
+                    self._report(number, "a comment begins with #")
+            else:
+                self._add(number, line)
+        return self._values
+
+    def _report(self, number: int, message: str) -> None:
+        self._findings.append(Finding(MODEL_FILE, number, message))
+
+    def _end(self, number: int) -> None:
+        """A value cannot go on over a blank line, a comment or a section."""
+        if self._open and self._current is not None:
+            if self._current.open > 0:
+                self._report(number, "the line before ends in \\ and needs another line of matcher: "
+                                     "no blank line and no comment may stand inside")
+            else:
+                self._report(self._last, "take the \\ off this line: the matcher ends here")
+        self._open = False
+
+    def _enter(self, number: int, line: str) -> None:
+        self._section, self._current = line[1:-1], None
+        if not line.endswith("]") or self._section not in DEFINITIONS:
+            self._report(number, f"this is no section{hint(self._section, DEFINITIONS)}")
+            self._section = nearest(self._section, DEFINITIONS)
+
+    def _add(self, number: int, line: str) -> None:
+        name = self._assigned(line)
+        text, *comment = re.split("[#;]", line, maxsplit=1)
+        if comment:
+            self._report(number, "write comments on lines of their own")
+        if not name and self._current is not None and self._section == "matchers":
+            self._go_on(number)
+            self._current.add(text, number - self._last - 1)
         else:
-            name, equals, value = line.partition("=")
-            name = name.strip()
-            if not equals or name not in DEFINITIONS.get(section, {}):
-                known = section in DEFINITIONS
-                message = f"{quoted(name)} does not belong in [{section}]" if known else "this is in no known section"
-                findings.append(Finding(MODEL_FILE, number, message))
-            elif (section, name) in values:
-                message = f"`{name}` is already on line {values[section, name].line}"
-                findings.append(Finding(MODEL_FILE, number, message))
-            current = _Value(number, value.strip().removesuffix("\\"))
-            values[section, name] = current
-        if "#" in line or ";" in line:
-            findings.append(Finding(MODEL_FILE, number, "write comments on lines of their own"))
-        if not line.endswith("\\"):
-            current = None
-    return values
+            if self._open:
+                self._report(self._last, "take the \\ off this line: the next one begins something else")
+            self._begin(number, text)
+        self._open, self._last = text.rstrip().endswith("\\") or line.endswith("\\"), number
+
+    def _assigned(self, line: str) -> str:
+        """The name that a line gives a value to; empty in a line of matcher."""
+        found = _ASSIGNMENT.match(line)
+        return found[1] if found and any(found[1] in names for names in DEFINITIONS.values()) else ""
+
+    def _go_on(self, number: int) -> None:
+        if not self._open and self._current is not None:
+            if self._current.open > 0 and number == self._last + 1:
+                self._report(self._last, "this line must end in \\, because the matcher goes on below it")
+            elif self._current.open <= 0:
+                self._report(number, "this stands below the closing bracket of the matcher; move it above that")
+
+    def _begin(self, number: int, line: str) -> None:
+        name, equals, value = line.partition("=")
+        name = name.strip()
+        known = DEFINITIONS.get(self._section, {})
+        if not equals or name not in known:
+            if self._section in DEFINITIONS:
+                where = next((one for one, names in DEFINITIONS.items() if name in names), "")
+                near = f"; it belongs in [{where}]" if where else did_you_mean(name, known)
+                self._report(number, f"{quoted(name)} does not belong in [{self._section}]{near}")
+            else:
+                self._report(number, "this is in no known section")
+        elif (self._section, name) in self._values:
+            self._report(number, f"`{name}` is already on line {self._values[self._section, name].line}")
+        self._current = self._values[self._section, name] = _Value(number, value.strip())
+
+
+def _twice(places: Places) -> tuple[Finding, ...]:
+    """A warning for each branch whose word has another branch already."""
+    first: dict[str, int] = {}
+    found = []
+    for parts in places.alternatives:
+        for part, line in parts:
+            for word in dict.fromkeys(str(one) for one, _ in _branches(part)) if not isinstance(part, AnyOf) else ():
+                if word in first:
+                    message = f"`{word}` has a branch on line {first[word]} already, and holds where either does"
+                    found.append(Finding(MODEL_FILE, line, message, "warning"))
+                first.setdefault(word, line)
+    return tuple(found)
 
 
 def _conditions(main: Expression, value: _Value) -> dict[str, Condition]:

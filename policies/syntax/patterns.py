@@ -15,7 +15,7 @@ class Patterns:
     """Which permissions a pattern of the permission column covers. Only `*` is special."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        self._permissions = frozenset(vocabulary.by_permission)
+        self.permissions = frozenset(vocabulary.by_permission)
         self._known: dict[str, frozenset[str]] = {}
 
     def covered(self, pattern: str) -> frozenset[str]:
@@ -24,8 +24,8 @@ class Patterns:
         if known is None:
             if "*" in pattern and not re.search(r"[^a-z0-9_.*]|\*\*", pattern):
                 expression = re.compile(".*".join(map(re.escape, pattern.split("*"))))
-                known = frozenset(filter(expression.fullmatch, self._permissions))
+                known = frozenset(filter(expression.fullmatch, self.permissions))
             else:
-                known = frozenset((pattern,)) & self._permissions
+                known = frozenset((pattern,)) & self.permissions
             self._known[pattern] = known
         return known

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
+from ..wording import columns as form
+from ..wording.suggestions import did_you_mean, hint
 from .finding import QUOTED, Finding, quoted, single_person
 from .patterns import Patterns
 from .roles import RoleLink
@@ -16,8 +19,12 @@ COLUMNS = {
     "p2": ("scope", "permission"),
     "g": ("name", "inherits"),
 }
-UNKNOWN_PERMISSION = "is no permission, and no pattern of any"  # how a finding about one ends
+UNKNOWN_PERMISSION = "is no permission, and no pattern of any"  # what a finding about one says
+EFFECTS = ("allow", "deny")
 PERSON = re.compile(r"user:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+FIND_ID = "`gatepost user list` shows the id"
+# Wrong words beyond these get no suggestion: a file with so many is none of ours, or one word is wrong everywhere.
+MOST_SUGGESTIONS = 200
 SCOPE = re.compile(r"(?:read|write|manage):([a-z][a-z0-9_]*)")
 
 
@@ -76,6 +83,8 @@ class Reader:
     def read(self, file: str, content: bytes) -> None:
         """Read one file. Findings are added; lines with a finding are left out."""
         for number, line in meaningful(decoded(file, content, self._findings)):
+            if not line.isascii():
+                continue  # an error already
             kind, *columns = (column.strip() for column in line.split(","))
             wrong = self._wrong(line, kind, columns)
             if wrong:
@@ -88,46 +97,109 @@ class Reader:
                 self.lines.links.append(RoleLink(file, number, *columns))
 
     def _wrong(self, line: str, kind: str, columns: list[str]) -> str | None:
+        if kind not in COLUMNS and (mark := form.conflict(line)):
+            return mark
         if "#" in line:
             return "write comments on lines of their own"
         if '"' in line or "'" in line:
             return "quotes become part of the value; leave them out"
         if kind not in COLUMNS:
-            return "a line begins with p, p2 or g, and a comma"
-        expected = COLUMNS[kind]
-        if len(columns) != len(expected):
-            return f"{kind} takes {len(expected)} columns ({', '.join(expected)}), not {len(columns)}"
+            near = form.unknown_beginning(line, list(COLUMNS))
+            return "a line begins with p, p2 or g, and a comma" + (f"; {near}" if near else "")
+        if len(columns) != len(COLUMNS[kind]):
+            return self._wrong_number(kind, columns)
+        wrong = self._wrong_columns(kind, columns)
+        if wrong and (ordered := form.in_order(columns, COLUMNS[kind], self._kinds)):
+            return f"the columns are {', '.join(COLUMNS[kind])}; write {', '.join((kind, *ordered))}"
+        return wrong
+
+    def _wrong_columns(self, kind: str, columns: list[str]) -> str | None:
         if kind == "p":
             return self._wrong_rule(*columns)
         if kind == "p2":
-            scope, act = columns
-            found = SCOPE.fullmatch(scope)
-            if not found:
-                return f"{quoted(scope)} is no scope; write read, write or manage, a colon and a collection"
-            if found[1] not in self._areas:
-                return f"{quoted(scope)} is no scope: {found[1][:QUOTED]} is unknown; {_known(self._areas)}"
-            return self._wrong_permission(act)
+            return self._wrong_scope(columns[0]) or self._wrong_permission(columns[1])
         name, inherits = columns
         return self._wrong_name(name) or (
-            None if inherits in self._roles else f"{quoted(inherits)} is no role; {_known(self._roles)}"
+            None if inherits in self._roles else f"{quoted(inherits)} is no role{self._hint(inherits, self._roles)}"
         )
+
+    def _wrong_number(self, kind: str, columns: list[str]) -> str:
+        expected = COLUMNS[kind]
+        message = f"{kind} takes {len(expected)} columns ({', '.join(expected)}), not {len(columns)}"
+        for other, names in COLUMNS.items():
+            if len(columns) == len(names) and all(self._kinds[name](one) for name, one in zip(names, columns,
+                                                                                             strict=True)):
+                return f"{message}; a line with these begins with {other}"
+        return message + form.wrong_number(columns, expected, self._kinds)
+
+    def _wrong_scope(self, scope: str) -> str | None:
+        found = SCOPE.fullmatch(scope)
+        if found and found[1] in self._areas:
+            return None
+        near = self._near(scope, [f"{verb}:{area}" for verb in ("read", "write", "manage") for area in self._areas])
+        if not found:
+            return f"{quoted(scope)} is no scope; write read, write or manage, a colon and a collection{near}"
+        return f"{quoted(scope)} is no scope: {found[1][:QUOTED]} is unknown{near or self._hint('', self._areas)}"
 
     def _wrong_rule(self, sub: str, act: str, when: str, eft: str) -> str | None:
         wrong = self._wrong_name(sub) or self._wrong_permission(act)
         if wrong:
             return wrong
         if self._conditions is not None and when not in self._conditions:
-            return f"{quoted(when)} is no condition; {_known(self._conditions)}"
-        return None if eft in ("allow", "deny") else f"{quoted(eft)} is no effect; write allow or deny"
+            near = "; write always if there is none" if not when.strip("*-") and "always" in self._conditions \
+                else self._hint(when, self._conditions)
+            return f"{quoted(when)} is no condition{near}"
+        if eft in EFFECTS:
+            return None
+        meant = form.effect_of(eft)
+        near = f"; did you mean {meant}?" if meant else self._near(eft, EFFECTS)
+        return f"{quoted(eft)} is no effect; write allow or deny{near}"
 
     def _wrong_name(self, name: str) -> str | None:
         if name in self._roles or PERSON.fullmatch(name):
             return None
-        return f"{quoted(name)} is neither a role nor user:<id>; {_known(self._roles)}"
+        return f"{quoted(name)} is neither a role nor user:<id>{self._meant(name)}"
+
+    def _meant(self, name: str) -> str:
+        """What to write for a name that is none."""
+        bare = "".join(name.removeprefix("user:").split()).casefold()
+        if PERSON.fullmatch(f"user:{bare}"):
+            return f"; write user:{bare}"
+        if "@" in name or name.startswith("user:"):
+            return f"; {FIND_ID}"
+        if name.casefold() in form.EVERYBODY and "guest" in self._roles:
+            return "; write guest, which every role inherits"
+        return self._hint(name.removeprefix("role:"), self._roles)
 
     def _wrong_permission(self, act: str) -> str | None:
-        return None if self._patterns.covered(act) else f"{quoted(act)} {UNKNOWN_PERMISSION}"
+        if self._patterns.covered(act):
+            return None
+        message = f"{quoted(act)} {UNKNOWN_PERMISSION}"
+        if not act:
+            return f"{message}; the column is empty"
+        if "**" in act or re.search(r"[^\w.*:/ -]", act, re.ASCII):
+            return f"{message}; {form.NO_PATTERN}"
+        if like := sorted(one for one in self._patterns.covered(f"*.{act}") if "*" not in act):
+            return f"{message}; write it with its resource, as in {like[0]}"
+        meant = form.permission_of(act, lambda one: bool(self._patterns.covered(one)))
+        return message + (f"; did you mean {meant}?" if meant else self._near(act, self._patterns.permissions))
 
+    def _near(self, word: str, known: Iterable[str]) -> str:
+        return did_you_mean(word, known) if self._suggests() else ""
 
-def _known(words: Mapping[str, object] | frozenset[str]) -> str:
-    return f"known are {', '.join(sorted(words))}"
+    def _hint(self, word: str, known: Iterable[str]) -> str:
+        return hint(word if self._suggests() else "", known)
+
+    def _suggests(self) -> bool:
+        return len(self._findings) < MOST_SUGGESTIONS
+
+    @cached_property
+    def _kinds(self) -> form.Kinds:
+        def person(word: str) -> bool:
+            return word in self._roles or bool(PERSON.fullmatch(word))
+
+        return {
+            "who": person, "name": person, "inherits": self._roles.__contains__,
+            "permission": lambda word: bool(self._patterns.covered(word)), "effect": EFFECTS.__contains__,
+            "when": lambda word: word in (self._conditions or ()), "scope": lambda word: bool(SCOPE.fullmatch(word)),
+        }

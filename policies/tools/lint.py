@@ -25,7 +25,7 @@ def warnings(policy: Policy) -> tuple[Finding, ...]:
         Finding(rule.file, rule.line, message, "warning", single_person(rule.sub))
         for rule in policy.rules for message in linter.about(rule)
     ]
-    return tuple(sorted(set(found)))
+    return tuple(sorted({*found, *policy.model.remarks}))
 
 
 class _Linter:

@@ -143,12 +143,21 @@ def _contradict(directory: Path) -> None:
     add_line(directory / "pages.csv", "p, user, page.view, odd, allow")
 
 
+def _condition(directory: Path, expression: str) -> None:
+    add_line(directory / "model.conf", f"    p.when == 'odd' && {expression} || \\")
+    add_line(directory / "pages.csv", "p, user, page.view, odd, allow")
+
+
 CONTACT = "p, support, contact.delete, always, allow"
 PROVOKED: dict[str, Edit] = {
     "the last line must be the comment": _change("contact.csv", "\n# end", ""),
     "takes 4 columns": _append("contact.csv", "p, user, contact.view, allow"),
+    "the columns are who, permission, when, effect": _append("contact.csv", "p, user, contact.view, allow, always"),
+    "this is the mark of an unfinished merge": _append("contact.csv", "<<<<<<< HEAD"),
+    "cannot stand here": _append("contact.csv", "p, user,\u00a0contact.view, always, allow"),
     "a line begins with p, p2 or g": _append("contact.csv", "q, user, contact.view, always, allow"),
     "is neither a role nor user:": _append("contact.csv", "p, usr, contact.view, always, allow"),
+    "is no role": _append("model.conf", "    p.when == 'odd' && g(r.sub.role, 'manger') || \\"),
     "is no permission, and no pattern of any": _append("contact.csv", "p, user, contact.veiw, always, allow"),
     "is no condition": _append("contact.csv", "p, user, contact.view, allways, allow"),
     "is no effect": _append("contact.csv", "p, user, contact.view, always, dney"),
@@ -158,11 +167,18 @@ PROVOKED: dict[str, Edit] = {
     "the roles inherit in a circle": _append("roles.csv", "g, user, editor"),
     "begins with a byte order mark": _write("contact.csv", b"\xef\xbb\xbf"),
     "is not UTF-8": _write("contact.csv", b"# \xff\n"),
+    "no collection has a column": lambda directory: _condition(directory, "r.obj.colour == 'red'"),
     "has no column": _append("admin.csv", "p, user, stats.view, own, allow"),
     "are of different types": _append("model.conf", "    p.when == 'odd' && r.env.hour == r.sub.role || \\"),
     "has no order": _append("model.conf", "    p.when == 'odd' && r.sub.role > 'm' || \\"),
     "`!` over the object": _append("model.conf", "    p.when == 'odd' && !(r.obj.status == 'draft') || \\"),
     "this is not an expression": _append("model.conf", "    p.when == 'odd' && (r.env.hour > 8 || \\"),
+    "must end in": _change("model.conf", "p.when == 'always' || \\", "p.when == 'always' ||"),
+    "take the \\": _change("model.conf", "r.act) )\n", "r.act) ) \\\n"),
+    "below the closing bracket": _change("model.conf", "r.act) )\n", "r.act) )\n    p.when == 'x' && r.env.hour > 8\n"),
+    "is no operator of a matcher": _append("model.conf", "    p.when == 'odd' & r.env.hour > 8 || \\"),
+    "is no word of a matcher": _append("model.conf", "    p.when == 'odd' and r.env.hour > 8 || \\"),
+    "would read ` in ` as an operator": _append("model.conf", "    p.when == 'odd' && r.obj.status == 'a in b' || \\"),
     "is no function of a matcher": _append("model.conf", "    p.when == 'odd' && keyMatch(r.act, p.act) || \\"),
     "part of the matcher holds whatever": _append("model.conf", "    p.when == 'odd' || r.env.hour > 8 || \\"),
     "must be `some(where": _change("model.conf", " && !some(where (p.eft == deny))", ""),
@@ -170,6 +186,7 @@ PROVOKED: dict[str, Edit] = {
     "this is not a regular file": lambda directory: os.mkfifo(directory / "pipes.csv"),
     "has more than 1 MiB": _append("contact.csv", "#" * 2**20),
     "the policy has no rules": _empty,
+    "has a branch on line": _append("model.conf", "    p.when == 'own' && r.obj.owner_id == r.sub.id || \\"),
     "the same as": _append("contact.csv", CONTACT),
     "already settles this": _append("contact.csv", "p, editor, contact.create, office_hours, allow"),
     "nobody can ever meet": _contradict,
@@ -198,7 +215,8 @@ def test_a_finding_that_the_guide_explains_is_reported_in_these_words(
     directory = shipped_copy(tmp_path / "policies")
     provoke(directory)
     found = _findings(directory)
-    matching = [finding for finding in found if phrase.split("`# end`")[0].split("<id>")[0] in finding.message]
+    said = phrase.replace("\\\\", "\\").split("`# end`")[0].split("<id>")[0]
+    matching = [finding for finding in found if said in finding.message]
     assert matching, [finding.message for finding in found]
     assert {finding.severity for finding in matching} == {severity}
     assert all(finding.file for finding in matching) or phrase == "the policy has no rules"

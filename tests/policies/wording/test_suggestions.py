@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from policies.syntax.suggestions import did_you_mean, hint, nearest
+from policies.wording.suggestions import did_you_mean, hint, nearest
 from tests.policies.shipped_vocabulary import PERMISSIONS, ROLES
 
 

@@ -1,0 +1,53 @@
+"""Characters that policy files cannot hold: what they are called, and what to type instead."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from .suggestions import LOOKALIKES
+
+QUOTES = "‘’‚‛“”„‟′″«»‹›´"
+
+
+def odd(text: str) -> str:
+    """What to do about the first character that is not plain ASCII or cannot be seen; empty if there is none.
+
+    A tabulator counts as a blank.
+    """
+    if text.isascii() and text.replace("\t", " ").isprintable():
+        return ""
+    for letter in text:
+        if letter != "\t" and not (letter.isascii() and letter.isprintable()):
+            return f"{_name(letter)} cannot stand here; {_advice(letter)}"
+    return ""
+
+
+def unseen(text: str) -> str:
+    """The same of a remark, which may hold any character that can be seen, and any blank."""
+    if text.isprintable():
+        return ""
+    for letter in text:
+        if not letter.isprintable() and letter != "\t" and unicodedata.category(letter) != "Zs":
+            return f"{_name(letter)} cannot stand here; {_advice(letter)}"
+    return ""
+
+
+def _name(letter: str) -> str:
+    name = unicodedata.name(letter, "")
+    number = f"U+{ord(letter):04X}"
+    return f"the character {name} ({number})" if name else f"a control character ({number})"
+
+
+def _advice(letter: str) -> str:
+    category = unicodedata.category(letter)
+    if latin := LOOKALIKES.get(ord(letter)):
+        return f"type the Latin letter {latin}"
+    if category == "Zs":
+        return "type a plain blank"
+    if category == "Pd" or letter == "\u2212":
+        return "type a plain - or _"
+    if letter in QUOTES:
+        return "type plain words in a CSV file, and plain quotes ' in model.conf"
+    if not letter.isprintable():
+        return "take it out"
+    return "write plain ASCII letters"
