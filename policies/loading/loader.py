@@ -16,12 +16,15 @@ from ..syntax.roles import Roles
 from ..syntax.rules import UNKNOWN_PERMISSION, Reader
 from ..syntax.text import decoded, meaningful
 from ..syntax.vocabulary import Vocabulary
+from ..wording.suggestions import nearest
 from . import check
 
 ROLES_FILE = "roles.csv"
 CASES_FILE = "tests.yaml"  # no policy file: the cases that a policy has to pass
 # A copy such as `articles copy.csv` would bring back the lines that were taken out of the original.
 FILE_NAME = re.compile(r"[a-z][a-z0-9_]*\.csv")
+_NEARLY = re.compile(r"[^.].*\.csv(\.txt)?|model\.(conf\.txt|cfg|conf)|tests?\.ya?ml(\.txt)?", re.IGNORECASE)
+_UNREAD = "nothing reads this file; is it meant to be a .csv file, model.conf or tests.yaml? Rename it, or move it away"
 _ORPHAN = ("no installed collection has these rules; if a plugin that had them was taken out, move the file out of "
            "this folder")
 LARGEST_POLICY = 16 << 20  # bytes of all policy files together
@@ -41,7 +44,7 @@ def load(
     files = read_files(Path(directory), plugins or {}, findings)
     for name in required:
         if name not in files:
-            findings.append(Finding(name, 0, _missing(name)))
+            findings.append(Finding(name, 0, _missing(name, set(files) - {*required, *(plugins or {})})))
     try:
         return from_files(files, vocabulary, findings)
     except PolicyError as error:
@@ -60,7 +63,9 @@ def read_files(directory: Path, plugins: Mapping[str, Path], findings: list[Find
     files = {}
     for name, place in sorted(places.items()):
         if name != MODEL_FILE and not FILE_NAME.fullmatch(name):
-            findings.append(Finding(name, 0, "is this a copy? A policy file has a name like articles.csv"))
+            plain = name.casefold()
+            near = f"; rename it {plain}" if FILE_NAME.fullmatch(plain) else ""
+            findings.append(Finding(name, 0, f"is this a copy? A policy file has a name like articles.csv{near}"))
         try:
             files[name] = read_bytes(place)
         except Unreadable as error:
@@ -98,6 +103,16 @@ def from_files(files: Mapping[str, bytes], vocabulary: Vocabulary, findings: lis
     return Policy(vocabulary, model, lines, files, digest(files))
 
 
+def unread(directory: Path) -> list[Finding]:
+    """A warning for each file whose name is nearly that of a policy file or of the cases, and that nothing reads."""
+    try:
+        names = sorted(place.name for place in directory.iterdir())
+    except OSError:
+        return []  # said by `load`
+    return [Finding(name, 0, _UNREAD, "warning") for name in names
+            if _NEARLY.fullmatch(name) and not _is_policy(name) and name != CASES_FILE]
+
+
 def digest(files: Mapping[str, bytes]) -> str:
     """The version of a policy: the same files, the same version."""
     whole = hashlib.sha256()
@@ -120,8 +135,10 @@ def _all_unknown(name: str, content: bytes, findings: Collection[Finding]) -> bo
     return bool(unknown) and unknown == {number for number, _ in meaningful(decoded(name, content, []))}
 
 
-def _missing(name: str) -> str:
-    return f"the file is missing; `gatepost policy adopt {Path(name).stem}` brings it"
+def _missing(name: str, others: Collection[str]) -> str:
+    near = nearest(name, others)
+    renamed = f", or rename {near}" if near else ""
+    return f"the file is missing; `gatepost policy adopt {Path(name).stem}` brings it{renamed}"
 
 
 def _is_policy(name: str) -> bool:

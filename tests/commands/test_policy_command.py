@@ -205,6 +205,61 @@ def test_check_speaks_json(run: Run, instance: Path) -> None:
     assert (finding["file"], finding["line"], finding["severity"]) == ("contact.csv", 7, "error")
 
 
+def test_check_counts_warnings_where_it_is_strict(run: Run, instance: Path) -> None:
+    assert run("check", "--strict").exit_code == 0
+    add_line(instance / "contact.csv", "p, support, contact.delete, always, allow")
+    assert run("check").exit_code == 0
+    result = run("check", "--strict")
+    assert result.exit_code == 1
+    assert "Findings: " in result.stdout and "warning: the same as" in result.stdout
+    assert json.loads(run("check", "--strict", "--json").stdout)["fine"] is False
+
+
+@pytest.mark.parametrize("name", ["extra.CSV", "orders.csv.txt", "tests.yml", "Model.conf"])
+def test_check_warns_of_a_file_that_is_nearly_called_like_one_that_is_read(
+    run: Run, instance: Path, name: str
+) -> None:
+    (instance / name).write_text("p, guest, *, always, deny\n")
+    result = run("check")
+    assert result.exit_code == 0
+    assert f"{name}: warning: nothing reads this file" in result.stdout
+
+
+@pytest.mark.parametrize("name", ["orders.csv.bak", "orders.csv~", ".orders.csv.swp", "notes.md"])
+def test_check_says_nothing_of_the_files_that_editors_leave(run: Run, instance: Path, name: str) -> None:
+    (instance / name).write_text("p, guest, *, always, allow\n")
+    assert run("check", "--strict").exit_code == 0
+
+
+@pytest.mark.parametrize(("arguments", "code"), [
+    (("check",), 1), (("matrix",), 2), (("test",), 2), (("diff", "shipped"), 2),
+    (("explain", "--as", "user", "article.view"), 2)], ids=lambda value: value[0] if isinstance(value, tuple) else "")
+def test_with_json_a_broken_policy_is_json_with_its_findings(
+    run: Run, instance: Path, arguments: tuple[str, ...], code: int
+) -> None:
+    shutil.copyfile(SHIPPED / "tests.yaml", instance / "tests.yaml")
+    add_line(instance / "contact.csv", "p, usr, contact.view, always, allow")
+    result = run(*arguments, "--json")
+    assert (result.exit_code, result.stderr) == (code, "")
+    data = json.loads(result.stdout)
+    assert (data["policy_version"], data["fine"]) == (None, False)
+    assert [(one["file"], one["line"], one["severity"]) for one in data["findings"]] == [("contact.csv", 7, "error")]
+    assert "did you mean user?" in data["findings"][0]["message"]
+
+
+@pytest.mark.parametrize("arguments", [
+    ("check", "nowhere"), ("matrix", "nowhere"), ("export", "nowhere"), ("test", "nowhere"), ("diff", "nowhere"),
+    ("matrix", "--role", "bishop"), ("explain", "--as", "user", "no.permission")])
+def test_with_json_whatever_stops_a_command_is_json(run: Run, arguments: tuple[str, ...]) -> None:
+    result = run(*arguments, "--json")
+    assert (result.exit_code, result.stderr) == (2, "")
+    data = json.loads(result.stdout)
+    assert (data["policy_version"], data["fine"]) == (None, False)
+    [finding] = data["findings"]
+    assert (finding["file"], finding["line"], finding["severity"]) == ("", 0, "error")
+    assert finding["message"]
+
+
 # matrix
 
 

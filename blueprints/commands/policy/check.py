@@ -10,18 +10,19 @@ import click
 from blueprints.commands.policy import folders
 from blueprints.commands.policy.output import AS_JSON, DIRECTORY, counted, finish
 from policies import Finding, PolicyError, load
-from policies.loading.loader import CASES_FILE
+from policies.loading.loader import CASES_FILE, unread
 from policies.tools.case_file import failures
 from policies.tools.lint import warnings
 
 
 @click.command()
 @DIRECTORY
+@click.option("--strict", is_flag=True, help="Warnings count as errors.")
 @AS_JSON
-def check(directory: Path | None, as_json: bool) -> None:
+def check(directory: Path | None, strict: bool, as_json: bool) -> None:
     """Can the policy files in DIR be used?
 
-    Without DIR, those of the instance.
+    Without DIR, those of the instance. Exit code 1 when they cannot; with --strict also when there are warnings.
 
     \b
     Example: gatepost policy check trial
@@ -33,12 +34,13 @@ def check(directory: Path | None, as_json: bool) -> None:
         found = load(folder, installed.vocabulary, plugins=installed.plugin_policies,
                      required=installed.required_policies)
     except PolicyError as error:
-        findings = error.findings
+        findings = [*error.findings, *unread(folder)]
     else:
         version = found.version
-        findings = list(warnings(found))
+        findings = [*warnings(found), *unread(folder)]
         numbers = [(len(found.rules), "rule"), (len(found.scopes), "scope line"), (len(findings), "warning")]
         summary = ", ".join([*(counted(*one) for one in numbers), f"version {version}"])
         if os.path.lexists(folder / CASES_FILE):
             findings += failures(found, folder / CASES_FILE)
-    finish(findings, {"policy_version": version}, as_json, summary)
+    finish(findings, {"policy_version": version}, as_json, summary,
+           failing=("error", "warning") if strict else ("error",))

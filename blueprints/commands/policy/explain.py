@@ -18,6 +18,7 @@ from marshmallow import ValidationError
 
 from blueprints.commands.context import load_settings, show_path
 from blueprints.commands.policy import folders
+from blueprints.commands.policy.output import AS_JSON
 from blueprints.commands.printing import echo, echo_json
 from blueprints.commands.server import AppFactory, app_for
 from blueprints.http.request.access import Access
@@ -82,7 +83,7 @@ class Unanswerable(Exception):
 @click.option("--dir", "directory", type=click.Path(path_type=Path), metavar="DIR",
               help="Ask the policy files of DIR instead of the instance's.")
 @click.option("--expect", type=click.Choice(EXPECTED), help="Exit with 1 unless the answer is this.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
+@AS_JSON
 @click.argument("permission")
 @click.argument("id", required=False)
 @click.pass_obj

@@ -8,7 +8,7 @@ import click
 
 from blueprints.commands.context import show_path
 from blueprints.commands.policy import folders
-from blueprints.commands.policy.output import AS_JSON, DIRECTORY, print_json
+from blueprints.commands.policy.output import AS_JSON, DIRECTORY, Unusable, print_json
 from blueprints.commands.printing import echo, echo_lines
 from blueprints.commands.private_file import overwrite_option, private_file
 from policies import PolicyError
@@ -29,10 +29,11 @@ def export_command(directory: Path | None, target: Path | None, overwrite: bool,
     \b
     Example: gatepost policy export --to casbin
     """
+    folder = folders.folder(directory)
     try:
-        found = export(folders.folder(directory), folders.registry().plugin_policies)
+        found = export(folder, folders.registry().plugin_policies)
     except PolicyError as error:
-        raise click.ClickException(str(error)) from None
+        raise Unusable(folder, error) from None
     if target is not None:
         target.mkdir(parents=True, exist_ok=True)
         with (private_file(target / "model.conf", overwrite=overwrite) as model,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from blueprints.commands.context import load_settings, show_path
+from blueprints.commands.policy.output import Unusable
 from policies import SHIPPED, Policy, PolicyError, load
 from policies.syntax.files import Unreadable, read_text
 from policies.tools.case_file import read_suite
@@ -58,7 +59,7 @@ def shipped_policy() -> Policy:
     try:
         return load(SHIPPED, registry().vocabulary)
     except PolicyError as error:
-        raise click.ClickException(f"The shipped files cannot be used:\n{error}") from None
+        raise Unusable(SHIPPED, error) from None
 
 
 def policy_in(place: Path, *, whole: bool = False) -> Policy:
@@ -70,7 +71,7 @@ def policy_in(place: Path, *, whole: bool = False) -> Policy:
     try:
         return load(place, registry().vocabulary, plugins=registry().plugin_policies, required=required)
     except PolicyError as error:
-        raise click.ClickException(f"{show_path(place)} cannot be used:\n{error}") from None
+        raise Unusable(place, error) from None
 
 
 def suite(path: Path, policy: Policy) -> Suite:
@@ -80,4 +81,4 @@ def suite(path: Path, policy: Policy) -> Suite:
     except Unreadable as error:
         raise click.ClickException(f"{show_path(path)}: {error}") from None
     except PolicyError as error:
-        raise click.ClickException(f"{show_path(path)} cannot be used:\n{error}") from None
+        raise Unusable(path, error) from None

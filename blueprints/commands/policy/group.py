@@ -17,19 +17,18 @@ from blueprints.commands.policy.diff import diff_command
 from blueprints.commands.policy.explain import explain_command
 from blueprints.commands.policy.export import export_command
 from blueprints.commands.policy.matrix import matrix_command
+from blueprints.commands.policy.output import show_error
 from blueprints.commands.printing import Group
 
 
 class Tools(Group):
-    """Errors exit with 2, because 1 means findings."""
+    """Errors exit with 2, because 1 means findings; with `--json` they are JSON."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except click.UsageError:
-            raise
         except click.ClickException as error:
-            error.show()
+            show_error(ctx, error)
             ctx.exit(2)
 
 

@@ -1,4 +1,7 @@
-"""What the policy commands share: their argument, their JSON, and findings with the exit code that they lead to."""
+"""What the policy commands share: their argument, their JSON, and findings with the exit code that they lead to.
+
+With `--json` a command prints JSON also where it cannot run: an error is then a finding, see `Unusable`.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,40 @@ from typing import Any
 
 import click
 
+from blueprints.commands.context import show_path
 from blueprints.commands.printing import echo, echo_json
-from policies import Finding
+from policies import Finding, PolicyError
+
+_ASKED = f"{__name__}.json"  # in the notes of click's context, which a group shares with its commands
 
 DIRECTORY = click.argument("directory", type=click.Path(path_type=Path), required=False, metavar="[DIR]")
-AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
+
+
+def _remember(ctx: click.Context, _: click.Parameter, asked: bool) -> bool:
+    ctx.meta[_ASKED] = asked
+    return asked
+
+
+# Read before the other options, so that what is wrong with those is JSON, too.
+AS_JSON = click.option("--json", "as_json", is_flag=True, is_eager=True, callback=_remember,
+                       help="Print JSON, for scripts.")
+
+
+class Unusable(click.ClickException):
+    """A folder whose policy files cannot be used, with every finding."""
+
+    def __init__(self, place: Path, broken: PolicyError) -> None:
+        super().__init__(f"{show_path(place)} cannot be used:\n{broken}")
+        self.findings = broken.findings
+
+
+def show_error(ctx: click.Context, error: click.ClickException) -> None:
+    """Print why a command cannot run: a sentence, or JSON of the form that `finish` prints where it was asked for."""
+    if not ctx.meta.get(_ASKED):
+        error.show()
+        return
+    findings = error.findings if isinstance(error, Unusable) else [Finding("", 0, error.format_message())]
+    print_json({"policy_version": None, "fine": False, "findings": list(map(_as_json, findings))})
 
 
 def finish(
@@ -24,9 +56,7 @@ def finish(
     found = list(findings)
     failed = any(finding.severity in failing for finding in found)
     if as_json:
-        listed = [{"file": one.file, "line": one.line, "severity": one.severity, "message": one.message}
-                  for one in found]
-        print_json({**facts, "fine": not failed, "findings": listed})
+        print_json({**facts, "fine": not failed, "findings": list(map(_as_json, found))})
     else:
         for finding in found:
             echo(finding)
@@ -35,6 +65,10 @@ def finish(
         else:
             echo(f"{counted(sum(one.severity == 'error' for one in found), 'error')}.")
     sys.exit(int(failed))
+
+
+def _as_json(finding: Finding) -> dict[str, Any]:
+    return {"file": finding.file, "line": finding.line, "severity": finding.severity, "message": finding.message}
 
 
 def counted(number: int, noun: str) -> str:
