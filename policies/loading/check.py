@@ -34,6 +34,7 @@ LOOSE_CONDITION = (
     "part of the matcher holds whatever the condition is; put brackets around the branch: p.when == '…' && (…)"
 )
 LOOSE_ROLE = "part of the matcher holds for every caller; keep g(r.sub.role, p.sub) before every branch"
+LOOSE_LINE = "part of the matcher holds for lines of every role; keep g(r.sub.role, p.sub) before every branch"
 LOOSE_PERMISSION = "part of the matcher holds whatever is asked; keep globMatch(r.act, p.act) before every branch"
 # Values that no line can hold.
 NO_WORD = "\0"
@@ -53,6 +54,7 @@ def matchers(model: Model, patterns: Patterns, roles: frozenset[str]) -> list[Fi
     cases = (
         ({"rule.when": NO_WORD}, LOOSE_CONDITION),
         (unbound, LOOSE_ROLE),
+        *(({**unbound, "role": role}, LOOSE_LINE) for role in sorted(roles)),
         ({"act": f"{NO_WORD}a", "rule.act": f"{NO_WORD}p"}, LOOSE_PERMISSION),
     )
     folder = Folder(model.matcher, Roles(()), patterns)

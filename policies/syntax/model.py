@@ -213,17 +213,17 @@ class _Frame:
 
 
 def _twice(places: Places) -> tuple[Finding, ...]:
-    """A warning for each branch whose word has another branch already."""
-    first: dict[str, int] = {}
-    found = []
+    """A warning for each branch whose word has another branch."""
+    lines: dict[str, list[int]] = {}
     for parts in places.alternatives:
         for part, line in parts:
             for word in dict.fromkeys(str(one) for one, _ in _branches(part)) if not isinstance(part, AnyOf) else ():
-                if word in first:
-                    message = f"`{word}` has a branch on line {first[word]} already, and holds where either does"
-                    found.append(Finding(MODEL_FILE, line, message, "warning"))
-                first.setdefault(word, line)
-    return tuple(found)
+                lines.setdefault(word, []).append(line)
+    return tuple(
+        Finding(MODEL_FILE, line, f"`{word}` has another branch on line {other}; it holds where either does", "warning")
+        for word, found in lines.items() if len(found) > 1
+        for at, line in enumerate(found) for other in (found[1] if at == 0 else found[0],)
+    )
 
 
 def _conditions(main: Expression, value: _Value) -> dict[str, Condition]:
