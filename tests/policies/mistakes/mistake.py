@@ -1,0 +1,159 @@
+"""A realistic mistake of an administrator: what was edited in the shipped files, and what `policy check` says of it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+
+from policies import Finding, PolicyError, load
+from policies.loading.loader import unread
+from policies.tools.lint import warnings
+from tests.policies import editing
+from tests.policies.editing import shipped_copy
+from tests.policies.generated import FILES
+from tests.policies.shipped_vocabulary import VOCABULARY
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A change of one file; findings about it are expected there."""
+
+    file: str
+    apply: Callable[[Path], object]
+
+
+@dataclass(frozen=True)
+class Told:
+    """The finding that is expected: its severity (any, where that is empty) and words; at the line of the edit, unless
+    `at` is a text of the line, and in its file, unless `file` is another. `at` "the file" is about the file as a whole.
+    """
+
+    severity: str
+    phrase: str
+    at: str = ""
+    file: str = ""
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """One row of the catalogue. A harmless edit has nothing to expect, or a warning that may come."""
+
+    class_: str
+    name: str
+    edit: Edit
+    harmful: bool
+    expects: Told | None
+
+    def findings(self) -> tuple[list[Finding], str, int]:
+        """What is said after the edit; the file, and the line there where it should be said."""
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = shipped_copy(Path(scratch) / "policies")
+            self.edit.apply(folder)
+            file = self.expects.file if self.expects and self.expects.file else self.edit.file
+            return said(folder), file, self._line(folder / file)
+
+    def is_told(self, findings: list[Finding], file: str, line: int) -> bool:
+        """Whether the finding that is expected is there, in its place."""
+        return self.expects is not None and any(
+            (one.file, one.line) == (file, line) and self.expects.phrase in one.message
+            and self.expects.severity in ("", one.severity) for one in findings
+        )
+
+    def _line(self, place: Path) -> int:
+        at = self.expects.at if self.expects else ""
+        if at == "the file" or not place.is_file():
+            return 0
+        lines = _lines(place.read_bytes())
+        if at:
+            return next(number for number, line in enumerate(lines, 1) if at in line)
+        pairs = zip_longest(lines, _lines(FILES.get(place.name, b"")))
+        return next((number for number, (new, old) in enumerate(pairs, 1) if new != old), 0)
+
+
+def said(folder: Path) -> list[Finding]:
+    """Every finding about the files in a folder, as `policy check` reports them."""
+    try:
+        found = load(folder, VOCABULARY, required=sorted(set(FILES) - {"model.conf"}))
+    except PolicyError as error:
+        return [*error.findings, *unread(folder)]
+    return [*warnings(found), *unread(folder)]
+
+
+def told(phrase: str = "", at: str = "", file: str = "") -> Told:
+    """An error or a warning, whatever its words."""
+    return Told("", phrase, at, file)
+
+
+def error(phrase: str, at: str = "", file: str = "") -> Told:
+    return Told("error", phrase, at, file)
+
+
+def warning(phrase: str, at: str = "", file: str = "") -> Told:
+    return Told("warning", phrase, at, file)
+
+
+def add(file: str, *lines: str) -> Edit:
+    """Lines before the last one; in model.conf, below the branch of `always`."""
+    return Edit(file, lambda folder: editing.add_line(folder / file, "\n".join(lines)))
+
+
+def branch(expression: str, *, used: bool = True) -> Edit:
+    """A condition `mine` in model.conf, and a line that uses it."""
+    def apply(folder: Path) -> None:
+        editing.add_line(folder / "model.conf", f"    p.when == 'mine' && {expression} || \\")
+        if used:
+            editing.add_line(folder / "orders.csv", "p, manager, order.view, mine, allow")
+
+    return Edit("model.conf", apply)
+
+
+def change(file: str, old: str, new: str) -> Edit:
+    """Another text in the place of the first one like `old`."""
+    def apply(folder: Path) -> None:
+        text = (folder / file).read_bytes().decode()
+        assert old in text, f"{file} has no {old!r}"
+        (folder / file).write_bytes(text.replace(old, new, 1).encode())
+
+    return Edit(file, apply)
+
+
+def everywhere(file: str, old: str, new: str) -> Edit:
+    def apply(folder: Path) -> None:
+        text = (folder / file).read_bytes().decode()
+        assert old in text, f"{file} has no {old!r}"
+        (folder / file).write_bytes(text.replace(old, new).encode())
+
+    return Edit(file, apply)
+
+
+def cut(file: str, line: str) -> Edit:
+    """Without a line, however its columns are spaced."""
+    return Edit(file, lambda folder: editing.remove_line(folder / file, line))
+
+
+def as_bytes(file: str, change: Callable[[bytes], bytes]) -> Edit:
+    return Edit(file, lambda folder: (folder / file).write_bytes(change((folder / file).read_bytes())))
+
+
+def both(first: Edit, *others: Edit) -> Edit:
+    """Several edits; findings are expected in the file of the first."""
+    return Edit(first.file, lambda folder: [edit.apply(folder) for edit in (first, *others)])
+
+
+def new_file(name: str, *lines: str) -> Edit:
+    return Edit(name, lambda folder: (folder / name).write_text("\n".join([*lines, "# end\n"])))
+
+
+def rename(old: str, new: str) -> Edit:
+    return Edit(old, lambda folder: (folder / old).rename(folder / new))
+
+
+def copy(old: str, new: str) -> Edit:
+    return Edit(new, lambda folder: (folder / new).write_bytes((folder / old).read_bytes()))
+
+
+def _lines(content: bytes) -> list[str]:
+    return content.decode("utf-8", "replace").split("\n")

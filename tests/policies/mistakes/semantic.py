@@ -1,0 +1,127 @@
+"""Mistakes of meaning: every line can be used, and does not do what its author meant."""
+
+from __future__ import annotations
+
+from .mistake import Edit, Mistake, Told, add, as_bytes, both, change, cut, told
+
+M, F, R, A = "model.conf", "orders.csv", "roles.csv", "articles.csv"
+ID = "0199f3a0-0000-7000-8000-000000000001"
+DEPARTMENT = "    p.when == 'mine' && r.obj.department == r.sub.department || \\"
+
+
+def _condition(expression: str, line: str) -> Edit:
+    """A condition `mine` and the line that uses it; the finding is expected at that line."""
+    file = f"{line.split(', ')[2].split('.')[0]}s.csv"
+    return both(add(file, line), add(M, f"    p.when == 'mine' && {expression} || \\"))
+
+
+_OPEN = {
+    "everything for guests": "p, guest, *, always, allow",
+    "everything for users": "p, user, *, always, allow",
+    "every view for guests": "p, guest, *.view, always, allow",
+    "every order for guests": "p, guest, order.*, always, allow",
+    "guests write orders": "p, guest, order.update, always, allow",
+    "guests delete orders": "p, guest, order.delete, always, allow",
+    "guests read the trail": "p, guest, audit.view, always, allow",
+    "users read the trail": "p, user, audit.view, always, allow",
+    "users see what is private": "p, user, *.view_private, always, allow",
+    "users change every account": "p, user, user.update, always, allow",
+    "always for own": "p, user, order.update, always, allow",
+    "a person may do everything": f"p, user:{ID}, *, always, allow",
+    "support does everything": "p, support, *, always, allow",
+}
+_NOTHING = {
+    "an allow that another allows": "p, manager, order.view, always, allow",
+    "an allow that a lower role has": "p, editor, order.create, own, allow",
+    "own beside always": "p, support, order.view, own, allow",
+    "a line twice": "p, support, order.view, always, allow",
+    "a stricter line that stricter does not make it": "p, support, order.update, office_hours, allow",
+    "a pattern that is covered": "p, manager, order.up*, always, allow",
+    "a condition of guests for a role that is none": "p, support, order.view, anonymous, allow",
+    "a share for guests": "p, guest, order.view, shared, allow",
+    "own for guests": "p, guest, order.view, own, allow",
+}
+_DENIED = {
+    "a deny for guests reaches all": "p, guest, order.view, always, deny",
+    "a deny for guests by hours reaches all": "p, guest, order.view, office_hours, deny",
+    "a deny for users reaches managers": "p, user, order.delete, always, deny",
+    "a deny for support reaches owners": "p, support, order.refund, always, deny",
+    "a deny of everything": "p, guest, *, always, deny",
+    "a deny for administrators": "p, admin, user.*, always, deny",
+    "a deny by department where none is known": "p, support, order.view, same_department, deny",
+    "a deny of what is one's own, of rows without owner": "p, support, order.refund, own, deny",
+    "a deny of what nobody may": "p, guest, order.delete, anonymous, deny",
+    "a deny in the intranet, without an address": "p, support, order.refund, intranet, deny",
+}
+_NEVER = {
+    "two states at once": "r.obj.status == 'draft' && r.obj.status == 'pending'",
+    "&& for || of states": "(r.obj.status == 'draft' && r.obj.status == 'approved')",
+    "&& for || of hours": "r.env.hour >= 20 && r.env.hour < 6",
+    "the hour 25": "r.env.hour == 25",
+    "the hour 24": "r.env.hour >= 24",
+    "the weekday 0": "r.env.weekday == 0",
+    "the weekday 8": "r.env.weekday > 7",
+    "a state that orders do not have": "r.obj.status == 'shiped'",
+    "a state in capitals": "r.obj.status == 'Draft'",
+    "a device that there is not": "r.env.device == 'phone'",
+    "a method in small letters": "r.env.method == 'get'",
+    "a kind that there is not": "r.sub.kind == 'guests'",
+    "a request that there is not": "r.env.request == 'update'",
+    "another role than the line's": "r.sub.role == 'guest'",
+    "an amount below nothing and above": "r.obj.total > 10000 && r.obj.total < 100",
+}
+_ALWAYS = {
+    "|| for && of hours": "(r.env.hour >= 8 || r.env.hour < 18)",
+    "|| for && of states": "(r.obj.status != 'draft' || r.obj.status != 'pending')",
+    "every weekday": "r.env.weekday <= 7",
+    "every hour": "r.env.hour >= 0",
+    "every kind": "(r.sub.kind == 'user' || r.sub.kind == 'service' || r.sub.kind == 'guest')",
+    "itself": "r.obj.status == r.obj.status",
+}
+_CONDITIONS = {
+    "own": ("p.when == 'own' && r.obj.owner_id == r.sub.id", "p.when == 'own' && r.obj.owner_id != r.sub.id"),
+    "published": ("'published' && r.obj.status == 'published'", "'published' && r.obj.status != 'draft'"),
+    "own_draft": ("r.sub.id && r.obj.status == 'draft'", "r.sub.id && r.obj.status == 'darft'"),
+    "active": ("'active' && r.obj.status == 'active'", "'active' && r.obj.status == 'aktive'"),
+    "anonymous": ("r.sub.kind == 'guest'", "r.sub.kind == 'anonymous'"),
+    "office_hours": ("r.env.hour >= 8 && r.env.hour < 18", "r.env.hour >= 18 && r.env.hour < 8"),
+}
+_SCOPES = {
+    "a read scope that writes": "p2, read:orders, order.update",
+    "a read scope of everything": "p2, read:orders, *",
+    "a read scope of its collection": "p2, read:orders, order.*",
+    "a read scope that deletes": "p2, read:orders, order.delete",
+    "a scope that is covered already": "p2, manage:orders, order.refund",
+    "a scope line twice": "p2, read:orders, order.view",
+}
+_FILES: list[tuple[str, str, Edit, Told]] = [
+    ("roles", "an inverted line", change(R, "g, support,   user", "g, guest,   support"), told()),
+    ("roles", "support is an owner", add(R, "g, support, owner"), told()),
+    ("roles", "every user is an administrator", add(R, "g, developer, admin"), told()),
+    ("roles", "a person is an administrator", add(R, f"g, user:{ID}, admin"), told()),
+    ("roles", "the link of support taken out", cut(R, "g, support, user"), told(at="the file")),
+    ("roles", "a link twice", add(R, "g, support, guest"), told()),
+    ("taken out", "the login of guests", cut("session.csv", "p, guest, session.create, always, allow"),
+     told(at="the file")),
+    ("taken out", "the line of administrators", cut("admin.csv", "p, admin, *, always, allow"), told(at="the file")),
+    ("taken out", "one's own profile", cut("session.csv", "p, user, profile.*, always, allow"), told(at="the file")),
+    ("taken out", "a published article", cut(A, "p, guest, article.view, published, allow"), told(at="the file")),
+    ("taken out", "every rule of a file", as_bytes("contact.csv", lambda _: b"# end\n"), told(at="the file")),
+]
+MISTAKES = [
+    *(Mistake("opens", name, add(F, line), True, told()) for name, line in _OPEN.items()),
+    *(Mistake("without effect", name, add(F, line), True, told()) for name, line in _NOTHING.items()),
+    *(Mistake("denials", name, add(F, line), True, told()) for name, line in _DENIED.items()),
+    *(Mistake("never", name, _condition(expression, "p, support, order.cancel, mine, allow"), True, told())
+      for name, expression in _NEVER.items()),
+    *(Mistake("always", name, _condition(expression, "p, support, order.cancel, mine, allow"), True, told())
+      for name, expression in _ALWAYS.items()),
+    *(Mistake("shipped conditions", name, change(M, old, new), True, told())
+      for name, (old, new) in _CONDITIONS.items()),
+    *(Mistake("scopes", name, add(F, line), True, told()) for name, line in _SCOPES.items()),
+    *(Mistake(class_, name, edit, True, expects) for class_, name, edit, expects in _FILES),
+    Mistake("denials", "a deny by a department that callers may lack",
+            both(add(F, "p, support, order.view, mine, deny"), add(M, DEPARTMENT)), True, told()),
+    Mistake("denials", "a deny of all but one's own, where a row has no owner",
+            _condition("r.obj.owner_id != r.sub.id", "p, support, order.update, mine, deny"), True, told()),
+]
