@@ -444,7 +444,7 @@ def test_adopt_replaces_nothing(run: Run, instance: Path) -> None:
 def test_adopt_brings_nothing_but_policy_files(run: Run, name: str) -> None:
     result = run("adopt", name)
     assert result.exit_code == 2
-    assert "is shipped. There are: admin.csv, " in result.stderr
+    assert f"No file {name!r} is shipped" in result.stderr and " There are: admin.csv, " in result.stderr
 
 
 # adopt --new
@@ -495,6 +495,22 @@ def test_adopt_new_asks_nothing_where_yes_is_said_and_has_nothing_to_do_a_second
     assert (result.exit_code, result.stdout) == (
         0, "Nothing is new: your policy files mention every permission that came after 0.1.\n")
     assert texts(behind) == adopted
+
+
+def test_adopt_tells_scripts_what_it_wrote(run: Run, behind: Path) -> None:
+    result = run("adopt", "--new", "--json")
+    assert result.exit_code == 2 and "say --yes as well" in json.loads(result.stdout)["findings"][0]["message"]
+    data = json.loads(run("adopt", "--new", "--yes", "--json").stdout)
+    assert sorted(data) == ["changes", "conditions", "lines", "narrowed", "written"]
+    assert data["written"] and set(data["lines"]) <= set(data["written"]) and data["changes"]
+    assert json.loads(run("adopt", "--new", "--yes", "--json").stdout)["written"] == []
+    (behind / "orders.csv").unlink()
+    assert json.loads(run("adopt", "orders", "--json").stdout) == {"written": ["orders.csv"]}
+
+
+def test_adopt_says_which_file_was_meant(run: Run) -> None:
+    result = run("adopt", "oders")
+    assert result.exit_code == 2 and "did you mean orders?" in result.stderr
 
 
 def test_adopt_new_names_the_shipped_line_that_gives_less_and_leaves_the_own_one(run: Run, instance: Path) -> None:

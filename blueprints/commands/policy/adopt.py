@@ -10,6 +10,7 @@ import click
 
 from blueprints.commands.context import show_path
 from blueprints.commands.policy import folders
+from blueprints.commands.policy.output import AS_JSON, print_json
 from blueprints.commands.printing import echo, echo_lines
 from policies import Policy
 from policies.loading.loader import CASES_FILE
@@ -17,6 +18,7 @@ from policies.questions.additions import NotAddable, additions, extended, narrow
 from policies.questions.diff import diff
 from policies.syntax.files import Unreadable, read_bytes, rewrite, write
 from policies.tools.cases import run
+from policies.wording.suggestions import did_you_mean
 
 ADOPT_NEW = "gatepost policy adopt --new"
 
@@ -25,7 +27,8 @@ ADOPT_NEW = "gatepost policy adopt --new"
 @click.argument("name", required=False)
 @click.option("--new", is_flag=True, help="Add the shipped lines of permissions that came with an upgrade.")
 @click.option("--yes", is_flag=True, help="Do not ask before writing; for --new.")
-def adopt(name: str | None, new: bool, yes: bool) -> None:
+@AS_JSON
+def adopt(name: str | None, new: bool, yes: bool, as_json: bool) -> None:
     """Copy a policy file that the instance lacks, or the new lines.
 
     NAME is a shipped file, or a plugin's. Nothing is replaced. --new adds the shipped lines about permissions that your
@@ -36,10 +39,12 @@ def adopt(name: str | None, new: bool, yes: bool) -> None:
     """
     if (name is None) is not new or (yes and not new):
         raise click.UsageError("Name one file, or say --new (with --yes, without asking).")
+    if new and as_json and not yes:
+        raise click.UsageError("With --json nobody is asked: say --yes as well.")
     if name is None:
-        _adopt_new(folders.folder(), ask=not yes)
+        _adopt_new(folders.folder(), ask=not yes, as_json=as_json)
     else:
-        _adopt_file(folders.folder(), name)
+        _adopt_file(folders.folder(), name, as_json=as_json)
 
 
 def news(folder: Path) -> Iterator[str]:
@@ -55,11 +60,12 @@ def news(folder: Path) -> Iterator[str]:
     yield from narrowed(mine, shipped)
 
 
-def _adopt_file(folder: Path, name: str) -> None:
+def _adopt_file(folder: Path, name: str, *, as_json: bool) -> None:
     sources = {**folders.registry().plugin_policies, **folders.shipped()}
     source = sources.get(name) or sources.get(f"{name}.csv") or sources.get(f"{name}.conf")
     if source is None:
-        raise click.ClickException(f"No file {name!r} is shipped. There are: {', '.join(sorted(sources))}")
+        near = did_you_mean(Path(name).stem, {Path(one).stem for one in sources}) or "."
+        raise click.ClickException(f"No file {name!r} is shipped{near} There are: {', '.join(sorted(sources))}")
     target = folder / source.name
     if os.path.lexists(target):
         raise click.ClickException(
@@ -71,29 +77,45 @@ def _adopt_file(folder: Path, name: str) -> None:
         raise click.ClickException(f"{source}: {error}") from None
     # A running service reads the folder, and must never find half a file.
     write(target, content, 0o666)
+    if as_json:
+        print_json({"written": [source.name]})
+        return
     echo(f"{show_path(target)} is adopted. See what it grants with: gatepost policy matrix")
 
 
-def _adopt_new(folder: Path, *, ask: bool) -> None:
+def _adopt_new(folder: Path, *, ask: bool, as_json: bool) -> None:
     mine, shipped = folders.policy_in(folder, whole=True), folders.shipped_policy()
-    for sentence in narrowed(mine, shipped):
+    sentences = list(narrowed(mine, shipped))
+    for sentence in sentences if not as_json else ():
         echo(sentence)
     found = additions(mine, shipped)
+    files: Mapping[str, bytes] = {}
+    after = mine
+    if found.permissions:
+        try:
+            files, after = extended(mine, shipped, found)
+        except NotAddable as error:
+            raise click.ClickException(str(error)) from None
+        _require_cases(folder, mine, after)
+    changes = diff(mine, after) if files else []
+    if as_json:
+        _write(folder, mine, files)
+        print_json({
+            "written": list(files), "lines": {name: list(lines) for name, lines in found.lines.items()},
+            "conditions": {name: condition.source for name, condition in found.conditions.items()},
+            "changes": [one.as_json() for one in changes], "narrowed": sentences,
+        })
+        return
     if not found.permissions:
         echo("Nothing is new: your policy files mention every permission that came after 0.1.")
         return
-    try:
-        files, after = extended(mine, shipped, found)
-    except NotAddable as error:
-        raise click.ClickException(str(error)) from None
-    _require_cases(folder, mine, after)
     for name, condition in found.conditions.items():
         echo(f"model.conf: {name}: {condition.source}")
     for name, lines in found.lines.items():
         for line in lines:
             echo(f"{name}: {line}")
     echo("What changes:")
-    echo_lines("\n".join(map(str, diff(mine, after))) or "No difference in what anybody may do.")
+    echo_lines("\n".join(map(str, changes)) or "No difference in what anybody may do.")
     if ask:
         click.confirm("Write these files?", abort=True)
     _write(folder, mine, files)
