@@ -9,7 +9,7 @@ from dataclasses import dataclass
 # What other languages write, and what a matcher says for it.
 OPERATORS = {"=": "==", "===": "==", "!==": "!=", "=>": ">=", "=<": "<=", "<>": "!=", "&": "&&", "|": "||"}
 WORDS = {
-    "and": "write &&", "or": "write ||", "not": "write != , or ! and brackets: !(…)", "is": "write ==",
+    "and": "write &&", "or": "write ||", "not": "write !=, or !(…)", "is": "write ==",
     "in": "write (r.obj.status == 'a' || r.obj.status == 'b')", "like": "write ==", "between": "write >= and <=",
 }
 TRUTH = ("true", "false")
