@@ -1,21 +1,20 @@
 """Testing a policy: cases of who may do what, with which objects, under a pinned clock.
 
 A case names principals, objects and the permissions that are granted; every other permission of the same
-resource must be refused. A line that no case reached could be lost without a failing case: `uncovered` names it.
+resource must be refused. case_file.py reads them, case_run.py asks them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from ..evaluation.policy import Policy
 from ..evaluation.principal import FixedEnvironment, Principal
 from ..evaluation.rights import RIGHTS
+from ..evaluation.rule_trace import RuleTrace
 from ..syntax.finding import Finding
-from ..syntax.roles import RoleLink
-from ..syntax.rules import Rule, ScopeRule
 from ..syntax.vocabulary import Vocabulary
 
 
@@ -58,10 +57,11 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """The cases of one file."""
+    """The cases of one file; `warnings` name what in it tests nothing."""
 
     file: str
     cases: tuple[Case, ...]
+    warnings: tuple[Finding, ...] = ()
 
     def questions(self, vocabulary: Vocabulary) -> Iterator[Question]:
         """Every single question of the suite, in the order of the file."""
@@ -90,64 +90,8 @@ class Question:
             self.principal, self.permission, self.thing.columns, self.case.environment, self.thing.shared
         )
 
-    def rules_of(self, policy: Policy) -> Iterator[Rule]:
-        """The rules that hold here, whether they allow or deny."""
-        traces = policy.rule_traces(
+    def traces(self, policy: Policy) -> list[RuleTrace]:
+        """Every rule about this caller and permission, those that hold and those that do not."""
+        return policy.rule_traces(
             self.principal, self.permission, self.thing.columns, self.case.environment, self.thing.shared
         )
-        return (trace.rule for trace in traces if trace.matched)
-
-
-@dataclass(slots=True)
-class Report:
-    """The result of a run: the number of questions, and a finding for each wrong answer."""
-
-    asked: int = 0
-    cases: int = 0
-    failures: list[Finding] = field(default_factory=list)
-
-
-def run(policy: Policy, suite: Suite) -> Report:
-    """Ask every question; a wrong answer becomes a finding at the line of its case."""
-    report = Report(cases=len(suite.cases))
-    for question in suite.questions(policy.vocabulary):
-        report.asked += 1
-        if question.asked_of(policy) != question.expected:
-            report.failures.append(_failure(suite, question))
-    return report
-
-
-def uncovered(policy: Policy, suite: Suite) -> list[Finding]:
-    """A warning for each line (rule, scope or role) that no question of the suite reached.
-
-    A rule is reached when it held for a question; a role's line, when a rule that held came by it; a scope's
-    line, when it covered what was allowed.
-    """
-    reached: set[Rule | ScopeRule | RoleLink] = set()
-    for question in suite.questions(policy.vocabulary):
-        principal, permission = question.principal, question.permission
-        if policy.covers(principal, permission):
-            for rule in question.rules_of(policy):
-                reached.add(rule)
-                reached.update(policy.roles.chain(principal.role, rule.sub) or ())
-                reached.update(policy.roles.chain(principal.key, rule.sub) or ())
-        if principal.scopes and question.asked_of(policy):
-            reached.update(
-                line
-                for line in policy.scopes
-                if line.scope in principal.scopes and permission in policy.patterns.covered(line.act)
-            )
-    lines: tuple[Rule | ScopeRule | RoleLink, ...] = (*policy.rules, *policy.scopes, *policy.roles.links)
-    return sorted(
-        Finding(line.file, line.line, "no case reaches this line", "warning")
-        for line in lines
-        if line not in reached
-    )
-
-
-def _failure(suite: Suite, question: Question) -> Finding:
-    verdict = "may not" if question.expected else "may"
-    wanted = "should" if question.expected else "should not"
-    on = f" on {question.thing.name!r}" if question.thing.columns is not None else ""
-    message = f"{question.case.name}: {question.who} {verdict} {question.permission}{on}, and {wanted}"
-    return Finding(suite.file, question.case.line, message)

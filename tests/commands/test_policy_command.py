@@ -336,51 +336,6 @@ def test_matrix_refuses_a_role_that_is_none(run: Run) -> None:
     assert "there is no role 'boss'" in result.stderr
 
 
-# test
-
-
-def test_without_cases_of_its_own_an_instance_tests_the_shipped_files(run: Run, instance: Path) -> None:
-    remove_line(instance / "users.csv", "p, user, user.view, always, allow")
-    result = run("test", "--coverage")
-    assert result.exit_code == 0
-    assert "the shipped cases, on the shipped files" in result.stderr
-    assert "0 wrong answers, 0 lines without a case" in result.stdout
-
-
-def test_a_wrong_answer_leaves_with_1(run: Run, instance: Path) -> None:
-    (instance / "tests.yaml").write_text(
-        "principals: {ann: {role: user}}\ncases: [{name: reading, who: ann, what: stats, may: [stats.view]}]\n"
-    )
-    result = run("test")
-    assert result.exit_code == 1
-    assert result.stdout.splitlines() == [
-        "tests.yaml:2: reading: ann may not stats.view, and should",
-        "Findings: 1 case, 1 question, 1 wrong answer.",
-    ]
-
-
-def test_coverage_names_the_lines_without_a_case_and_leaves_with_1(run: Run, instance: Path) -> None:
-    (instance / "tests.yaml").write_text(
-        "principals: {ann: {role: user}}\ncases: [{name: reading, who: ann, what: health, may: [health.view]}]\n"
-    )
-    assert run("test").exit_code == 0
-    result = run("test", "--coverage")
-    assert result.exit_code == 1
-    assert "articles.csv:4: warning: no case reaches this line" in result.stdout
-    assert "admin.csv:4:" not in result.stdout
-
-
-def test_a_folder_without_cases_cannot_be_tested(run: Run, tmp_path: Path) -> None:
-    assert run("test", shipped_copy(tmp_path / "trial")).exit_code == 2
-
-
-def test_cases_that_cannot_be_read_leave_with_2(run: Run, instance: Path) -> None:
-    (instance / "tests.yaml").write_text("cases: []\ncase: []\n")
-    result = run("test")
-    assert result.exit_code == 2
-    assert "tests.yaml:2: the file knows no 'case'; did you mean 'cases'?" in result.stderr
-
-
 # diff
 
 
@@ -422,10 +377,10 @@ def test_export_prints_both_texts_or_writes_two_files(run: Run, tmp_path: Path) 
     assert data["model"] in printed
 
 
-@pytest.mark.parametrize("name", ["orders", "orders.csv", "model.conf"])
+@pytest.mark.parametrize("name", ["orders", "orders.csv", "model.conf", "model", "tests", "tests.yaml"])
 def test_adopt_brings_a_shipped_file(run: Run, instance: Path, name: str) -> None:
-    file = "orders.csv" if name.startswith("orders") else name
-    (instance / file).unlink()
+    file = {"orders": "orders.csv", "model": "model.conf", "tests": "tests.yaml"}.get(name, name)
+    (instance / file).unlink(missing_ok=True)
     assert run("adopt", name).exit_code == 0
     assert (instance / file).read_bytes() == (SHIPPED / file).read_bytes()
     assert not list(instance.glob(".*"))

@@ -90,6 +90,7 @@ WALK = [
     ("keys", "list"), ("keys", "rotate"),
     ("policy", "check"), ("policy", "check", "--json"), ("policy", "matrix"), ("policy", "matrix", "--json"),
     ("policy", "matrix", "--role", HOSTILE), ("policy", "test"), ("policy", "test", "--json"), ("policy", "export"),
+    ("policy", "test", "--junit", f"{HOSTILE}/x"), ("policy", "test", HOSTILE, "--json"),
     ("policy", "diff", "shipped"), ("policy", "diff", HOSTILE), ("policy", "adopt", HOSTILE),
     ("policy", "explain", "--as", EMAIL, "article.view"),
     ("policy", "explain", "--as", EMAIL, "article.view", "--json"),

@@ -13,7 +13,7 @@ import pytest
 from policies import SHIPPED, PolicyError, load
 from policies.syntax.finding import Finding
 from policies.tools.case_file import read_suite
-from policies.tools.cases import run, uncovered
+from policies.tools.case_run import Coverage, run
 from policies.tools.lint import warnings
 from tests.policies.editing import add_line, remove_line, replace, shipped_copy
 from tests.policies.shipped_vocabulary import VOCABULARY
@@ -91,7 +91,9 @@ def test_the_cases_of_a_recipe_reach_every_line_that_it_adds(recipe: Recipe, tmp
         (rule.sub, rule.act, rule.when, rule.eft) for rule in before.rules
     }
     suite = read_suite(recipe.cases, "recipe", VOCABULARY)
-    missed = {(finding.file, finding.line) for finding in uncovered(after, suite)}
+    coverage = Coverage(after)
+    run(after, suite, coverage)
+    missed = {(finding.file, finding.line) for finding in coverage.missed()}
     assert not [rule for rule in after.rules
                 if (rule.sub, rule.act, rule.when, rule.eft) in added and (rule.file, rule.line) in missed]
 

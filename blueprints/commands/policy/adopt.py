@@ -10,14 +10,14 @@ import click
 
 from blueprints.commands.context import show_path
 from blueprints.commands.policy import folders
-from blueprints.commands.policy.output import AS_JSON, print_json
+from blueprints.commands.policy.output import AS_JSON, Unusable, counted, print_json
 from blueprints.commands.printing import echo, echo_lines
 from policies import Policy
 from policies.loading.loader import CASES_FILE
 from policies.questions.additions import NotAddable, additions, extended, narrowed
 from policies.questions.diff import diff
 from policies.syntax.files import Unreadable, read_bytes, rewrite, write
-from policies.tools.cases import run
+from policies.tools.case_run import run
 from policies.wording.suggestions import did_you_mean
 
 ADOPT_NEW = "gatepost policy adopt --new"
@@ -31,8 +31,8 @@ ADOPT_NEW = "gatepost policy adopt --new"
 def adopt(name: str | None, new: bool, yes: bool, as_json: bool) -> None:
     """Copy a policy file that the instance lacks, or the new lines.
 
-    NAME is a shipped file, or a plugin's. Nothing is replaced. --new adds the shipped lines about permissions that your
-    files do not mention; it shows what they allow, and asks.
+    NAME is a shipped file, or a plugin's; `tests` are the shipped cases. Nothing is replaced. --new adds the shipped
+    lines about permissions that your files do not mention; it shows what they allow, and asks.
 
     \b
     Example: gatepost policy adopt --new
@@ -62,7 +62,8 @@ def news(folder: Path) -> Iterator[str]:
 
 def _adopt_file(folder: Path, name: str, *, as_json: bool) -> None:
     sources = {**folders.registry().plugin_policies, **folders.shipped()}
-    source = sources.get(name) or sources.get(f"{name}.csv") or sources.get(f"{name}.conf")
+    files = (f"{name}{suffix}" for suffix in ("", ".csv", ".conf", ".yaml"))
+    source = next((sources[file] for file in files if file in sources), None)
     if source is None:
         near = did_you_mean(Path(name).stem, {Path(one).stem for one in sources}) or "."
         raise click.ClickException(f"No file {name!r} is shipped{near} There are: {', '.join(sorted(sources))}")
@@ -79,8 +80,23 @@ def _adopt_file(folder: Path, name: str, *, as_json: bool) -> None:
     write(target, content, 0o666)
     if as_json:
         print_json({"written": [source.name]})
+    elif source.name == CASES_FILE:
+        _say_of_cases(folder, target)
+    else:
+        echo(f"{show_path(target)} is adopted. See what it grants with: gatepost policy matrix")
+
+
+def _say_of_cases(folder: Path, target: Path) -> None:
+    echo(f"{show_path(target)} is adopted. A running service asks these cases before it takes over changed rules.")
+    try:
+        policy = folders.policy_in(folder, whole=True)
+        wrong = len(run(policy, folders.suite(target, policy)).failures)
+    except Unusable:
+        echo("They cannot be asked now. See: gatepost policy check")
         return
-    echo(f"{show_path(target)} is adopted. See what it grants with: gatepost policy matrix")
+    if wrong:
+        echo(f"Your rules answer {counted(wrong, 'question')} otherwise. Until you change the cases or the rules, a "
+             "service keeps the rules that it has, and reports the folder as broken. See: gatepost policy test")
 
 
 def _adopt_new(folder: Path, *, ask: bool, as_json: bool) -> None:
@@ -129,8 +145,8 @@ def _require_cases(folder: Path, mine: Policy, after: Policy) -> None:
     if not os.path.lexists(path):
         return
     cases = folders.suite(path, mine)
-    known = {str(failure) for failure in run(mine, cases).failures}
-    if broken := [one for failure in run(after, cases).failures if (one := str(failure)) not in known]:
+    known = {failure.asked for failure in run(mine, cases).failures}
+    if broken := [str(failure.finding) for failure in run(after, cases).failures if failure.asked not in known]:
         listed = "\n".join(broken)
         raise click.ClickException(f"Nothing is written: with the new lines, cases would fail.\n{listed}\n"
                                    "Change the cases first, or write the lines yourself.")

@@ -1,43 +1,164 @@
-"""`gatepost policy test`: do the rules answer the cases of a tests.yaml as it says?"""
+"""`gatepost policy test`: do the rules answer the cases of a tests.yaml as it says, and which lines has no case?"""
 
 from __future__ import annotations
 
 import os
+import shlex
+import stat
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from blueprints.commands.context import show_path
 from blueprints.commands.policy import folders
-from blueprints.commands.policy.output import AS_JSON, DIRECTORY, counted, finish
+from blueprints.commands.policy.output import AS_JSON, DIRECTORY, counted, show
 from blueprints.commands.printing import echo
-from policies import SHIPPED
+from policies import SHIPPED, Finding, Policy
 from policies.loading.loader import CASES_FILE
-from policies.tools.cases import run, uncovered
+from policies.questions.additions import additions
+from policies.syntax.files import write
+from policies.tools.case_run import Coverage, Report, run
+from policies.tools.junit import as_junit
+
+_COVERAGE = "--coverage"
+_XML = b"<?xml"
 
 
-@click.command("test")
+class _Command(click.Command):
+    """Reads `--coverage` as `--coverage=100`: for an option whose value may be left out, click would take the next word
+    as the value, which is DIR."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        end = args.index("--") if "--" in args else len(args)
+        options = [f"{_COVERAGE}=100" if one == _COVERAGE else one for one in args[:end]]
+        return super().parse_args(ctx, [*options, *args[end:]])
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A run of the cases in `path` on the rules of `folder`; `floor` is the coverage that is asked for, in percent."""
+
+    folder: Path
+    path: Path
+    policy: Policy
+    report: Report
+    coverage: Coverage
+    floor: int | None
+
+    @property
+    def shipped(self) -> bool:
+        """Whether the cases are the shipped ones, for want of the folder's own."""
+        return self.path.parent == SHIPPED != self.folder
+
+    @property
+    def below(self) -> bool:
+        return self.floor is not None and self.coverage.percent < self.floor
+
+    @property
+    def figure(self) -> str:
+        """"12 of 184 lines reached (6 %, and 80 % are asked for)"."""
+        asked = f", and {self.floor} % are asked for" if self.below else ""
+        coverage = self.coverage
+        return f"{coverage.reached} of {counted(coverage.lines, 'line')} reached ({coverage.percent} %{asked})"
+
+    @property
+    def missed(self) -> list[Finding]:
+        """The lines that no case reached, if that was asked."""
+        return [] if self.floor is None else self.coverage.missed()
+
+    @property
+    def failed(self) -> bool:
+        return bool(self.report.failures) or self.below
+
+    @property
+    def summary(self) -> str:
+        report = self.report
+        return ", ".join((f"{counted(len(report.suite.cases), 'case')} of {show_path(self.path)}",
+                          counted(report.asked, "question"), counted(len(report.failures), "wrong answer"),
+                          self.figure))
+
+
+@click.command("test", cls=_Command)
 @DIRECTORY
-@click.option("--coverage", is_flag=True, help="Also name the lines that no case reaches.")
+@click.option(_COVERAGE, "floor", type=click.IntRange(0, 100), metavar="[=N]",
+              help="Name the lines that no case reaches, and fail where the cases reach less than N percent (100).")
+@click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="Also write the result as JUnit XML.")
 @AS_JSON
-def test_command(directory: Path | None, coverage: bool, as_json: bool) -> None:
-    """Run the cases in DIR/tests.yaml.
+def test_command(directory: Path | None, floor: int | None, junit: Path | None, as_json: bool) -> None:
+    """Ask the rules in DIR the cases in DIR/tests.yaml.
 
-    Without DIR the instance's, or the shipped ones on the shipped files.
+    Without DIR, those of the instance. Where there is no tests.yaml, the shipped cases are asked.
 
     \b
-    Example: gatepost policy test --coverage
+    Example: gatepost policy test --coverage=80 --junit report.xml
     """
-    folder = folders.folder(directory)
-    if directory is None and not os.path.lexists(folder / CASES_FILE):
-        echo(f"No {CASES_FILE} in {show_path(folder)}: the shipped cases, on the shipped files.", err=True)
-        folder = SHIPPED
-    found = folders.policy_in(folder)
-    suite = folders.suite(folder / CASES_FILE, found)
-    report = run(found, suite)
-    missed = uncovered(found, suite) if coverage else []
-    numbers = [(report.cases, "case"), (report.asked, "question"), (len(report.failures), "wrong answer")]
-    summary = ", ".join(counted(*one) for one in numbers)
-    summary += f", {counted(len(missed), 'line')} without a case" if coverage else ""
-    facts = {"cases": report.cases, "questions": report.asked, "policy_version": found.version}
-    finish([*report.failures, *missed], facts, as_json, summary, failing=("error", "warning"))
+    if floor is not None and directory is not None and directory.name.isdecimal() and not directory.exists():
+        raise click.UsageError(f"Write {_COVERAGE}={directory}; what follows a blank is DIR.")
+    if junit is not None:
+        _require_report(junit)
+    trial = _tried(folders.folder(directory), floor)
+    if junit is not None:
+        _write_report(junit, trial)
+    report = trial.report
+    if trial.shipped:
+        echo(f"No {CASES_FILE} in {show_path(trial.folder)}: the shipped cases are asked, {trial.path}", err=True)
+    facts = {"policy_version": trial.policy.version, "cases_file": str(trial.path), "cases_shipped": trial.shipped,
+             "cases": len(report.suite.cases), "questions": report.asked, "lines": trial.coverage.lines,
+             "lines_reached": trial.coverage.reached, "coverage": trial.coverage.percent}
+    show([*report.findings, *trial.missed], facts, as_json, trial.summary, trial.failed,
+         {failure.finding: failure.as_json() for failure in report.failures})
+    for sentence in _advice(trial, own=directory is None):
+        echo(sentence, err=True)
+    sys.exit(int(trial.failed))
+
+
+def _tried(folder: Path, floor: int | None) -> Trial:
+    """Raises ClickException where the rules or the cases cannot be used."""
+    policy = folders.policy_in(folder, whole=True)
+    # A link that leads nowhere is there, too: cases of one's own that cannot be read are not replaced by others.
+    path = folder / CASES_FILE if os.path.lexists(folder / CASES_FILE) else SHIPPED / CASES_FILE
+    suite, coverage = folders.suite(path, policy), Coverage(policy)
+    return Trial(folder, path, policy, run(policy, suite, coverage), coverage, floor)
+
+
+def _advice(trial: Trial, *, own: bool) -> Iterator[str]:
+    """What to do where the shipped cases fail."""
+    if not (trial.shipped and trial.report.failures):
+        return
+    target = show_path(trial.folder / CASES_FILE)
+    adopt = "gatepost policy adopt tests" if own else shlex.join(("cp", str(trial.path), target))
+    yield f"Where a difference is meant, make the cases your own ({adopt}), and change the case in {target}."
+    wrong = {failure.question.permission for failure in trial.report.failures}
+    if own and (new := sorted(wrong.intersection(additions(trial.policy, folders.shipped_policy()).permissions))):
+        yield f"These came with an upgrade: {', '.join(new)}. Add the shipped lines: gatepost policy adopt --new"
+
+
+def _require_report(place: Path) -> None:
+    """Raises ClickException where something else than an earlier report would be replaced."""
+    try:
+        mode = place.lstat().st_mode
+        if not stat.S_ISREG(mode):
+            raise click.ClickException(f"{show_path(place)} is a link or no regular file; nothing is written.")
+        with place.open("rb") as file:
+            if file.read(len(_XML)) not in (_XML, b""):
+                raise click.ClickException(f"{show_path(place)} is there and is no XML; nothing is written.")
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise click.ClickException(f"{show_path(place)} cannot be read: {error.strerror}.") from None
+
+
+def _write_report(place: Path, trial: Trial) -> None:
+    properties = {"policy_version": trial.policy.version, "coverage": trial.coverage.percent,
+                  "lines": trial.coverage.lines, "lines_reached": trial.coverage.reached}
+    remarks = [*trial.report.suite.warnings, *trial.missed]
+    if trial.below:
+        remarks.append(Finding(show_path(trial.folder), 0, trial.figure))
+    try:
+        write(place, as_junit(trial.report, show_path(trial.path), properties, remarks), 0o666)
+    except OSError as error:
+        raise click.ClickException(f"{show_path(place)} cannot be written: {error.strerror}.") from None

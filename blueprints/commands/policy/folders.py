@@ -10,7 +10,8 @@ import click
 
 from blueprints.commands.context import load_settings, show_path
 from blueprints.commands.policy.output import Unusable
-from policies import SHIPPED, Policy, PolicyError, load
+from policies import SHIPPED, Finding, Policy, PolicyError, load
+from policies.loading.loader import CASES_FILE
 from policies.syntax.files import Unreadable, read_text
 from policies.tools.case_file import read_suite
 from policies.tools.cases import Suite
@@ -50,8 +51,8 @@ def registry() -> Registry:
 
 
 def shipped() -> dict[str, Path]:
-    """The shipped policy files by name."""
-    return {path.name: path for path in sorted((*SHIPPED.glob("*.csv"), *SHIPPED.glob("*.conf")))}
+    """The shipped policy files, and the cases, by name."""
+    return {path.name: path for path in sorted((*SHIPPED.glob("*.csv"), *SHIPPED.glob("*.conf"), SHIPPED / CASES_FILE))}
 
 
 def shipped_policy() -> Policy:
@@ -65,7 +66,7 @@ def shipped_policy() -> Policy:
 def policy_in(place: Path, *, whole: bool = False) -> Policy:
     """The policy of a folder; `whole` if no shipped file may be missing in it, as where a service starts on it.
 
-    Raises ClickException with every finding when it cannot be used.
+    Raises Unusable with every finding when it cannot be used.
     """
     required = registry().required_policies if whole else ()
     try:
@@ -75,10 +76,12 @@ def policy_in(place: Path, *, whole: bool = False) -> Policy:
 
 
 def suite(path: Path, policy: Policy) -> Suite:
-    """The cases in `path`, for that policy. Raises ClickException with every finding when they cannot be used."""
+    """The cases in `path`, for that policy. Raises Unusable with every finding when they cannot be used."""
+    # So a finding says that the line is not in a file of the operator's.
+    name = f"{SHIPPED_WORD}/{path.name}" if path.parent == SHIPPED else path.name
     try:
-        return read_suite(read_text(path), path.name, policy.vocabulary)
+        return read_suite(read_text(path), name, policy.vocabulary, policy.scope_names)
     except Unreadable as error:
-        raise click.ClickException(f"{show_path(path)}: {error}") from None
+        raise Unusable(path, PolicyError([Finding(name, 0, str(error))])) from None
     except PolicyError as error:
         raise Unusable(path, error) from None

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import click
@@ -55,16 +56,25 @@ def finish(
     """Print the findings, and exit with 1 when the severity of one of them is in `failing`."""
     found = list(findings)
     failed = any(finding.severity in failing for finding in found)
-    if as_json:
-        print_json({**facts, "fine": not failed, "findings": list(map(_as_json, found))})
-    else:
-        for finding in found:
-            echo(finding)
-        if summary:
-            echo(f"{'Findings' if failed else 'Fine'}: {summary}.")
-        else:
-            echo(f"{counted(sum(one.severity == 'error' for one in found), 'error')}.")
+    show(found, facts, as_json, summary, failed)
     sys.exit(int(failed))
+
+
+def show(
+    findings: list[Finding], facts: Mapping[str, Any], as_json: bool, summary: str, failed: bool,
+    details: Mapping[Finding, Mapping[str, Any]] = MappingProxyType({}),
+) -> None:
+    """Print the findings; `details` are further fields of some of them in JSON."""
+    if as_json:
+        listed = [{**_as_json(one), **details.get(one, {})} for one in findings]
+        print_json({**facts, "fine": not failed, "findings": listed})
+        return
+    for finding in findings:
+        echo(finding)
+    if summary:
+        echo(f"{'Findings' if failed else 'Fine'}: {summary}.")
+    else:
+        echo(f"{counted(sum(one.severity == 'error' for one in findings), 'error')}.")
 
 
 def _as_json(finding: Finding) -> dict[str, Any]:

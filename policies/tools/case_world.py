@@ -1,0 +1,164 @@
+"""What cases are about: the principals, objects and circumstances of a tests.yaml, read from its nodes."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Collection, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+import yaml
+
+from ..evaluation.principal import FixedEnvironment, Principal
+from ..evaluation.rights import RIGHTS
+from ..syntax.vocabulary import Vocabulary
+from .cases import Thing
+from .yaml_nodes import Nodes, near
+
+_GRANTEES = ("user:", "group:", "role:")
+_PRINCIPAL = ("id", "role", "department", "kind", "groups", "scopes")
+_KINDS = ("user", "service", "guest")
+# What a service sees of a request; `ip` is any address.
+_ENVIRONMENT: Mapping[str, Collection[str]] = {
+    "ip": (),
+    "device": ("desktop", "mobile", "tablet", "bot", "other"),
+    "method": ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"),
+    "request": ("read", "write"),
+}
+_TYPES: dict[type, str] = {str: "text (put it in quotes)", int: "a whole number", bool: "true or false"}
+
+
+class World(Nodes):
+    """The nodes of one file of cases, and what those above `cases` mean.
+
+    refused  objects that are reported where they stand, and not once more where they are named
+    """
+
+    def __init__(self, text: str, file: str, vocabulary: Vocabulary, scopes: Collection[str] | None) -> None:
+        super().__init__(text, file)
+        self.vocabulary, self.scopes = vocabulary, scopes
+        self.principals: dict[str, Principal] = {}
+        self.things: dict[str, Thing] = {}
+        self.refused: set[str] = set()
+
+    def environment(self, parts: Mapping[str, yaml.Node], default: FixedEnvironment) -> FixedEnvironment:
+        values = {}
+        for name, _, node in self.entries(parts.get("env"), "env", _ENVIRONMENT):
+            values[name] = word = self.word(node, name) or ""
+            if name == "ip" and not _is_address(word):
+                self.warn(node, f"{word!r} is no address; write one such as 203.0.113.7 or 2001:db8::1")
+            elif name != "ip" and word not in _ENVIRONMENT[name]:
+                self.warn(node, f"there is no {name} {word!r}; known are {', '.join(_ENVIRONMENT[name])}")
+        clock = parts.get("clock")
+        if clock is None:
+            return default.having(values)
+        text = self.word(clock, "clock") or ""
+        try:
+            moment = datetime.fromisoformat(text)
+        except ValueError:
+            self.report(clock, "clock must be a time such as 2026-11-18T10:30:00Z")
+            return default.having(values)
+        if ":" not in text and "T" not in text:
+            self.warn(clock, f"this is midnight; write the time, too, such as {text}T10:30:00Z")
+        if moment.utcoffset() not in (None, timedelta()):
+            self.warn(clock, "the offset does not count: a clock is the time in the time zone of the settings")
+        return default.at(moment).having(values)
+
+    def principal(self, name: str, key: yaml.Node, node: yaml.Node) -> Principal:
+        parts = self.mapping(node, f"principal {name!r}", _PRINCIPAL)
+        role = self.word(parts.get("role"), "role")
+        if role not in self.vocabulary.roles:
+            message = f"principal {name!r} needs a role" if role is None else f"there is no role {role!r}"
+            self.report(parts.get("role", key), message + near(role or "", self.vocabulary.roles))
+        kind = self.word(parts.get("kind"), "kind") or ("guest" if role == "guest" else "user")
+        if kind not in _KINDS:
+            self.report(parts["kind"], f"there is no kind {kind!r}; use user, service or guest")
+        elif (kind == "guest") is not (role == "guest") and role in self.vocabulary.roles:
+            self.warn(parts.get("kind", key), f"there is no caller of the kind {kind} with the role {role}")
+        identity = None if kind == "guest" else self.word(parts.get("id"), "id") or name
+        for part in ("id", "department", "groups", "scopes"):
+            if kind == "guest" and part in parts:
+                self.warn(parts[part], f"a guest has no {part}")
+        scopes = self.scopes_of(kind, key, parts.get("scopes"))
+        return Principal(
+            id=identity,
+            key="guest" if identity is None else f"user:{identity}",
+            role=role or "guest",
+            tenant_id="default",
+            department=self.word(parts.get("department"), "department"),
+            kind=kind,
+            groups=tuple(word for word, _ in self.words(parts.get("groups"), "groups")),
+            scopes=scopes,
+        )
+
+    def scopes_of(self, kind: str, key: yaml.Node, node: yaml.Node | None) -> frozenset[str] | None:
+        if node is None:
+            if kind == "service":
+                self.warn(key, "without scopes a service is its owner; write those of its token, such as "
+                               "scopes: [read:articles]")
+            return None
+        if kind == "user":
+            self.warn(node, "only a service has scopes; write kind: service")
+        words = self.words(node, "scopes")
+        for word, item in words:
+            if self.scopes is not None and word not in self.scopes:
+                self.warn(item, f"the rules have no scope {word!r}{near(word, self.scopes)}")
+        return frozenset(word for word, _ in words)
+
+    def objects(self, resource: str, key: yaml.Node, node: yaml.Node) -> dict[str, yaml.Node]:
+        """Read the objects of a resource; their names, each with its place."""
+        found = list(self.entries(node, f"the objects of {resource}"))
+        if resource in self.vocabulary.resources:
+            for name, at, value in found:
+                self.thing(resource, name, at, value)
+        else:
+            hint = near(resource, self.vocabulary.resources) or "; is the plugin that has it installed?"
+            self.report(key, f"there is no resource {resource!r}{hint}")
+            self.refused.update(name for name, _, _ in found)
+        return {name: at for name, at, _ in found}
+
+    def thing(self, resource: str, name: str, at: yaml.Node, node: yaml.Node) -> None:
+        known = self.vocabulary.resources[resource]
+        if name in self.things or name in self.vocabulary.resources:
+            self.report(at, f"two objects are called {name!r}")
+        columns: dict[str, Any] = {column: None for column in known.columns}
+        columns.update({"id": name, "tenant_id": "default"})
+        shares: dict[str, str] = {}
+        for column, _, value in self.entries(node, f"object {name!r}", {*known.columns, "shares"}):
+            if column == "shares":
+                shares = self.shares(value)
+                continue
+            columns[column] = found = self.value(value)
+            wanted = known.columns[column].type
+            if found is not None and type(found) is not wanted:
+                given = f"{value.value!r} is none" if isinstance(value, yaml.ScalarNode) else "a list is none"
+                self.report(value, f"{resource}.{column} holds {_TYPES[wanted]}; {given}")
+        self.things[name] = Thing(name, resource, columns, shares)
+
+    def shares(self, node: yaml.Node) -> dict[str, str]:
+        shares = {}
+        for grantee, key, value in self.entries(node, "shares"):
+            right = self.word(value, "a right") or ""
+            if not grantee.startswith(_GRANTEES):
+                self.report(key, f"{grantee!r} must be user:<id>, group:<name> or role:<name>")
+            elif not any(grantee in _grantees(principal) for principal in self.principals.values()):
+                self.warn(key, f"no principal is {grantee}")
+            if right not in RIGHTS:
+                self.report(value, f"there is no right {right!r}; use {', '.join(RIGHTS)}")
+            shares[grantee] = right
+        return shares
+
+
+def _grantees(principal: Principal) -> set[str]:
+    """The names by which something can be shared with a principal."""
+    if principal.kind == "guest":
+        return set()
+    return {principal.key, f"role:{principal.role}", *(f"group:{name}" for name in principal.groups)}
+
+
+def _is_address(word: str) -> bool:
+    try:
+        ipaddress.ip_address(word)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,63 @@
+"""The report of a run as JUnit XML, which continuous integration shows: one `testcase` a case, one `failure` if any
+answer of it is wrong.
+
+Elements and attributes are those of "Common JUnit XML Format" (github.com/testmoapp/junitxml), with `file` and `line`
+at each case. GitLab (docs.gitlab.com, "Unit test reports") takes the first only of two cases with one name, so the
+second is numbered. Durations are left out: a case takes microseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from xml.etree import ElementTree as ET
+
+from ..syntax.finding import Finding
+from .case_run import Report
+from .cases import Case
+
+_SUITE = "gatepost policy test"
+
+
+def as_junit(report: Report, file: str, properties: Mapping[str, object], remarks: Iterable[Finding]) -> bytes:
+    """The document, in UTF-8. `file` is the path of the cases; `remarks` become the suite's `system-out`.
+
+    What XML 1.0 cannot hold, and what a reader would not see, stands there as an escape such as `\\x1b`.
+    """
+    # By identity: two cases may stand on one line.
+    failed: dict[int, list[str]] = {}
+    for failure in report.failures:
+        failed.setdefault(id(failure.question.case), []).append(_visible(failure.answer))
+    numbers = {"tests": str(len(report.suite.cases)), "failures": str(len(failed)), "errors": "0", "skipped": "0"}
+    root = ET.Element("testsuites", {"name": _SUITE, **numbers})
+    suite = ET.SubElement(root, "testsuite", {"name": _SUITE, "file": _visible(file), **numbers})
+    listed = ET.SubElement(suite, "properties")
+    for name, value in properties.items():
+        ET.SubElement(listed, "property", name=name, value=_visible(str(value)))
+    for case, name in _named(report.suite.cases):
+        element = ET.SubElement(suite, "testcase", name=_visible(name), classname=_SUITE, file=_visible(file),
+                                line=str(case.line))
+        if answers := failed.get(id(case)):
+            more = f" (and {len(answers) - 1} more)" if len(answers) > 1 else ""
+            wrong = ET.SubElement(element, "failure", message=answers[0] + more, type="wrong answer")
+            wrong.text = "\n".join(answers)
+    if said := "\n".join(_visible(str(remark)) for remark in remarks):
+        ET.SubElement(suite, "system-out").text = said
+    ET.indent(root)
+    return bytes(ET.tostring(root, encoding="utf-8", xml_declaration=True)) + b"\n"
+
+
+def _visible(text: str) -> str:
+    """Text of one line with an escape for each character that is not printed."""
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+
+
+def _named(cases: tuple[Case, ...]) -> list[tuple[Case, str]]:
+    """Each case with a name that no case before it has."""
+    named: dict[str, Case] = {}
+    for case in cases:
+        name, number = case.name, 1
+        while name in named:
+            number += 1
+            name = f"{case.name} ({number})"
+        named[name] = case
+    return [(case, name) for name, case in named.items()]

@@ -1,0 +1,152 @@
+"""Reading YAML as nodes, which know their lines: what is wrong becomes a finding at its line, and nothing is raised.
+
+Only the shapes are read here: mappings, lists, words and values. What they mean is up to the reader of the file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from difflib import get_close_matches
+from typing import Any
+
+import yaml
+
+from ..syntax.finding import Finding
+
+Entry = tuple[str, yaml.Node, yaml.Node]  # name, and the nodes of key and value
+_WORDS = re.compile(r"'[^']{3,}'")  # that YAML's errors quote
+_OPENED = {"while parsing a flow sequence": "list", "while parsing a flow mapping": "mapping"}
+# What YAML's errors say → what to write.
+_ADVICE = (
+    ("found character '\\t'", "a tab stands where YAML wants blanks"),
+    ("mapping values are not allowed here", "no colon can stand here: a text with a colon and a blank in it stands in "
+                                               "quotes, and the lines of one mapping begin below each other"),
+    ("could not find expected ':'", "this line is no `name: value`"),
+    ("found unexpected end of stream", "the quote that begins here is not closed"),
+    ("that cannot start any token", "a word that begins with @, % or ` must stand in quotes"),
+    ("but found another document", "`---` begins a second document; a file has one"),
+    ("found undefined alias", "a word that begins with * must stand in quotes, such as '*.view'"),
+    ("expected <block end>", "this line does not fit the one above: see how far it is indented, and that a text with a "
+                             "quote in it stands in double quotes"),
+)
+
+
+class Nodes:
+    """The nodes of one file. `findings` are its errors, `warnings` its warnings, in the order of their discovery."""
+
+    def __init__(self, text: str, file: str) -> None:
+        self.text, self.file = text, file
+        self.findings: list[Finding] = []
+        self.warnings: list[Finding] = []
+
+    def report(self, at: yaml.Node | int, message: str) -> None:
+        self.findings.append(Finding(self.file, line_of(at), message))
+
+    def warn(self, at: yaml.Node | int, message: str) -> None:
+        self.warnings.append(Finding(self.file, line_of(at), message, "warning"))
+
+    def root(self) -> yaml.Node | None:
+        """The node of the whole file; None where it is empty or no YAML."""
+        try:
+            return yaml.compose(self.text, Loader=yaml.SafeLoader)
+        except yaml.MarkedYAMLError as error:
+            self._report_syntax(error)
+        except yaml.reader.ReaderError as error:
+            line = self.text.count("\n", 0, error.position) + 1
+            self.report(line, f"not YAML: this line holds the character U+{ord(self.text[error.position]):04X}")
+        except yaml.YAMLError as error:
+            self.report(1, f"not YAML: {error}")
+        except RecursionError:
+            self.report(1, "nested too deeply")
+        return None
+
+    def entries(self, node: yaml.Node | None, what: str, known: Collection[str] | None = None) -> Iterator[Entry]:
+        """The entries of a mapping; an unknown or repeated key is a finding."""
+        if node is None or _is_empty(node):
+            return
+        if not isinstance(node, yaml.MappingNode):
+            self.report(node, f"{what} must be a mapping (name: value)")
+            return
+        seen: dict[str, int] = {}
+        for key, value in node.value:
+            name = key.value if isinstance(key, yaml.ScalarNode) else ""
+            if not name:
+                self.report(key, f"a name in {what} must be a plain word")
+            elif name in seen:
+                self.report(key, f"{name!r} stands twice in {what}, first at line {seen[name]}")
+            elif known is not None and name not in known:
+                hint = "; a list is written [one, two]" if _is_empty(value) else near(name, known)
+                self.report(key, f"{what} knows no {name!r}{hint}")
+            else:
+                seen[name] = line_of(key)
+                yield name, key, value
+
+    def mapping(self, node: yaml.Node | None, what: str, known: Collection[str]) -> dict[str, yaml.Node]:
+        """The same as a dict of the values."""
+        return {name: value for name, _, value in self.entries(node, what, known)}
+
+    def items(self, node: yaml.Node | None, what: str) -> list[yaml.Node]:
+        if node is None or _is_empty(node):
+            return []
+        if not isinstance(node, yaml.SequenceNode):
+            self.report(node, f"{what} must be a list, each item behind `- `")
+            return []
+        return list(node.value)
+
+    def words(self, node: yaml.Node | None, what: str) -> list[tuple[str, yaml.Node]]:
+        """One word or a list of words, each with its node."""
+        if node is None:
+            return []
+        found: list[tuple[str, yaml.Node]] = []
+        for item in node.value if isinstance(node, yaml.SequenceNode) else [node]:
+            if isinstance(item, yaml.ScalarNode) and item.value:
+                found.append((str(item.value), item))
+            else:
+                self.report(item, f"{what} must be a word or a list of words")
+        return found
+
+    def word(self, node: yaml.Node | None, what: str) -> str | None:
+        if node is None:
+            return None
+        if isinstance(node, yaml.ScalarNode) and node.value:
+            return str(node.value)
+        self.report(node, f"{what} must be one word or text")
+        return None
+
+    def value(self, node: yaml.Node) -> Any:
+        """The Python value of a scalar, as YAML 1.1 reads it; of anything else the node itself."""
+        if not isinstance(node, yaml.ScalarNode):
+            return node
+        try:
+            return yaml.SafeLoader("").construct_object(node)
+        except (yaml.YAMLError, ValueError):
+            # A date that is none, an unknown tag.
+            return node
+
+    def _report_syntax(self, error: yaml.MarkedYAMLError) -> None:
+        problem, context = error.problem or "", error.context or ""
+        place = error.problem_mark.line + 1 if error.problem_mark else 1
+        begun = error.context_mark.line + 1 if error.context_mark else place
+        advice = next((said for phrase, said in _ADVICE if phrase in problem), _WORDS.sub("…", problem))
+        if context in _OPENED and "expected" in problem:
+            advice = f"the {_OPENED[context]} that begins here is not closed, or a comma is missing at line {place}"
+        elif context == "while scanning an alias":
+            advice, begun = "a word that begins with * must stand in quotes, such as '*.view'", place
+        elif context not in ("while scanning a simple key", "while scanning a quoted scalar"):
+            begun = place
+        self.report(begun, f"not YAML: {advice}")
+
+
+def line_of(at: yaml.Node | int) -> int:
+    return at if isinstance(at, int) else at.start_mark.line + 1
+
+
+def near(word: str, known: Collection[str]) -> str:
+    """The known word that was probably meant, as the end of a sentence; empty where there is none."""
+    found = get_close_matches(word, sorted(known), 1)
+    return f"; did you mean {found[0]}?" if found else ""
+
+
+def _is_empty(node: yaml.Node) -> bool:
+    return isinstance(node, yaml.ScalarNode) and node.value == "" and node.style is None
