@@ -18,6 +18,7 @@ import pytest
 import policies
 from policies import Finding, PolicyError, Principal
 from policies.loading.watch import LAST_GOOD, Watcher
+from policies.tools.case_file import failures
 from tests.policies.shipped_vocabulary import VOCABULARY
 from tests.running import wait_until
 
@@ -183,6 +184,17 @@ def test_cases_that_fail_keep_the_last_good_policy(directory: Path) -> None:
     settle(watcher)
     assert watcher.status.error == "tests.yaml:1: a user sees a draft"
     assert not sees_drafts(watcher)
+
+
+def test_what_tests_nothing_in_the_cases_keeps_no_rules_from_being_taken_over(directory: Path) -> None:
+    watcher = watching(directory, cases=failures)
+    (directory / "tests.yaml").write_text(
+        "principals: {ann: {role: user}, bob: {role: user}}\nobjects: {article: {a draft: {status: draft}}}\n"
+        "cases: [{name: drafts, who: ann, what: a draft, may: [article.view]}]\n")
+    (directory / "pages.csv").write_text((directory / "pages.csv").read_text().replace("# end\n", OPENED))
+    settle(watcher)
+    assert [one.severity for one in failures(watcher.current, directory / "tests.yaml")] == ["warning"]
+    assert watcher.status.error is None and sees_drafts(watcher)
 
 
 def test_the_thread_follows_the_files_and_a_hangup_reloads_at_once(directory: Path) -> None:
