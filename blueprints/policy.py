@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import Any, cast
 
 from marshmallow import fields
@@ -17,6 +16,7 @@ from models.tables.user import User
 from policies import Principal
 from policies.syntax.finding import single_person
 from policies.tools.lint import warnings
+from policies.wording.suggestions import nearest
 
 from .http.protocol.problems import not_found
 from .http.request.access import Access
@@ -155,8 +155,8 @@ def explained(call: Call) -> dict[str, Any]:
     otherwise."""
     policy, permission = call.access.policy, call.query["permission"]
     if permission not in policy.vocabulary.by_permission:
-        near = get_close_matches(permission, policy.vocabulary.by_permission, 1)
-        detail = Message("There is no such permission. Did you mean {near}?", near=near[0]) if near else \
+        near = nearest(permission, policy.vocabulary.by_permission)
+        detail = Message("There is no such permission. Did you mean {near}?", near=near) if near else \
             Message("There is no such permission.")
         raise Problem.of([Fault("invalid_parameter", detail, parameter="permission")], "invalid_parameter")
     person, principal = _principal(call, call.query["who"])

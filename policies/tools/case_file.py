@@ -18,10 +18,11 @@ from ..evaluation.principal import FixedEnvironment
 from ..syntax.files import Unreadable, read_text
 from ..syntax.finding import Finding, PolicyError
 from ..syntax.vocabulary import Vocabulary
+from ..wording.suggestions import did_you_mean
 from .case_run import run
 from .case_world import World
 from .cases import Case, Suite, Thing
-from .yaml_nodes import line_of, near
+from .yaml_nodes import line_of
 
 OTHERS = "others"
 _PARTS = ("clock", "env", "principals", "objects", "cases")
@@ -111,7 +112,7 @@ class _Reader(World):
         found = self.words(node, f"a {kind}")
         for word, item in found:
             if word not in names and word not in self.refused:
-                self.report(item, f"there is no {kind} {word!r}{_as_list(word) or near(word, names)}")
+                self.report(item, f"there is no {kind} {word!r}{_as_list(word) or did_you_mean(word, names)}")
         return [word for word, _ in found]
 
     def may(
@@ -171,4 +172,4 @@ def _hint(pattern: str, asked: Collection[str]) -> str:
     for permission in sorted(asked):
         if permission.partition(".")[2] == pattern:
             return f"; did you mean {permission}?"
-    return near(pattern, asked)
+    return did_you_mean(pattern, asked)

@@ -11,19 +11,17 @@ import yaml
 
 from ..evaluation.principal import FixedEnvironment, Principal
 from ..evaluation.rights import RIGHTS
+from ..syntax.attributes import ENVIRONMENT, SUBJECT
 from ..syntax.vocabulary import Vocabulary
+from ..wording.suggestions import did_you_mean, hint
 from .cases import Thing
-from .yaml_nodes import Nodes, near
+from .yaml_nodes import Nodes
 
 _GRANTEES = ("user:", "group:", "role:")
 _PRINCIPAL = ("id", "role", "department", "kind", "groups", "scopes")
-_KINDS = ("user", "service", "guest")
-# What a service sees of a request; `ip` is any address.
-_ENVIRONMENT: Mapping[str, Collection[str]] = {
-    "ip": (),
-    "device": ("desktop", "mobile", "tablet", "bot", "other"),
-    "method": ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"),
-    "request": ("read", "write"),
+# What a case may pin beside the time, with the values that there are; `ip` is any address.
+_ENVIRONMENT: Mapping[str, Collection[object]] = {
+    name: ENVIRONMENT[name].values for name in ("ip", "device", "method", "request")
 }
 _TYPES: dict[type, str] = {str: "text (put it in quotes)", int: "a whole number", bool: "true or false"}
 
@@ -48,7 +46,7 @@ class World(Nodes):
             if name == "ip" and not _is_address(word):
                 self.warn(node, f"{word!r} is no address; write one such as 203.0.113.7 or 2001:db8::1")
             elif name != "ip" and word not in _ENVIRONMENT[name]:
-                self.warn(node, f"there is no {name} {word!r}; known are {', '.join(_ENVIRONMENT[name])}")
+                self.warn(node, f"there is no {name} {word!r}; known are {', '.join(map(str, _ENVIRONMENT[name]))}")
         clock = parts.get("clock")
         if clock is None:
             return default.having(values)
@@ -69,9 +67,9 @@ class World(Nodes):
         role = self.word(parts.get("role"), "role")
         if role not in self.vocabulary.roles:
             message = f"principal {name!r} needs a role" if role is None else f"there is no role {role!r}"
-            self.report(parts.get("role", key), message + near(role or "", self.vocabulary.roles))
+            self.report(parts.get("role", key), message + did_you_mean(role or "", self.vocabulary.roles))
         kind = self.word(parts.get("kind"), "kind") or ("guest" if role == "guest" else "user")
-        if kind not in _KINDS:
+        if kind not in SUBJECT["kind"].values:
             self.report(parts["kind"], f"there is no kind {kind!r}; use user, service or guest")
         elif (kind == "guest") is not (role == "guest") and role in self.vocabulary.roles:
             self.warn(parts.get("kind", key), f"there is no caller of the kind {kind} with the role {role}")
@@ -102,7 +100,7 @@ class World(Nodes):
         words = self.words(node, "scopes")
         for word, item in words:
             if self.scopes is not None and word not in self.scopes:
-                self.warn(item, f"the rules have no scope {word!r}{near(word, self.scopes)}")
+                self.warn(item, f"the rules have no scope {word!r}{did_you_mean(word, self.scopes)}")
         return frozenset(word for word, _ in words)
 
     def objects(self, resource: str, key: yaml.Node, node: yaml.Node) -> dict[str, yaml.Node]:
@@ -112,7 +110,7 @@ class World(Nodes):
             for name, at, value in found:
                 self.thing(resource, name, at, value)
         else:
-            hint = near(resource, self.vocabulary.resources) or "; is the plugin that has it installed?"
+            hint = did_you_mean(resource, self.vocabulary.resources) or "; is the plugin that has it installed?"
             self.report(key, f"there is no resource {resource!r}{hint}")
             self.refused.update(name for name, _, _ in found)
         return {name: at for name, at, _ in found}
@@ -133,6 +131,8 @@ class World(Nodes):
             if found is not None and type(found) is not wanted:
                 given = f"{value.value!r} is none" if isinstance(value, yaml.ScalarNode) else "a list is none"
                 self.report(value, f"{resource}.{column} holds {_TYPES[wanted]}; {given}")
+            elif found is not None and (words := known.columns[column].values) and found not in words:
+                self.warn(value, f"no {resource} has the {column} {found!r}{hint(str(found), map(str, words))}")
         self.things[name] = Thing(name, resource, columns, shares)
 
     def shares(self, node: yaml.Node) -> dict[str, str]:

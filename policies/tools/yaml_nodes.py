@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from difflib import get_close_matches
 from typing import Any
 
 import yaml
 
 from ..syntax.finding import Finding
+from ..wording.suggestions import did_you_mean
 
 Entry = tuple[str, yaml.Node, yaml.Node]  # name, and the nodes of key and value
 _WORDS = re.compile(r"'[^']{3,}'")  # that YAML's errors quote
@@ -76,7 +76,7 @@ class Nodes:
             elif name in seen:
                 self.report(key, f"{name!r} stands twice in {what}, first at line {seen[name]}")
             elif known is not None and name not in known:
-                hint = "; a list is written [one, two]" if _is_empty(value) else near(name, known)
+                hint = "; a list is written [one, two]" if _is_empty(value) else did_you_mean(name, known)
                 self.report(key, f"{what} knows no {name!r}{hint}")
             else:
                 seen[name] = line_of(key)
@@ -140,12 +140,6 @@ class Nodes:
 
 def line_of(at: yaml.Node | int) -> int:
     return at if isinstance(at, int) else at.start_mark.line + 1
-
-
-def near(word: str, known: Collection[str]) -> str:
-    """The known word that was probably meant, as the end of a sentence; empty where there is none."""
-    found = get_close_matches(word, sorted(known), 1)
-    return f"; did you mean {found[0]}?" if found else ""
 
 
 def _is_empty(node: yaml.Node) -> bool:

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 
 LONGEST = 60  # characters of a word that is compared
 LISTED = 20  # known words that a message lists
-_CLOSE = 0.75  # of difflib: 1 letter in 4 is wrong, twice over
+_CLOSE = 0.7  # of difflib's ratio: an `artikel` is still an article
 # Letters of other alphabets that look like Latin ones, by what they look like.
 LOOKALIKES = {ord(other): latin for latin, others in {
     "a": "АаΑα", "b": "ВвЬьΒβ", "c": "СсϹϲ", "d": "Ԁԁ", "e": "ЕеΕε", "h": "НһΗ", "i": "ІіΙι", "j": "Јј", "k": "КкΚκ",

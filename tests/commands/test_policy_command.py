@@ -671,13 +671,13 @@ def test_circumstances_that_are_none_are_refused_and_never_passed_over(
 ) -> None:
     result = run("explain", "--as", "user", *options, *(["--json"] if as_json else []), "article.view")
     assert result.exit_code == 2
-    assert message in (json.loads(result.stdout)["error"] if as_json else result.stderr)
+    assert message in (json.loads(result.stdout)["findings"][0]["message"] if as_json else result.stderr)
 
 
 def test_explain_suggests_the_permission_and_the_role_that_were_meant(run: Run) -> None:
     assert "'articl.view'; did you mean article.view?" in run("explain", "--as", "user", "articl.view").stderr
     assert "role; did you mean moderator?" in run("explain", "--as", "moderater", "article.view").stderr
-    error = json.loads(run("explain", "--json", "--as", "moderater", "article.view").stdout)["error"]
+    error = json.loads(run("explain", "--json", "--as", "moderater", "article.view").stdout)["findings"][0]["message"]
     assert error.startswith("There is no such user or role; did you mean moderator?")
 
 
@@ -696,7 +696,7 @@ def test_explain_tells_what_is_wrong_with_the_files_as_json(run: Run, instance: 
     data = json.loads(result.stdout)
     assert result.exit_code == 2
     assert [(one["file"], one["line"]) for one in data["findings"]] == [("contact.csv", 7)]
-    assert "dney" in data["error"]
+    assert "dney" in data["findings"][0]["message"]
 
 
 @pytest.mark.parametrize(

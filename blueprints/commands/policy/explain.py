@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -16,7 +15,7 @@ import click
 from flask import Flask, Request
 from marshmallow import ValidationError
 
-from blueprints.commands.context import load_settings, show_path
+from blueprints.commands.context import load_settings
 from blueprints.commands.policy import folders
 from blueprints.commands.policy.output import AS_JSON
 from blueprints.commands.printing import echo, echo_json
@@ -31,7 +30,8 @@ from blueprints.http.resources.predicted import EXPECTED, Prediction, Question, 
 from models.base import Rows, is_id
 from models.tables.tenant import Tenant
 from models.tables.user import User
-from policies import Policy, PolicyError, Principal, load
+from policies import Policy, Principal
+from policies.wording.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from blueprints.http.request.call import Services
@@ -63,14 +63,6 @@ class Asked:
     circumstances: Mapping[str, Any]
 
 
-class Unanswerable(Exception):
-    """The question cannot be answered; the text says why, `facts` say it to programs."""
-
-    def __init__(self, text: str, **facts: Any) -> None:
-        super().__init__(text)
-        self.facts = facts
-
-
 @click.command("explain")
 @click.option("--as", "who", required=True, metavar="EMAIL|ROLE", help="The user or the role that asks.")
 @click.option("--scope", "scopes", multiple=True, metavar="SCOPE",
@@ -100,19 +92,8 @@ def explain_command(
     \b
     Example: gatepost policy explain --as ada@example.org article.update 0199f3a0-0000-7000-8000-000000000001
     """
-    try:
-        said = {"at": at, "ip": ip, "device": device, "method": method, "scope": ",".join(scopes) if scopes else None}
-        found = _found(create_app, directory, Asked(who, permission, id, _circumstances(said)))
-    except Unanswerable as error:
-        if as_json:
-            echo_json({"error": str(error), **error.facts}, indent=2)
-            click.get_current_context().exit(2)
-        raise click.ClickException(str(error)) from None
-    except click.ClickException as error:
-        if not as_json:
-            raise
-        echo_json({"error": error.message}, indent=2)
-        click.get_current_context().exit(2)
+    said = {"at": at, "ip": ip, "device": device, "method": method, "scope": ",".join(scopes) if scopes else None}
+    found = _found(create_app, directory, Asked(who, permission, id, _circumstances(said)))
     if as_json:
         echo_json(found.as_json(), indent=2)
     else:
@@ -126,7 +107,7 @@ def explain_command(
 def find_principal(ground: Ground, who: str) -> tuple[User | None, Principal]:
     """The person with that e-mail, or a caller with that role and no other attributes.
 
-    Raises Unanswerable when there is neither.
+    Raises ClickException when there is neither.
     """
     roles = ground.policy.vocabulary.roles
     if who in roles:
@@ -134,24 +115,25 @@ def find_principal(ground: Ground, who: str) -> tuple[User | None, Principal]:
         return None, guest(tenant) if who == "guest" else Principal("<id>", "user:<id>", who, tenant, "<department>")
     user = User.by_email(who.strip().lower()) if ground.services is not None else None
     if user is None:
-        raise Unanswerable(f"There is no such user or role{_near(who, roles)}. Roles: {', '.join(sorted(roles))}")
+        near = did_you_mean(who, roles)
+        raise click.ClickException(f"There is no such user or role{near}. Roles: {', '.join(sorted(roles))}")
     return user, principal_of(user)
 
 
 def find_object(collection: Collection | None, permission: str, id: str, principal: Principal) -> Any:
     """The row, of whatever tenant; that of the caller first.
 
-    Raises Unanswerable when the resource has no table, or no tenant has such a row.
+    Raises ClickException when the resource has no table, or no tenant has such a row.
     """
     resource = permission.partition(".")[0]
     if collection is None:
-        raise Unanswerable(f"{resource} is no collection; ask without an id.")
+        raise click.ClickException(f"{resource} is no collection; ask without an id.")
     if not is_id(id):
-        raise Unanswerable(f"{id!r} is no id.")
+        raise click.ClickException(f"{id!r} is no id.")
     for tenant in dict.fromkeys((principal.tenant_id, *(tenant.id for tenant in Tenant.all()))):
         if (row := Rows(collection.model, tenant).find(id)) is not None:
             return row
-    raise Unanswerable(f"There is no {resource} {id}: the answer to everybody is 404.")
+    raise click.ClickException(f"There is no {resource} {id}: the answer to everybody is 404.")
 
 
 def _found(create_app: AppFactory, directory: Path | None, asked: Asked) -> Prediction:
@@ -162,8 +144,8 @@ def _found(create_app: AppFactory, directory: Path | None, asked: Asked) -> Pred
 def _prediction(ground: Ground, asked: Asked) -> Prediction:
     policy, permission = ground.policy, asked.permission
     if permission not in policy.vocabulary.by_permission:
-        near = _near(permission, policy.vocabulary.by_permission)
-        raise Unanswerable(f"There is no permission {permission!r}{near}. See: gatepost policy matrix")
+        near = did_you_mean(permission, policy.vocabulary.by_permission)
+        raise click.ClickException(f"There is no permission {permission!r}{near}. See: gatepost policy matrix")
     user, principal = find_principal(ground, asked.who)
     resource = permission.partition(".")[0]
     collection = next((one for one in folders.registry().collections.values() if one.resource == resource), None)
@@ -199,10 +181,10 @@ def _scoped(policy: Policy, principal: Principal, scopes: list[str] | None) -> P
         return principal
     for scope in scopes:
         if scope not in policy.scope_names:
-            raise Unanswerable(f"There is no scope {scope!r}{_near(scope, policy.scope_names)}. "
-                               f"Scopes: {', '.join(sorted(policy.scope_names))}")
+            raise click.ClickException(f"There is no scope {scope!r}{did_you_mean(scope, policy.scope_names)}. "
+                                       f"Scopes: {', '.join(sorted(policy.scope_names))}")
     if principal.kind == "guest":
-        raise Unanswerable("A guest has no token: --scope needs a user or another role.")
+        raise click.ClickException("A guest has no token: --scope needs a user or another role.")
     return replace(principal, scopes=frozenset(scopes), kind="service")
 
 
@@ -215,13 +197,13 @@ def _any_row(tenant_id: str) -> Callable[[str, str], Mapping[str, Any] | None]:
 
 
 def _circumstances(said: Mapping[str, str | None]) -> Mapping[str, Any]:
-    """What the options say. Raises Unanswerable for what is no time, address, device or method."""
+    """What the options say. Raises ClickException for what is no time, address, device or method."""
     try:
         return cast(Mapping[str, Any], CircumstancesSchema().load({
             name: text for name, text in said.items() if text is not None}))
     except ValidationError as error:
         name, problem = next(iter(error.messages_dict.items()))
-        raise Unanswerable(f"--{name} {said.get(name)!r}: {_first(problem)}") from None
+        raise click.ClickException(f"--{name} {said.get(name)!r}: {_first(problem)}") from None
 
 
 def _first(problem: Any) -> str:
@@ -232,7 +214,7 @@ def _first(problem: Any) -> str:
 
 @contextmanager
 def _ground(create_app: AppFactory, directory: Path | None, needs_rows: bool) -> Iterator[Ground]:
-    policy = _policy(folders.folder(directory), whole=directory is None)
+    policy = folders.policy_in(folders.folder(directory), whole=directory is None)
     if not needs_rows:
         yield Ground(policy, None)
         return
@@ -243,22 +225,3 @@ def _ground(create_app: AppFactory, directory: Path | None, needs_rows: bool) ->
             yield Ground(policy, app)
     finally:
         services.database.close_all()
-
-
-def _policy(place: Path, *, whole: bool) -> Policy:
-    """The policy of a folder. Raises Unanswerable with every finding when it cannot be used."""
-    installed = folders.registry()
-    try:
-        return load(place, installed.vocabulary, plugins=installed.plugin_policies,
-                    required=installed.required_policies if whole else ())
-    except PolicyError as error:
-        findings = [{"file": one.file, "line": one.line, "severity": one.severity, "message": one.message}
-                    for one in error.findings]
-        raise Unanswerable(f"{show_path(place)} cannot be used:\n{error}", policy_version=None,
-                           findings=findings) from None
-
-
-def _near(word: str, known: Any) -> str:
-    """"; did you mean article.view?", or "" where nothing is like it."""
-    near = get_close_matches(word, sorted(known), 1)
-    return f"; did you mean {near[0]}?" if near else ""

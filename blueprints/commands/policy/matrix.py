@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from pathlib import Path
 
 import click
@@ -15,6 +14,7 @@ from blueprints.commands.printing import echo, echo_lines
 from blueprints.commands.private_file import overwrite_option, private_file
 from policies.tools.matrix import as_text, matrix
 from policies.tools.matrix_page import as_html
+from policies.wording.suggestions import did_you_mean
 
 
 @click.command("matrix")
@@ -63,6 +63,4 @@ def matrix_command(
 
 def _refuse_unknown(kind: str, word: str, known: Iterable[str]) -> None:
     if word not in known:
-        meant = get_close_matches(word, known, 1)
-        hint = f"; did you mean {meant[0]}?" if meant else ""
-        raise click.BadParameter(f"there is no {kind} {word!r}{hint}", param_hint=f"--{kind}")
+        raise click.BadParameter(f"there is no {kind} {word!r}{did_you_mean(word, known)}", param_hint=f"--{kind}")

@@ -29,7 +29,7 @@ CASE = "cases: [{name: a case, who: bob, what: a draft, may: []}]"
 SLIPS = [
     ("principal: {}", 14, "the file knows no 'principal'; did you mean principals?"),
     ("cases: [{name: n, who: bob, what: a draft, may: [], why: x}]", 14, "a case knows no 'why'"),
-    ("cases: [{name: n, who: bbo, what: a draft, may: []}]", 14, "there is no principal 'bbo'; did you mean bob?"),
+    ("cases: [{name: n, who: bobb, what: a draft, may: []}]", 14, "there is no principal 'bobb'; did you mean bob?"),
     ("cases: [{name: n, who: bob, what: draft, may: []}]", 14, "there is no object or resource 'draft'"),
     ("cases: [{name: n, who: bob, what: a draft, may: [article.veiw]}]", 14,
      "'article.veiw' is no permission of this case's objects; did you mean article.view?"),
