@@ -88,11 +88,17 @@ class Roles:
                 stack.append((name, position + 1))
                 link = links[position]
                 if link.inherits in path:
-                    circle = " → ".join([*path[path.index(link.inherits) :], link.inherits])
-                    findings.append(Finding(link.file, link.line, f"the roles inherit in a circle: {circle}"))
+                    findings += self._circle(path[path.index(link.inherits):])
                 elif link.inherits not in longest:
                     stack.append((link.inherits, 0))
             else:
                 path.pop()
                 longest[name] = max((longest.get(link.inherits, 0) + 1 for link in links), default=0)
         return findings
+
+    def _circle(self, names: list[str]) -> list[Finding]:
+        """A finding at each line of a circle: any of them may be the one that is wrong."""
+        circle = " → ".join([*names, names[0]])
+        following = zip(names, [*names[1:], names[0]], strict=True)
+        return [Finding(link.file, link.line, f"the roles inherit in a circle: {circle}")
+                for name, inherits in following for link in self.parents[name] if link.inherits == inherits]
