@@ -21,7 +21,8 @@ HOUSES: Mapping[str, Steps] = {
     "blueprints/http/servers": ((".",), ("waitress", "granian")),
     "models": (("engine",), ("records", "lists"), ("tables",)),
     "models/engine": ((".",), ("sqlite", "postgres"), ("connect",)),
-    "policies": (("wording",), ("syntax",), ("evaluation",), ("comparison",), ("loading",), ("tools", "questions")),
+    "policies": (("wording",), ("syntax",), ("evaluation",), ("comparison",), ("loading", "lint"),
+                 ("tools", "questions")),
 }
 FACE = "gatepost"
 INNER = ("blueprints/http", "models", "policies")  # what the face is made of

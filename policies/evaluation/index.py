@@ -74,6 +74,10 @@ class Index:
         acts = {act for name in self._roles.closure(who) for act in self._names.get(name, ())}
         return frozenset().union(*(self._permissions_of[act] for act in acts))
 
+    def permissions_of(self, act: str) -> frozenset[str]:
+        """The permissions on which lines with this permission column can bear."""
+        return self._permissions_of.get(act, frozenset())
+
     def knows_key_of(self, role: str) -> bool:
         """Whether the matcher takes a key of the same name as the role (a guest's is `guest`) for more than it."""
         names = {*self._roles.closure(role), *self.quoted_names, _NO_ROLE}

@@ -157,6 +157,10 @@ class Policy:
         """The permissions on which lines can bear that name `who`, a role or a person's key, or what it inherits."""
         return self._index.permissions(who)
 
+    def permissions_of_line(self, rule: Rule) -> frozenset[str]:
+        """The permissions on which a line can bear."""
+        return self._index.permissions_of(rule.act)
+
     def says_the_same(self, other: Policy, who: str, permission: str) -> bool:
         """Whether the lines that bear on (who, permission) leave the same conditions here and in `other`, wherever
         they stand: then both answer alike. Conditions of other form may mean the same, too."""

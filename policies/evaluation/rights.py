@@ -1,4 +1,4 @@
-"""The rights of shares, and the verbs that each of them gives."""
+"""The verbs of permissions: which of them only read, and which each right of a share gives."""
 
 from __future__ import annotations
 
@@ -11,6 +11,16 @@ RIGHTS: Mapping[str, tuple[str, ...]] = {
     "delete": ("view", "delete"),
     "manage": ("view", "update", "delete", "share"),
 }
+
+# Verbs that are asked for with GET.
+READS = ("view", "export")
+# Verbs of guarded fields: they show more of what can be viewed.
+SHOWS = ("view_private", "view_facts")
+
+
+def is_read(permission: str) -> bool:
+    """Whether a permission lets nobody change anything."""
+    return permission.partition(".")[2] in (*READS, *SHOWS)
 
 
 def rights_for(verb: str) -> tuple[str, ...]:

@@ -21,8 +21,6 @@ from ..syntax.rules import Rule
 from . import facts
 from .explanation import ALLOWED, DEPENDS, REFUSED, Explanation, Remark, Step
 
-# Verbs that are asked for with GET.
-READS = ("view", "export")
 MOST_MISSES = 5
 _SHARES = "id IN (SELECT object_id FROM shares …)"
 

@@ -2,139 +2,122 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
-from ..evaluation.plan import disjuncts
+from ..comparison.search import Undecided
 from ..evaluation.policy import Policy
-from ..syntax.attributes import ENVIRONMENT
-from ..syntax.expression import AllOf, AnyOf, Attribute, Comparison, Expression, Shared, atoms, attributes, columns
+from ..lint.conditions import Conditions
+from ..lint.denies import Denies
+from ..lint.links import about_roles, about_scopes
+from ..lint.lists import Lists
+from ..lint.openings import Openings
+from ..lint.redundant import Idle, redundancy
+from ..lint.standing import DENY, Standing
+from ..lint.words import listed, places, quoted, verb
 from ..syntax.finding import Finding, single_person
 from ..syntax.rules import Rule
-from ..syntax.vocabulary import Resource
 
-GUEST = "guest"
-ANONYMOUS = Comparison("==", Attribute("sub", "kind"), GUEST)
+# So many lines that one line settles are told there, and not each at its own line.
+MANY = 3
+UNDECIDED = "what this line does cannot be decided, there are too many cases: simplify the conditions of these lines"
 
 
 @lru_cache(maxsize=2)
 def warnings(policy: Policy) -> tuple[Finding, ...]:
     """Every warning about a policy, in the order of its files; remembered for the policy in force."""
     linter = _Linter(policy)
-    found = [
+    found = {
         Finding(rule.file, rule.line, message, "warning", single_person(rule.sub))
         for rule in policy.rules for message in linter.about(rule)
-    ]
-    return tuple(sorted({*found, *policy.model.remarks}))
+    }
+    return tuple(sorted({*found, *linter.beside_rules(), *policy.model.remarks}))
 
 
 class _Linter:
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
-        self._patterns = policy.patterns
-        self._first: dict[tuple[str, ...], Rule] = {}
-        # The first rule that settles a permission for a role, whatever the object.
-        self._settled: dict[tuple[str, str, str], Rule] = {}
-        self._conditions: dict[tuple[str, str, str], list[str]] = {}
-        for rule in policy.rules:
-            for permission in self._patterns.covered(rule.act) if self._left(rule) is True else ():
-                self._settled.setdefault((rule.sub, permission, rule.eft), rule)
+        self._standing = Standing(policy)
+        self._conditions = Conditions(self._standing)
+        self._found = redundancy(self._standing)
+        self._never, self._undecided = frozenset(self._found.never), frozenset(self._found.undecided)
+        self._denies, self._openings = Denies(self._standing), Openings(self._standing)
+        self._lists = Lists(policy, [rule for rule in policy.rules if rule not in self._standing.out])
+        self._idle = {idle.rule: idle for idle in self._found.idle}
+        self._settles: dict[Rule, list[Rule]] = {}
+        for idle in self._found.idle:
+            if idle.alone is not None:
+                self._settles.setdefault(idle.alone, []).append(idle.rule)
+        self._opens = {rule: message for rule in policy.rules if (message := self._openings.by_rule(rule))}
 
     def about(self, rule: Rule) -> Iterator[str]:
-        first = self._first.setdefault((rule.sub, rule.act, rule.when, rule.eft), rule)
-        if first is not rule:
-            yield f"the same as {first.place}"
-            return
-        left = self._left(rule)
-        if not self._reachable(rule):
-            yield f"nobody can ever meet `{rule.when}`: its parts contradict each other"
-            return
-        shadow = self._shadow(rule)
-        if shadow:
-            yield f"{shadow.place} ({shadow.sub}, {shadow.act}, {shadow.when}, {shadow.eft}) already settles this"
-        if rule.eft == "deny" and rule.sub == GUEST and not _asks_for_guest(left):
-            yield "every role inherits guest, so this denies it to all; use the condition `anonymous` for guests only"
-        for resource in self._resources(rule):
-            key = (rule.when, rule.eft, resource.name)
-            if key not in self._conditions:
-                self._conditions[key] = list(_about_condition(rule, left, resource))
-            yield from self._conditions[key]
+        """Each warning at the line of a rule."""
+        if rule in self._found.copies:
+            yield f"the same as {self._found.copies[rule].place}"
+        elif rule in self._undecided:
+            yield UNDECIDED
+        elif rule in self._never:
+            yield from filter(None, [self._conditions.never(rule)])
+        elif rule in self._idle:
+            if not self._told_there(self._idle[rule]):
+                yield _without_effect(self._idle[rule])
+        else:
+            yield from self._about_working(rule)
 
-    def _reachable(self, rule: Rule) -> bool:
-        """Whether some role that has this one can meet the condition, on some object."""
-        if disjuncts(self._left(rule)):
-            return True
-        roles = self._policy.roles
-        heirs = (role for role in self._policy.vocabulary.roles if rule.sub in roles.closure(role))
-        permission = min(self._patterns.covered(rule.act))
-        return any(disjuncts(self._policy.folded(rule, permission, role)) for role in heirs)
+    def beside_rules(self) -> Iterator[Finding]:
+        """The warnings at lines of model.conf, of roles and of scopes."""
+        yield from self._conditions.findings
+        yield from self._lists.of_conditions
+        yield from about_roles(self._policy, self._openings)
+        yield from about_scopes(self._policy)
 
-    def _left(self, rule: Rule) -> Expression:
-        permission = min(self._patterns.covered(rule.act))
-        return self._policy.condition(rule, permission)
+    def _about_working(self, rule: Rule) -> Iterator[str]:
+        yield from _decided(lambda: self._conditions.always(rule))
+        inherited = list(_decided(lambda: self._denies.inherited(rule))) if rule.eft == DENY else []
+        yield from inherited
+        if rule.eft == DENY:
+            yield from _decided(lambda: self._denies.missing(rule))
+        settled = self._settles.get(rule, [])
+        many = f"{len(settled)} lines are now without effect{_named(settled)}"
+        widened = [one for one in settled if self._openings.widens(rule, one)]
+        if rule in self._opens:
+            advice = f"{self._opens[rule]}; name only those that are meant, or a narrower role"
+            yield f"{advice}; {many}" if len(settled) >= MANY else advice
+        elif len(settled) >= MANY and not inherited:
+            yield f"by this line {many}; narrow it, or take those out"
+        elif widened:
+            does = f"{verb(widened, 'gives', 'give')} to fewer callers or on a condition, and now without effect"
+            yield f"this line gives {rule.sub} what {places(widened)} {does}; narrow it, if that was not meant"
+        yield from self._lists.about(rule)
 
-    def _shadow(self, rule: Rule) -> Rule | None:
-        """A rule without a condition that decides every permission of this one, for every role that it reaches."""
-        above = self._policy.roles.closure(rule.sub)
-        shadow = None
-        for permission in sorted(self._patterns.covered(rule.act)):
-            shadow = next(
-                (
-                    found
-                    for eft in dict.fromkeys(("deny", rule.eft))
-                    for role in sorted(above)
-                    if (found := self._settled.get((role, permission, eft))) and found is not rule
-                ),
-                None,
-            )
-            if shadow is None:
-                return None
-        return shadow
-
-    def _resources(self, rule: Rule) -> list[Resource]:
-        known = self._policy.vocabulary.by_permission
-        found = (known[permission] for permission in sorted(self._patterns.covered(rule.act)))
-        reached = list({resource.name: resource for resource in found}.values())
-        if rule.eft == "deny":
-            return reached
-        return [resource for resource in reached if f"{resource.name}.view" in self._patterns.covered(rule.act)]
+    def _told_there(self, idle: Idle) -> bool:
+        """Whether what settles a line is told at that other line: it settles many, or denies them to heirs."""
+        alone = idle.alone
+        if alone is None:
+            return False
+        return len(self._settles[alone]) >= MANY or (idle.refused and alone.sub != idle.rule.sub)
 
 
-def _about_condition(rule: Rule, left: Expression, resource: Resource) -> Iterator[str]:
-    if rule.eft == "deny":
-        for name in sorted(columns(left)):
-            if resource.columns[name].nullable:
-                yield f"this denies nothing on {resource.name} rows whose {name} is missing"
-        for name in sorted(_nullable_environment(left)):
-            yield f"this denies nothing while r.env.{name} is missing"
-        return
-    for branch in disjuncts(left):
-        if columns(branch) and (indexes := resource.indexes()) and not _served(branch, indexes):
-            yield f"no index of {resource.name} serves lists by {', '.join(sorted(columns(branch)))}; they will be slow"
+def _without_effect(idle: Idle) -> str:
+    if not idle.by:
+        return "without effect: no line allows what this denies; take it out"
+    named = listed([quoted(rule) for rule in idle.by])
+    if idle.refused:
+        return f"without effect: {named} {verb(idle.by, 'denies', 'deny')} it anyway; take one of them out"
+    does = verb(idle.by, "denies", "deny") if idle.rule.eft == DENY else verb(idle.by, "allows", "allow")
+    return f"without effect: {named} {does} this already; take it out"
 
 
-def _nullable_environment(left: Expression) -> set[str]:
-    read = (attribute for atom in atoms(left) for attribute in attributes(atom))
-    return {fact.name for fact in read if fact.root == "env" and ENVIRONMENT[fact.name].nullable}
+def _named(rules: list[Rule]) -> str:
+    """The lines of roles among them: those about persons are told to whom may see them alone."""
+    of_roles = [rule for rule in rules if not single_person(rule.sub)]
+    return f" ({places(of_roles)})" if of_roles else ""
 
 
-def _served(branch: Expression, indexes: tuple[tuple[str, ...], ...]) -> bool:
-    """Whether an index begins with a column, after the tenant's, that this branch pins."""
-    parts = branch.parts if isinstance(branch, AllOf) else (branch,)
-    if any(isinstance(part, Shared) for part in parts):
-        return True
-    pinned = {
-        side.name
-        for part in parts
-        if isinstance(part, Comparison) and part.operator == "=="
-        for side in (part.left, part.right)
-        if isinstance(side, Attribute) and side.root == "obj"
-    }
-    starts = ([name for name in index if name != "tenant_id"][:1] for index in indexes)
-    return any(start and start[0] in pinned for start in starts)
-
-
-def _asks_for_guest(left: Expression) -> bool:
-    if isinstance(left, AnyOf):
-        return all(_asks_for_guest(part) for part in left.parts)
-    return ANONYMOUS in (left.parts if isinstance(left, AllOf) else (left,))
+def _decided(find: Callable[[], str | None]) -> Iterator[str]:
+    try:
+        message = find()
+    except Undecided:
+        message = UNDECIDED
+    if message:
+        yield message

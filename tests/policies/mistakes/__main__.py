@@ -21,7 +21,7 @@ def outcome(mistake: Mistake) -> str:
 
 def main() -> None:
     counted: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for kind, mistakes in (("form", catalogue.HARMFUL), ("meaning", catalogue.SEMANTIC),
+    for kind, mistakes in (("form", catalogue.HARMFUL), ("meaning", (*catalogue.SEMANTIC, *catalogue.TAKEN_OUT)),
                            ("harmless", catalogue.HARMLESS)):
         for mistake in mistakes:
             for name in (f"{kind}: {mistake.class_}", f"{kind}, all"):

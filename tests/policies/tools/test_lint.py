@@ -4,48 +4,166 @@ from __future__ import annotations
 
 import pytest
 
-from policies.tools.lint import warnings
-from tests.policies.generated import BRANCHES, MODEL, assembled
+from policies.lint.standing import Standing
+from policies.tools.lint import UNDECIDED, warnings
+from tests.policies.generated import BRANCHES, FILES, MODEL, assembled
 
 RULE = "p, user, article.view, own, allow"
+LINKS = ["g, user, guest", "g, support, user", "g, editor, user", "g, admin, support", "g, admin, editor"]
+EVERY_ROLE = ["g, user, guest",
+              *(f"g, {role}, user" for role in ("support", "editor", "moderator", "manager", "developer", "owner")),
+              "g, admin, owner"]
+ANN = "user:0199f3a0-0000-7000-8000-000000000001"
+EDITS = "p, editor, article.*, always, allow"
 
 
-def model_with(branch: str) -> str:
-    """The shipped model.conf with one condition more."""
-    return MODEL.replace(BRANCHES, f"{BRANCHES} || {branch}")
+def model_with(*branches: str) -> str:
+    """The shipped model.conf with these conditions more, each on a line of its own."""
+    return MODEL.replace(BRANCHES, " || \\\n    ".join([BRANCHES, *(f"p.when == {branch}" for branch in branches)]))
+
+
+def said(*rules: str, links: list[str] = LINKS, text: str = MODEL) -> list[str]:
+    """Every warning about these lines."""
+    return [str(finding) for finding in warnings(assembled(list(rules), links, text))]
 
 
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
         ([RULE, RULE], "rules.csv:2: warning: the same as rules.csv:1"),
-        (
-            ["p, user, article.view, always, allow", RULE],
-            "rules.csv:2: warning: rules.csv:1 (user, article.view",
-        ),
-        (["p, guest, article.*, always, allow", RULE], "rules.csv:2: warning: rules.csv:1"),
-        (["p, user, article.*, always, deny", RULE], "rules.csv:2: warning: rules.csv:1"),
-        (["p, guest, article.view, published, deny"], "so this denies it to all"),
-        (["p, user, article.delete, own, deny"], "denies nothing on article rows whose owner_id is missing"),
+        (["p, user, article.view, always, allow", RULE],
+         "rules.csv:2: warning: without effect: rules.csv:1 (user, article.view, always, allow) allows this already"),
+        (["p, guest, article.view, always, allow", RULE], "rules.csv:2: warning: without effect: rules.csv:1"),
+        ([RULE, "p, user, article.view, own_draft, allow"], "rules.csv:2: warning: without effect: rules.csv:1"),
+        ([RULE, "p, user, article.view, always, deny"], "rules.csv:1: warning: without effect: rules.csv:2"),
+        ([RULE, "p, support, contact.view, always, deny"],
+         "rules.csv:2: warning: without effect: no line allows what this denies"),
+        (["p, user, order.refund, shared, allow"], "rules.csv:1: warning: nobody whom this line reaches can ever meet "
+         "`shared`: no share gives `order.refund`"),
+        (["p, user, page.view, approved, allow"], "page.status is never approved"),
+        (["p, user, article.view, anonymous, allow"], "only callers without credentials are guests"),
+        (["p, guest, article.view, anonymous, allow"], None),
+        ([EDITS, "p, guest, article.view, published, deny"], "rules.csv:2: warning: every role inherits guest"),
+        (["p, guest, article.view, always, allow", "p, guest, article.view, anonymous, deny"], None),
+        ([EDITS, RULE, "p, user, article.view, published, deny"],
+         "rules.csv:3: warning: admin and editor inherit user, and this denies them what rules.csv:1 gives"),
+        (["p, user, article.view, always, allow", "p, user, article.view, own, deny"],
+         "rules.csv:2: warning: this denies nothing where owner_id is missing"),
+        (["p, user, article.view, always, allow", "p, user, article.view, intranet, deny"],
+         "rules.csv:2: warning: this denies nothing where the caller's address is missing"),
+        (["p, user, article.view, always, allow", "p, user, article.view, published, deny"], None),
         (["p, user, article.view, same_department, allow"], "no index of article serves lists by department"),
-        (["p, user, article.view, never, allow"], "rules.csv:1: warning: nobody can ever meet `never`"),
+        (["p, guest, article.*, always, allow"], "rules.csv:1: warning: this line gives guest 14 of 99 permissions"),
+        (["p, guest, order.update, office_hours, allow"], "rules.csv:1: warning: this line gives guest order.update"),
+        (["p, support, *, always, allow"], "rules.csv:1: warning: this line gives support 99 of 99 permissions"),
+        ([f"p, {ANN}, *, always, allow"], f"rules.csv:1: warning: this line gives {ANN} 99 of 99 permissions"),
+        (["p, admin, *, always, allow"], None),
+        (["p, support, order.*, always, allow"], None),
+        (["p, user, order.view, always, allow", "p, support, order.view, own, allow"],
+         "rules.csv:1: warning: this line gives user what rules.csv:2 gives to fewer callers"),
+        ([*(f"p, support, order.{verb}, always, allow" for verb in ("view", "update", "ship")),
+          "p, support, order.*, always, allow"],
+         "rules.csv:4: warning: by this line 3 lines are now without effect (rules.csv:1, rules.csv:2 and"),
+        ([RULE, "p2, read:rules, article.update"],
+         "rules.csv:2: warning: a scope to read gives article.update"),
+        ([RULE, "p2, write:rules, article.*", "p2, write:rules, article.view"],
+         "rules.csv:3: warning: without effect: rules.csv:2 (write:rules, article.*) covers this already"),
+        ([RULE, "p2, read:rules, article.view", "p2, write:rules, article.view"], None),
+    ],
+    ids=lambda value: str(value)[:80],
+)
+def test_a_line_that_is_hardly_meant_is_a_warning(rules: list[str], message: str | None) -> None:
+    found = said(*rules)
+    assert found == [] if message is None else any(message in finding for finding in found), found
+
+
+@pytest.mark.parametrize(
+    ("branch", "message"),
+    [
+        ("r.obj.status == 'publised'", "no status is publised; did you mean published?"),
+        ("r.obj.status != 'publised'", "always holds: no status is publised"),
+        ("r.env.hour == 25", "`r.env.hour == 25` never holds: r.env.hour is 0 to 23"),
+        ("r.env.weekday == 0 && r.obj.status == 'draft'", "r.env.weekday is 1 to 7"),
+        ("r.env.hour >= 20 && r.env.hour < 6", "nobody can ever meet `mine`"),
+        ("r.env.date == '2026-11-21' && r.env.weekday == 3", "nobody can ever meet `mine`"),
+        ("(r.env.hour >= 8 || r.env.hour < 18)", "`mine` always holds"),
+        ("(r.obj.owner_id == r.sub.id || r.obj.owner_id != r.sub.id)", None),  # an object without owner is neither
+        ("r.env.hour >= 20 && r.env.weekday < 6", None),
+        ("r.env.device == 'mobile'", None),
     ],
 )
-def test_a_line_that_is_hardly_meant_is_a_warning(rules: list[str], message: str) -> None:
-    never = "p.when == 'never' && r.obj.status == 'a' && r.obj.status == 'b'"
-    text = model_with(never)
-    found = [str(finding) for finding in warnings(assembled(rules, ["g, user, guest"], text))]
-    assert any(message in finding for finding in found), found
+def test_a_condition_that_never_holds_or_always_is_told_in_the_model(branch: str, message: str | None) -> None:
+    text = model_with(f"'mine' && {branch}")
+    found = said("p, editor, article.update, mine, allow", text=text)
+    if message is None:
+        assert found == []
+    else:
+        line = next(number for number, row in enumerate(text.splitlines(), 1) if "'mine'" in row)
+        assert [one for one in found if one.startswith(f"model.conf:{line}: warning: ") and message in one], found
+
+
+@pytest.mark.parametrize(
+    ("link", "message"),
+    [
+        ("g, user, support", "this line gives user order.view; was `g, support, user` meant?"),
+        ("g, guest, support", "this line gives guest order.view; was `g, support, guest` meant?"),
+        ("g, moderator, user", None),
+        (f"g, {ANN}, support", None),
+        (f"g, {ANN}, user", "without effect: every user is user already"),
+    ],
+)
+def test_a_role_that_inherits_what_it_hardly_should_is_told(link: str, message: str | None) -> None:
+    links = ["g, admin, support", link] if message and "gives" in message else [
+        *(f"g, {role}, user" for role in ("support", "editor", "manager", "developer", "owner", "admin")),
+        "g, user, guest", *(["g, moderator, user"] if link.startswith("g, user:") else []), link]
+    found = said("p, support, order.view, always, allow", links=links)
+    place = f"roles.csv:{len(links)}: warning: "
+    assert not found if message is None else any(one.startswith(place) and message in one for one in found), found
+
+
+def test_a_role_that_inherits_what_it_has_already_is_told_by_which_lines() -> None:
+    found = said(RULE, links=[*LINKS, "g, admin, user"])
+    assert found == ["roles.csv:6: warning: without effect: admin inherits user already, by roles.csv:4 and "
+                     "roles.csv:2; take it out"]
 
 
 def test_a_condition_that_only_a_higher_role_meets_is_no_warning() -> None:
-    text = model_with("p.when == 'new' && r.sub.role == 'editor'")
-    links = ["g, user, guest", "g, editor, user"]
-    assert warnings(assembled(["p, user, article.view, new, allow"], links, text)) == ()
-    rules = ["p, editor, article.view, new, allow", "p, support, article.view, new, allow"]
-    (warning,) = warnings(assembled(rules, links, text))
-    assert str(warning).startswith("rules.csv:2: warning: nobody can ever meet `new`")
+    text = model_with("'new' && r.sub.role == 'editor'")
+    assert said("p, user, article.view, new, allow", text=text) == []
+    (warning,) = said("p, editor, article.view, new, allow", "p, support, article.view, new, allow", text=text)
+    assert warning.startswith("rules.csv:2: warning: nobody whom this line reaches can ever meet `new`")
 
 
-def test_a_denial_for_guests_only_is_no_warning() -> None:
-    assert warnings(assembled([RULE, "p, guest, article.view, anonymous, deny"], ["g, user, guest"])) == ()
+def test_an_exception_for_one_person_has_an_effect_and_one_that_all_have_has_none() -> None:
+    rules = [RULE, f"p, {ANN}, article.view, published, allow", f"p, {ANN}, article.view, own_draft, allow",
+             f"p, {ANN}, article.view, own, deny"]
+    found = said(*rules[:3], links=EVERY_ROLE)
+    assert [one.partition(" (")[0] for one in found] == ["rules.csv:3: warning: without effect: rules.csv:1"]
+    assert not any(one.startswith("rules.csv:4: warning: without effect") for one in said(*rules, links=EVERY_ROLE))
+
+
+def test_a_denial_of_a_role_counts_for_a_person_whom_a_line_allows_it() -> None:
+    rules = ["p, user, contact.view, always, deny", f"p, {ANN}, contact.view, office_hours, allow"]
+    assert not any("rules.csv:1" in one and "no line allows" in one for one in said(*rules))
+
+
+def test_lines_about_persons_are_counted_and_not_named_at_the_line_of_a_role() -> None:
+    rules = ["p, user, order.*, always, allow", *(f"p, {ANN[:-1]}{n}, order.view, own, allow" for n in range(3))]
+    (found,) = [one for one in said(*rules, links=EVERY_ROLE) if one.startswith("rules.csv:1:")]
+    assert found.endswith("3 lines are now without effect")
+
+
+def test_persons_are_asked_only_for_what_their_lines_bear_on() -> None:
+    rules = [f"p, user:0199f3a0-0000-7000-8000-{n:012x}, order.view, office_hours, allow" for n in range(100)]
+    files = {name: content.decode() for name, content in FILES.items() if name.endswith("s.csv")}
+    policy = assembled([*rules, "p, user, order.update, own, allow"], files["roles.csv"].splitlines()[:-1])
+    standing = Standing(policy)
+    for rule in policy.rules:
+        list(standing.reached(rule))
+    assert len([one for one in standing.cells if one.subject.key]) == len(rules)
+
+
+def test_what_takes_too_long_to_know_is_said_to_be_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("policies.lint.standing.MOST_NODES", 0)
+    rules = ["p, user, article.view, own, allow", "p, support, article.view, published, allow"]
+    assert {f"rules.csv:{line}: warning: {UNDECIDED}" for line in (1, 2)} <= {*said(*rules)}

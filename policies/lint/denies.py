@@ -1,0 +1,125 @@
+"""Denials that reach further than their author meant, or less far: heirs, and values that are missing."""
+
+from __future__ import annotations
+
+from ..comparison.candidates import ID
+from ..comparison.search import Undecided
+from ..comparison.subjects import GUEST
+from ..syntax.attributes import ENVIRONMENT, SUBJECT, in_words
+from ..syntax.expression import (
+    AllOf,
+    AnyOf,
+    Attribute,
+    Comparison,
+    Expression,
+    Negation,
+    atoms,
+    attributes,
+    conjunction,
+    disjunction,
+    negation,
+)
+from ..syntax.rules import Rule
+from ..syntax.vocabulary import Column
+from .openings import ADMIN
+from .standing import ALLOW, Cell, Standing
+from .words import listed, places, verb
+
+EVERYTHING = "*"
+
+
+class Denies:
+    """What a denial refuses to heirs, and what it does not refuse."""
+
+    def __init__(self, standing: Standing) -> None:
+        self._standing, self._policy = standing, standing.policy
+
+    def inherited(self, rule: Rule) -> str | None:
+        """Whom a denial reaches that other lines allow it by name; for guest, whether it reaches anybody else."""
+        lost: dict[Rule, None] = {}
+        heirs: dict[str, None] = {}
+        reached = False
+        above = self._policy.roles.closure(rule.sub)
+        for cell, number in self._standing.alone(rule):
+            role = cell.subject.role
+            if cell.subject.key is not None or not self._standing.meets(cell, number):
+                continue
+            if role == rule.sub != ADMIN:
+                continue
+            reached = True
+            for allow, asks in cell.lines.items():
+                explicit = allow.eft == ALLOW and (allow.sub not in above or allow.sub == ADMIN)
+                if explicit and self._takes(cell, number, allow, asks):
+                    lost[allow], heirs[role] = None, None
+        if rule.sub == GUEST and reached:
+            lines = f", also what {places(lost)} {verb(lost, 'gives', 'give')}" if lost else ""
+            return (f"every role inherits guest, so this denies it to all{lines}; use the condition `anonymous` for "
+                    f"guests only")
+        if not lost:
+            return None
+        if rule.sub == ADMIN:
+            return f"this denies administrators what {places(lost)} {verb(lost, 'gives', 'give')}"
+        return (f"{listed(sorted(heirs))} {verb(heirs, 'inherits', 'inherit')} {rule.sub}, and this denies them what "
+                f"{places(lost)} {verb(lost, 'gives', 'give')}; to take it from {rule.sub} alone, take out the line "
+                f"that allows it")
+
+    def missing(self, rule: Rule) -> str | None:
+        """Where a denial does not hold because a value is missing, and a caller is allowed what it denies else."""
+        found: dict[Attribute, str] = {}
+        for cell, number in self._standing.alone(rule):
+            left = self._standing.expressions[number]
+            for one in dict.fromkeys(one for atom in atoms(left) for one in attributes(atom)):
+                if one not in found and self._column(one, cell).nullable and (example := self._open(cell, number, one)):
+                    found[one] = example
+        if not found:
+            return None
+        named = " or ".join(f"{in_words(one)}" for one in found)
+        example = next(iter(found.values()))
+        return (f"this denies nothing where {named} is missing (allowed: {example}); write an allow on the opposite "
+                f"condition instead, which holds on no missing value either")
+
+    def _takes(self, cell: Cell, number: int, allow: Rule, asks: int) -> bool:
+        """Whether a denial takes what a line gives: some of it, or all where the line gives everything there is."""
+        if allow.act == EVERYTHING:
+            return self._standing.implies(cell, asks, (number,))
+        return self._standing.meets(cell, number, asks)
+
+    def _open(self, cell: Cell, number: int, one: Attribute) -> str:
+        """A request that is allowed although the denial would hold on some value of what is missing."""
+        left = self._standing.expressions[number]
+        if one == ID and cell.subject.is_guest and not _unequal(left, one):
+            return ""  # nothing is a guest's own
+        try:
+            missing = negation(Comparison("==", one, one))
+            example = self._standing.open(cell, number, one, conjunction((missing, _as_if(left, one))))
+        except Undecided:
+            return ""
+        if example is None or (example.row is None and one.root == "obj"):
+            return ""
+        return f"{cell.permission} by {cell.subject}, {example}"
+
+    def _column(self, one: Attribute, cell: Cell) -> Column:
+        if one.root == "obj":
+            return self._policy.vocabulary.by_permission[cell.permission].columns[one.name]
+        return (SUBJECT if one.root == "sub" else ENVIRONMENT)[one.name]
+
+
+def _as_if(expression: Expression, one: Attribute, holds: bool = True) -> Expression:
+    """The expression with every comparison of an attribute as it would have to be for the whole to hold."""
+    match expression:
+        case AllOf(parts):
+            return conjunction(_as_if(part, one, holds) for part in parts)
+        case AnyOf(parts):
+            return disjunction(_as_if(part, one, holds) for part in parts)
+        case Negation(part):
+            return negation(_as_if(part, one, not holds))
+        case bool():
+            return expression
+    return holds if one in attributes(expression) else expression
+
+
+def _unequal(expression: Expression, one: Attribute) -> bool:
+    """Whether an attribute is compared otherwise than by `==`."""
+    return any(isinstance(atom, Comparison) and atom.operator != "==" for atom in atoms(expression)
+               if one in attributes(atom))
+

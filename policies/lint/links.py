@@ -1,0 +1,98 @@
+"""Lines about roles (`g`) and scopes (`p2`) that change nothing, or hardly mean what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..comparison.subjects import GUEST
+from ..evaluation.policy import Policy
+from ..evaluation.rights import is_read
+from ..syntax.finding import Finding, single_person
+from ..syntax.roles import RoleLink, Roles
+from ..syntax.rules import ScopeRule
+from .openings import Openings
+from .words import listed
+
+_READ = "read:"
+
+
+def about_roles(policy: Policy, openings: Openings) -> Iterator[Finding]:
+    """Roles that inherit twice, too much, or not even what a caller without credentials may."""
+    kept = policy.roles
+    for link in reversed(policy.roles.links):
+        rest = Roles(one for one in kept.links if one is not link) if _twice(kept, link) else kept
+        message = _superfluous(policy, link, rest) if rest is not kept else _common(policy, link)
+        if message and rest is not kept:
+            kept = rest
+        message = message or openings.by_link(link)
+        if message:
+            yield Finding(link.file, link.line, message, "warning", single_person(link.name))
+    yield from _without_guest(policy)
+
+
+def about_scopes(policy: Policy) -> Iterator[Finding]:
+    """Lines that other lines of the same scope contain, and scopes to read with which a caller can write."""
+    kept = list(policy.scopes)
+    for rule in reversed(policy.scopes):
+        covered = policy.patterns.covered(rule.act)
+        others = [one for one in kept if one is not rule and one.scope == rule.scope]
+        by = _covering(policy, covered, others)
+        if by:
+            kept.remove(rule)
+            named = listed([f"{one.file}:{one.line} ({one.scope}, {one.act})" for one in by])
+            yield Finding(rule.file, rule.line, _idle(rule, by, named), "warning")
+        writes = sorted(name for name in covered if not is_read(name))
+        if rule.scope.startswith(_READ) and writes:
+            message = f"a scope to read gives {listed(writes)}: a token that shall only read can change things with it"
+            yield Finding(rule.file, rule.line, message, "warning")
+
+
+def _twice(roles: Roles, link: RoleLink) -> bool:
+    """Whether the name inherits more than this: then another line may say the same."""
+    return len(roles.parents.get(link.name, ())) > 1
+
+
+def _superfluous(policy: Policy, link: RoleLink, rest: Roles) -> str | None:
+    """How a role, or a person, inherits the same without this link."""
+    chain = rest.chain(link.name, link.inherits)
+    if not chain:
+        return _common(policy, link)
+    named = listed([f"{one.file}:{one.line}" for one in chain])
+    if len(chain) == 1:
+        return f"the same as {named}"
+    return f"without effect: {link.name} inherits {link.inherits} already, by {named}; take it out"
+
+
+def _common(policy: Policy, link: RoleLink) -> str | None:
+    """That a person is lent what every user has."""
+    roles = policy.vocabulary.roles - {GUEST}
+    if single_person(link.name) and all(link.inherits in policy.roles.closure(role) for role in roles):
+        return f"without effect: every user is {link.inherits} already; take it out"
+    return None
+
+
+def _without_guest(policy: Policy) -> Iterator[Finding]:
+    """Roles that others inherit, and that have not even the rights of a caller without credentials."""
+    told = {GUEST}
+    for link in policy.roles.links:
+        if link.inherits not in told and link.inherits not in policy.roles.parents:
+            told.add(link.inherits)
+            message = (f"{link.inherits} inherits nothing, not even what callers without credentials may; add "
+                       f"`g, {link.inherits}, {GUEST}` if that was not meant")
+            yield Finding(link.file, link.line, message, "warning", single_person(link.name))
+
+
+def _covering(policy: Policy, covered: frozenset[str], others: list[ScopeRule]) -> list[ScopeRule]:
+    """The line that covers all of these permissions, or those that do together; none when they do not."""
+    for one in others:
+        if covered <= policy.patterns.covered(one.act):
+            return [one]
+    having = [one for one in others if covered & policy.patterns.covered(one.act)]
+    together = frozenset().union(*(policy.patterns.covered(one.act) for one in having))
+    return having if covered <= together else []
+
+
+def _idle(rule: ScopeRule, by: list[ScopeRule], named: str) -> str:
+    if len(by) == 1 and by[0].act == rule.act:
+        return f"the same as {by[0].file}:{by[0].line}"
+    return f"without effect: {named} {'covers' if len(by) == 1 else 'cover'} this already; take it out"

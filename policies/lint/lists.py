@@ -1,0 +1,75 @@
+"""Conditions by which lists are filtered in the database, and that no index serves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ..evaluation.plan import disjuncts
+from ..evaluation.policy import Policy
+from ..syntax.expression import AllOf, Attribute, Comparison, Expression, Shared, columns
+from ..syntax.finding import Finding
+from ..syntax.model import MODEL_FILE
+from ..syntax.rules import Rule
+from ..syntax.vocabulary import Resource
+from .standing import ALLOW
+
+
+class Lists:
+    """Which lines make lists slow; where several lines have one condition, what is said at the line of the condition.
+
+    of_conditions  the findings in model.conf
+    """
+
+    def __init__(self, policy: Policy, rules: Iterable[Rule]) -> None:
+        self._policy = policy
+        self._known: dict[tuple[str, str], tuple[str, ...]] = {}
+        of_words: dict[str, dict[Rule, tuple[str, ...]]] = {}
+        for rule in rules:
+            if said := tuple(self._slow(rule)):
+                of_words.setdefault(rule.when, {})[rule] = said
+        self.of_conditions = tuple(
+            Finding(MODEL_FILE, policy.conditions[word].line, message, "warning")
+            for word, said in of_words.items() if len({*said.values()}) > 1 and word in policy.conditions
+            for message in dict.fromkeys(one for messages in said.values() for one in messages)
+        )
+        at_condition = {finding.message for finding in self.of_conditions}
+        self._said = {rule: messages for said in of_words.values() for rule, messages in said.items()
+                      if not at_condition.issuperset(messages)}
+
+    def about(self, rule: Rule) -> tuple[str, ...]:
+        """A sentence for each resource, and each way to meet the condition, that no index serves."""
+        return self._said.get(rule, ())
+
+    def _slow(self, rule: Rule) -> Iterator[str]:
+        covered = self._policy.patterns.covered(rule.act) if rule.eft == ALLOW else frozenset()
+        by_permission = self._policy.vocabulary.by_permission
+        for permission in sorted(covered):
+            resource = by_permission[permission]
+            if permission == f"{resource.name}.view":
+                key = (rule.when, resource.name)
+                if key not in self._known:
+                    left = self._policy.condition(rule, permission)
+                    self._known[key] = tuple(_about(left, resource))
+                yield from self._known[key]
+
+
+def _about(left: Expression, resource: Resource) -> Iterator[str]:
+    for branch in disjuncts(left):
+        if columns(branch) and (indexes := resource.indexes()) and not _served(branch, indexes):
+            yield f"no index of {resource.name} serves lists by {', '.join(sorted(columns(branch)))}; they will be slow"
+
+
+def _served(branch: Expression, indexes: tuple[tuple[str, ...], ...]) -> bool:
+    """Whether an index begins with a column, after the tenant's, that this branch pins."""
+    parts = branch.parts if isinstance(branch, AllOf) else (branch,)
+    if any(isinstance(part, Shared) for part in parts):
+        return True
+    pinned = {
+        side.name
+        for part in parts
+        if isinstance(part, Comparison) and part.operator == "=="
+        for side in (part.left, part.right)
+        if isinstance(side, Attribute) and side.root == "obj"
+    }
+    starts = ([name for name in index if name != "tenant_id"][:1] for index in indexes)
+    return any(start and start[0] in pinned for start in starts)

@@ -1,0 +1,134 @@
+"""Lines that open more than an author hardly meant: everything to everybody, or nearly everything to one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from ..comparison.candidates import KIND
+from ..comparison.search import Undecided
+from ..comparison.subjects import GUEST, Subject
+from ..evaluation.policy import Policy
+from ..evaluation.rights import is_read
+from ..syntax.expression import Shared, atoms, attributes
+from ..syntax.finding import single_person
+from ..syntax.roles import RoleLink
+from ..syntax.rules import Rule
+from .standing import ALLOW, Cell, Standing
+
+ADMIN, USER = "admin", "user"
+MOST_NAMED = 3  # permissions that a finding names
+MANY_VERBS, MANY_RESOURCES = 3, 3  # of what every caller gains
+# What a caller without credentials hardly may do to any row, on whatever condition.
+CHANGES = ("update", "delete", "import", "manage")
+
+
+class Openings:
+    """What lines give to whom, beside all others."""
+
+    def __init__(self, standing: Standing) -> None:
+        self._standing, self._policy = standing, standing.policy
+        self._everyone = everyone(standing.policy)
+
+    def by_rule(self, rule: Rule) -> str | None:
+        """What a line opens; None where it gives about what lines give."""
+        if rule.eft != ALLOW or rule in self._standing.out or rule.sub == ADMIN:
+            return None
+        if rule.sub not in self._everyone:
+            most = self._policy.permissions_of_line(rule)
+            gained = self._gained(rule) if self._nearly_all(most) else []
+            return _told(rule.sub, gained, self._policy) if self._nearly_all(gained) else None
+        gained = self._gained(rule)
+        open_to_all = [name for name in gained if self._asks_nothing_of_the_caller(rule, name)]
+        with_rows = [name for name in open_to_all if self._policy.vocabulary.by_permission[name].columns]
+        resources = {name.partition(".")[0] for name in open_to_all}
+        many = "*" in rule.act and len(with_rows) >= MANY_VERBS and not all(map(is_read, with_rows))
+        changes = rule.sub == GUEST and any(name.partition(".")[2] in CHANGES for name in with_rows)
+        wide = "*" in rule.act and len(resources) >= MANY_RESOURCES
+        if many or changes or wide:
+            return _told(rule.sub, gained, self._policy)
+        return None
+
+    def widens(self, rule: Rule, settled: Rule) -> bool:
+        """Whether a line gives to everybody, or to all who signed in, what another gives to fewer or on a condition."""
+        if rule.sub not in self._everyone or rule.eft != ALLOW or single_person(settled.sub):
+            return False
+        return settled.sub not in self._everyone or settled.when != rule.when
+
+    def by_link(self, link: RoleLink) -> str | None:
+        """What a role, or a person, gains by inheriting a role, where that is hardly meant."""
+        if link.name == ADMIN:
+            return None
+        everybody = link.name == GUEST or (
+            link.name in self._everyone and link.inherits != GUEST and any(
+                other.inherits == link.inherits and other.name != link.name and not single_person(other.name)
+                for other in self._policy.roles.links))
+        kept = _closure(self._policy, link.name, link) | ({GUEST} if link.name in self._everyone else self._everyone)
+        most = self._policy.permissions_of_lines(link.inherits)
+        gained = self._inherited(link.name, kept, most) if everybody or self._nearly_all(most) else []
+        if not gained or not (everybody or self._nearly_all(gained)):
+            return None
+        told = _told(link.name, gained, self._policy)
+        return told if single_person(link.name) else f"{told}; was `g, {link.inherits}, {link.name}` meant?"
+
+    def _gained(self, rule: Rule) -> list[str]:
+        """The permissions of which the line gives something to the caller whom it names."""
+        found = []
+        first = None
+        for cell, number in self._standing.reached(rule):
+            if first is None:
+                first = cell.subject
+            if cell.subject != first:
+                break
+            try:
+                if self._standing.counts(cell, rule, number):
+                    found.append(cell.permission)
+            except Undecided:
+                continue
+        return sorted(found)
+
+    def _inherited(self, name: str, kept: frozenset[str], most: Iterable[str]) -> list[str]:
+        """The permissions of which lines of roles beyond `kept` give something to a role or person."""
+        who = Subject(USER, name) if single_person(name) else Subject(name)
+        return sorted(one for one in most if self._gives_more(self._standing.cell(who, one), kept))
+
+    def _gives_more(self, cell: Cell, kept: frozenset[str]) -> bool:
+        """Whether lines of roles beyond `kept` allow in this cell what no other does."""
+        new = {number for rule, number in cell.lines.items() if rule.eft == ALLOW and rule.sub not in kept}
+        old = {number for rule, number in cell.lines.items() if rule.eft == ALLOW and rule.sub in kept}
+        try:
+            return any(not self._standing.implies(cell, number, (*old, *cell.denies)) for number in new)
+        except Undecided:
+            return False
+
+    def _nearly_all(self, gained: Collection[str]) -> bool:
+        return 2 * len(gained) >= len(self._policy.vocabulary.by_permission)
+
+    def _asks_nothing_of_the_caller(self, rule: Rule, permission: str) -> bool:
+        """Whether whose the object is, and who asks, does not matter to a line."""
+        read = list(atoms(self._policy.condition(rule, permission)))
+        return Shared() not in read and not any(
+            one.root == "sub" and one != KIND for atom in read for one in attributes(atom))
+
+
+def everyone(policy: Policy) -> frozenset[str]:
+    """The roles that are no distinction: guest, user, and what every other role inherits or is."""
+    closures = [policy.roles.closure(role) for role in policy.vocabulary.roles - {GUEST}]
+    return frozenset((GUEST, USER)).union(frozenset.intersection(*closures) if closures else ())
+
+
+def _told(who: str, gained: list[str], policy: Policy) -> str:
+    named = ", ".join(gained[:MOST_NAMED]) + (", …" if len(gained) > MOST_NAMED else "")
+    if len(gained) == 1:
+        return f"this line gives {who} {named}"
+    return f"this line gives {who} {len(gained)} of {len(policy.vocabulary.by_permission)} permissions ({named})"
+
+
+def _closure(policy: Policy, name: str, without: RoleLink) -> frozenset[str]:
+    """What a role is and inherits without one of the links."""
+    reached, waiting = {name}, [name]
+    while waiting:
+        for link in policy.roles.parents.get(waiting.pop(), ()):
+            if link != without and link.inherits not in reached:
+                reached.add(link.inherits)
+                waiting.append(link.inherits)
+    return frozenset(reached)

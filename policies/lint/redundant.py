@@ -1,0 +1,119 @@
+"""Lines without effect: what settles them already, so that taking them out changes nothing for anybody."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..comparison.search import Undecided
+from ..syntax.expression import conjunction, negation
+from ..syntax.rules import Rule
+from .standing import ALLOW, DENY, Cell, Standing
+
+
+@dataclass(frozen=True)
+class Idle:
+    """A line without effect.
+
+    by       the lines that settle it; none where no line allows what this one denies
+    refused  whether these deny what it allows, and otherwise do themselves what it does
+    """
+
+    rule: Rule
+    by: tuple[Rule, ...]
+    refused: bool = False
+
+    @property
+    def alone(self) -> Rule | None:
+        """The one line that settles it."""
+        return self.by[0] if len(self.by) == 1 else None
+
+
+@dataclass(frozen=True)
+class Redundancy:
+    """What was found out about every line. No line is in two of these.
+
+    copies     lines that stand above already, with the first of them
+    never      lines that hold for nobody whom they reach
+    idle       lines that can hold and change nothing; all can be taken out together
+    undecided  lines of which that could not be found out
+    """
+
+    copies: dict[Rule, Rule]
+    never: tuple[Rule, ...]
+    idle: tuple[Idle, ...]
+    undecided: tuple[Rule, ...]
+
+
+def redundancy(standing: Standing) -> Redundancy:
+    """Take every line out of the count that changes nothing beside those that are left, the last one first.
+
+    Denials go first: where a line that allows and one that denies cancel each other, the denial is meant.
+    """
+    rules = standing.policy.rules
+    first: dict[tuple[str, ...], Rule] = {}
+    copies = {rule: known for rule in rules
+              if (known := first.setdefault((rule.sub, rule.act, rule.when, rule.eft), rule)) is not rule}
+    for rule in copies:
+        standing.take_out(rule)
+    never: list[Rule] = []
+    idle: list[Rule] = []
+    undecided: list[Rule] = []
+    left = [rule for rule in reversed(rules) if rule not in copies]
+    for rule in sorted(left, key=lambda one: one.eft == ALLOW):
+        try:
+            if _counts(standing, rule):
+                continue
+            (idle if _can_hold(standing, rule) else never).append(rule)
+            standing.take_out(rule)
+        except Undecided:
+            undecided.append(rule)
+    return Redundancy(copies, tuple(never), tuple(_settled(standing, rule) for rule in idle), tuple(undecided))
+
+
+def _counts(standing: Standing, rule: Rule) -> bool:
+    if any(standing.counts(cell, rule, number) for cell, number in standing.reached(rule)):
+        return True
+    return rule.sub not in standing.persons and standing.too_many
+
+
+def _can_hold(standing: Standing, rule: Rule) -> bool:
+    return any(standing.meets(cell, number) for cell, number in standing.reached(rule))
+
+
+def _settled(standing: Standing, rule: Rule) -> Idle:
+    """What settles a line for the first caller whom it reaches; for all permissions, with as few lines as can be."""
+    by: dict[Rule, None] = {}
+    refused, subject = False, None
+    for cell, number in standing.reached(rule):
+        if subject not in (None, cell.subject):
+            break
+        if not standing.meets(cell, number):
+            continue
+        subject = cell.subject
+        denies = [(one, asks) for one, asks in _counted(standing, cell) if one.eft == DENY]
+        allows = [(one, asks) for one, asks in _counted(standing, cell) if one.eft == ALLOW]
+        if rule.eft == ALLOW and standing.implies(cell, number, cell.denies):
+            refused = True
+            by.update(dict.fromkeys(_wider(standing, cell, number, denies)))
+        elif rule.eft == ALLOW:
+            narrowed = standing.number(conjunction(
+                (standing.expressions[number], negation(standing.any_of(cell.denies)))))
+            by.update(dict.fromkeys(_wider(standing, cell, narrowed, allows)))
+        elif any(standing.meets(cell, number, asks) for _, asks in allows):
+            allowed = standing.number(conjunction((standing.expressions[number], standing.any_of(cell.allows))))
+            by.update(dict.fromkeys(_wider(standing, cell, allowed, denies)))
+    return Idle(rule, tuple(by), refused)
+
+
+def _counted(standing: Standing, cell: Cell) -> Iterator[tuple[Rule, int]]:
+    return ((rule, number) for rule, number in cell.lines.items() if rule not in standing.out)
+
+
+def _wider(standing: Standing, cell: Cell, number: int, lines: list[tuple[Rule, int]]) -> list[Rule]:
+    """The line that holds wherever this condition does, or all that together do."""
+    lines = sorted(lines, key=lambda line: standing.expressions[line[1]] is not True)
+    for rule, asks in lines:
+        if standing.implies(cell, number, (asks,)):
+            return [rule]
+    return [rule for rule, asks in lines if standing.meets(cell, number, asks)]
