@@ -14,7 +14,7 @@ from marshmallow import ValidationError, fields
 from webargs.fields import DelimitedList
 
 from policies.evaluation.principal import Environment, FixedEnvironment
-from policies.questions.explain import READS
+from policies.evaluation.rights import READS
 
 from ..request.call import Endpoint
 from ..schemas.fields import Line, StrictSchema, length, one_of
