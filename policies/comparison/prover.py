@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ..evaluation.policy import Policy
-from ..syntax.expression import Attribute, Expression, Shared, conjunction, negation
+from ..syntax.expression import Attribute, Comparison, Expression, Shared, atoms, conjunction, negation
+from . import pools
 from .candidates import Ground
 from .search import MOST_NODES, Undecided, example
 from .subjects import Subject, persons
@@ -11,6 +12,7 @@ from .substitution import Facts, inputs, put
 from .witness import Witness, witness
 
 _Found = tuple[Facts, bool] | None
+_ANYBODY = f"user:{pools.person(0xF2)}"
 
 
 class Prover:
@@ -32,14 +34,20 @@ class Prover:
         """
         if goal is False:
             return None
-        ground = Ground(subject, permission, self._vocabulary.by_permission[permission], self._named)
-        key = (goal, ground.resource.name, subject.is_guest, subject.key, ground.shareable)
+        # What holds for one person holds for all whom the goal does not name: five hundred persons are one search.
+        alike = subject if subject.key is None or _names(goal, subject.key) else Subject(subject.role, _ANYBODY)
+        resource = self._vocabulary.by_permission[permission]
+        ground = Ground(alike, permission, resource, self._named)
+        key = (goal, resource.name, alike.is_guest, alike.key, ground.shareable)
         if key not in self._known:
             self._known[key] = self._search(goal, ground)
         found = self._known[key]
         if isinstance(found, Undecided):
             raise found
-        return None if found is None else witness(ground, found[0], with_object=found[1])
+        if found is None:
+            return None
+        facts = found[0] if alike is subject else _of_person(found[0], subject.key or "")
+        return witness(Ground(subject, permission, resource, self._named), facts, with_object=found[1])
 
     def exception(self, narrow: Expression, wide: Expression, subject: Subject, permission: str) -> Witness | None:
         """A request on which `narrow` holds and `wide` does not; None where the one implies the other.
@@ -61,6 +69,18 @@ class Prover:
             return None if found is None else (found, False)
         except Undecided as undecided:
             return undecided
+
+
+def _names(goal: Expression, person: str) -> bool:
+    """Whether a literal of the goal is the key or the id of a person."""
+    names = (person, person.removeprefix("user:"))
+    return any(isinstance(atom, Comparison) and atom.right in names for atom in atoms(goal))
+
+
+def _of_person(facts: Facts, person: str) -> Facts:
+    """Facts about any person as those about this one."""
+    names = {_ANYBODY: person, _ANYBODY.removeprefix("user:"): person.removeprefix("user:")}
+    return {one: names.get(value, value) if isinstance(value, str) else value for one, value in facts.items()}
 
 
 def _nothing(goal: Expression) -> Facts:

@@ -57,6 +57,10 @@ class Witness:
         if self.row is None and self.ground.resource.columns:
             yield "no object is named"
         facts = dict(self.facts)
+        key = facts.get(KEY)
+        if key is not None and key not in (self.ground.subject.key, self.ground.subject.role) and not self._made_up(
+                KEY, key):
+            yield f"the caller is {key}"
         if (kind := facts.pop(KIND, None)) is not None:
             yield f"the kind of caller is {kind}"
         if (day := facts.pop(DATE, None)) is not None:
