@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ..evaluation.policy import Policy
 from .prover import Prover
 from .search import MOST_NODES, Undecided
-from .subjects import Subject, allowed
+from .subjects import Subject, allowed, meaning
 from .witness import Witness
 
 
@@ -38,9 +38,9 @@ class Comparison:
 
     def between(self, subject: Subject, permission: str) -> Difference:
         """The difference for one subject and one permission; each example was tried on both policies."""
-        before, after = allowed(self.old, subject, permission), allowed(self.new, subject, permission)
-        if before == after:
+        if meaning(self.old, subject, permission) == meaning(self.new, subject, permission):
             return SAME
+        before, after = allowed(self.old, subject, permission), allowed(self.new, subject, permission)
         try:
             gained = self._tried(self._prover.exception(after, before, subject, permission), self.new, self.old)
             lost = self._tried(self._prover.exception(before, after, subject, permission), self.old, self.new)

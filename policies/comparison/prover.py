@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..evaluation.policy import Policy
-from ..syntax.expression import Attribute, Comparison, Expression, Shared, atoms, conjunction, negation
+from ..syntax.expression import Attribute, Comparison, Expression, Shared, atoms, columns, conjunction, negation
 from . import pools
 from .candidates import Ground
 from .search import MOST_NODES, Undecided, example
@@ -30,13 +30,16 @@ class Prover:
     def example(self, goal: Expression, subject: Subject, permission: str) -> Witness | None:
         """A request of this subject for this permission on which `goal` holds; None when there is none.
 
-        Raises Undecided when it takes too long to know.
+        Raises Undecided when it takes too long to know, or when an unusual matcher makes `goal` read a column that
+        the resource has not.
         """
         if goal is False:
             return None
         # What holds for one person holds for all whom the goal does not name: five hundred persons are one search.
         alike = subject if subject.key is None or _names(goal, subject.key) else Subject(subject.role, _ANYBODY)
         resource = self._vocabulary.by_permission[permission]
+        if resource.columns and not columns(goal) <= resource.columns.keys():
+            raise Undecided
         ground = Ground(alike, permission, resource, self._named)
         key = (goal, resource.name, alike.is_guest, alike.key, ground.shareable)
         if key not in self._known:

@@ -52,3 +52,9 @@ def allowed(policy: Policy, subject: Subject, permission: str) -> Expression:
     denies = disjunction(left for rule, left in rules if rule.eft == "deny")
     refused = denies.parts if isinstance(denies, AnyOf) else (denies,)
     return conjunction((allows, *map(negation, refused)))
+
+
+def meaning(policy: Policy, subject: Subject, permission: str) -> frozenset[tuple[str, Expression]]:
+    """What decides, wherever it stands: each effect with its condition. Equal ones answer alike."""
+    rules = policy.residual(subject.role, subject.key, permission).rules
+    return frozenset((rule.eft, left) for rule, left in rules)
