@@ -15,6 +15,7 @@ from blueprints.commands.printing import echo, echo_lines
 from policies import Policy
 from policies.loading.loader import CASES_FILE
 from policies.questions.additions import NotAddable, additions, extended, narrowed
+from policies.questions.changes import NOTHING
 from policies.questions.diff import diff
 from policies.syntax.files import Unreadable, read_bytes, rewrite, write
 from policies.tools.case_run import run
@@ -113,7 +114,7 @@ def _adopt_new(folder: Path, *, ask: bool, as_json: bool) -> None:
         except NotAddable as error:
             raise click.ClickException(str(error)) from None
         _require_cases(folder, mine, after)
-    changes = diff(mine, after) if files else []
+    changes = tuple(diff(mine, after)) if files else ()
     if as_json:
         _write(folder, mine, files)
         print_json({
@@ -131,7 +132,7 @@ def _adopt_new(folder: Path, *, ask: bool, as_json: bool) -> None:
         for line in lines:
             echo(f"{name}: {line}")
     echo("What changes:")
-    echo_lines("\n".join(map(str, changes)) or "No difference in what anybody may do.")
+    echo_lines("\n".join(map(str, changes)) or NOTHING)
     if ask:
         click.confirm("Write these files?", abort=True)
     _write(folder, mine, files)

@@ -6,30 +6,52 @@ import sys
 
 import click
 
+from blueprints.commands.context import open_instance
 from blueprints.commands.policy import folders
 from blueprints.commands.policy.output import AS_JSON, print_json
 from blueprints.commands.printing import echo_lines
+from models.tables.user import User
+from policies import Policy
+from policies.comparison.subjects import persons
 from policies.questions.diff import diff
+
+_BATCH = 500  # ids in one statement; SQLite takes 32 766
 
 
 @click.command("diff")
-@click.argument("old")
-@click.argument("new", required=False)
+@click.argument("places", nargs=-1, required=True, metavar="[OLD] NEW")
+@click.option("--instance", is_flag=True,
+              help="Ask the database for the roles of persons whom lines name; else each role is tried.")
 @AS_JSON
-def diff_command(old: str, new: str | None, as_json: bool) -> None:
+def diff_command(places: tuple[str, ...], instance: bool, as_json: bool) -> None:
     """What NEW allows that OLD does not, and the reverse.
 
-    Each is a folder, or `shipped`. Without NEW, the instance's files. Exit code 1 when there is a difference.
+    Each is a folder, or `shipped`. Without OLD, the instance's files. Each change comes with an example, on which both
+    were tried. Exit code 1 when there is a difference, or when one could not be ruled out.
 
     \b
-    Example: gatepost policy diff shipped
+    Example: gatepost policy diff trial
     """
-    before = folders.policy_in(folders.named(old))
-    after = folders.policy_in(folders.named(new) if new else folders.folder())
-    found = diff(before, after)
+    *first, last = places
+    if len(first) > 1:
+        raise click.UsageError("Name one folder, or two.")
+    new = folders.named(last)
+    old = folders.named(first[0]) if first else folders.folder()
+    before, after = folders.policy_in(old), folders.policy_in(new)
+    found = diff(before, after, _roles_of(before, after) if instance else None)
     if as_json:
-        listed = [one.as_json() for one in found]
-        print_json({"old": before.version, "new": after.version, "changes": listed})
+        print_json(found.as_json())
     else:
-        echo_lines("\n".join(map(str, found)) or "No difference in what anybody may do.")
+        echo_lines("\n".join(found.as_lines()))
     sys.exit(int(bool(found)))
+
+
+def _roles_of(*policies: Policy) -> dict[str, str]:
+    """The stored role of each person whom lines name, by key. Raises ClickException without a database."""
+    ids = [key.removeprefix("user:") for key in persons(*policies)]
+    found: dict[str, str] = {}
+    with open_instance():
+        for start in range(0, len(ids), _BATCH):
+            users = User.select(User.id, User.role).where(User.id.in_(ids[start:start + _BATCH]))
+            found |= {f"user:{user.id}": user.role for user in users}
+    return found

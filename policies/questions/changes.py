@@ -1,0 +1,215 @@
+"""What a diff found, as data, as JSON and as lines for a terminal: a summary by role, then every change."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import Any
+
+from ..comparison.witness import Witness
+from ..evaluation.grants import ordered
+from ..syntax.vocabulary import Vocabulary
+
+MORE, LESS, OTHER, UNDECIDED = "more", "less", "other", "undecided"
+_SIGN = {MORE: "+", LESS: "−", OTHER: "~", UNDECIDED: "?"}
+_VERBS = {MORE: ("gains", "gain"), LESS: ("loses", "lose"), OTHER: ("changes", "change"),
+          UNDECIDED: ("is undecided in", "are undecided in")}
+_WIDTH = 100
+_MOST_NAMED = 9  # so many are named in a line; JSON has them all
+_FEW = 2  # so many roles are named by "every role but"
+NOTHING = "No difference in what anybody may do."
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What roles, persons or a scope may do after the change, compared with before.
+
+    who     all whom it reaches alike: `support`, `user:<id>`, `scope read:orders`
+    having  the roles with which it reaches those persons, where theirs are not known; empty: with any
+    kind    more, less, other (something is gained and something else lost), or undecided
+    before, after  the conditions in words; empty: not at all
+    gained, lost   a request that is answered otherwise for the first of `who`; None of a scope, which has no conditions
+    lines   what says so now, such as `articles.csv:14`
+    gone    what said otherwise before, by its place in the old files
+    """
+
+    who: tuple[str, ...]
+    permission: str
+    kind: str
+    before: str
+    after: str
+    lines: tuple[str, ...]
+    gone: tuple[str, ...] = ()
+    gained: Witness | None = None
+    lost: Witness | None = None
+    having: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        having = f" as {' or '.join(self.having)}" if self.having else ""
+        return f"{_SIGN[self.kind]} {self.permission}: {self._turn}, for {', '.join(self.who)}{having}"
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "who": list(self.who),
+            "having": list(self.having),
+            "permission": self.permission,
+            "change": self.kind,
+            "before": self.before or None,
+            "after": self.after or None,
+            "gained": self.gained and self.gained.as_json(),
+            "lost": self.lost and self.lost.as_json(),
+            "lines": list(self.lines),
+            "lines_before": list(self.gone),
+        }
+
+    @property
+    def _turn(self) -> str:
+        before, after = (words or "never" for words in (self.before, self.after))
+        return f"{before} → {after}"
+
+    def _heading(self, permissions: str) -> str:
+        cannot = ", too many combinations of facts to compare" if self.kind == UNDECIDED else ""
+        return f"{_SIGN[self.kind]} {permissions}: {self._turn}{cannot}"
+
+    def _details(self, roles: Collection[str]) -> Iterator[str]:
+        yield f"for    {', '.join(_names(self.who, roles))}"
+        if self.having:
+            yield f"as     {', '.join(self.having)}"
+        for label, example in (("gains", self.gained), ("loses", self.lost)):
+            if example is not None:
+                said = str(example)
+                yield f"{label}  {said if said == 'always' else f'for example: {said}'}"
+        if self.lines:
+            yield f"{'lines' if len(self.lines) > 1 else 'line '}  {', '.join(self.lines)}"
+        if self.gone:
+            yield f"was    {', '.join(self.gone)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """How much changes for `who`, alike for each of them: kind of change → permissions."""
+
+    who: tuple[str, ...]
+    permissions: Mapping[str, tuple[str, ...]]
+
+    def as_json(self) -> dict[str, Any]:
+        """`both`: something is gained and something else lost."""
+        keys = {"gains": MORE, "loses": LESS, "both": OTHER, "undecided": UNDECIDED}
+        return {"who": list(self.who), **{key: list(self.permissions.get(kind, ())) for key, kind in keys.items()}}
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Every change from one policy to another, ordered by permission for roles and persons, then by scope.
+
+    old, new    the versions of both
+    all         the changes, undecided ones among them
+    invariants  the lines of invariants.csv that were added ("+ …") or taken away ("− …"); no decision follows from them
+    """
+
+    old: str
+    new: str
+    all: tuple[Change, ...]
+    invariants: tuple[str, ...]
+    vocabulary: Vocabulary
+
+    def __bool__(self) -> bool:
+        return bool(self.all or self.invariants)
+
+    def __iter__(self) -> Iterator[Change]:
+        """What is proved, each with an example, and what could not be decided."""
+        return iter(self.all)
+
+    @property
+    def proved(self) -> tuple[Change, ...]:
+        return tuple(change for change in self.all if change.kind != UNDECIDED)
+
+    @property
+    def undecided(self) -> tuple[Change, ...]:
+        return tuple(change for change in self.all if change.kind == UNDECIDED)
+
+    @property
+    def summary(self) -> tuple[Summary, ...]:
+        """By role in the order of roles, then by person and scope; those who change alike together."""
+        found: dict[str, dict[str, dict[str, None]]] = {}
+        for change in self.all:
+            for who in change.who:
+                found.setdefault(who, {}).setdefault(change.kind, {})[change.permission] = None
+        roles = self.vocabulary.roles
+        names = [*ordered(roles & found.keys()), *(who for who in found if who not in roles)]
+        alike: dict[tuple[tuple[str, tuple[str, ...]], ...], list[str]] = {}
+        for who in names:
+            kinds = tuple((kind, tuple(found[who][kind])) for kind in _SIGN if kind in found[who])
+            alike.setdefault(kinds, []).append(who)
+        return tuple(Summary(tuple(whom), dict(kinds)) for kinds, whom in alike.items())
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "old": self.old,
+            "new": self.new,
+            "summary": [one.as_json() for one in self.summary],
+            "changes": [change.as_json() for change in self.proved],
+            "undecided": [change.as_json() for change in self.undecided],
+            "invariants": list(self.invariants),
+        }
+
+    def as_lines(self) -> list[str]:
+        """For a terminal of 100 columns: the summary, each change with examples and lines, and invariants."""
+        found: list[str] = [line for one in self.summary for line in _wrapped(self._summed(one))]
+        for change, permissions in self._alike():
+            found += ["", *_wrapped(change._heading(", ".join(grouped(permissions, self.vocabulary))))]
+            for detail in change._details(self.vocabulary.roles):
+                found += _wrapped(detail, "    ")
+        if not self.all:
+            found.append(NOTHING)
+        if self.invariants:
+            found += ["", "Invariants:", *(f"  {line}" for line in self.invariants)]
+        return found
+
+    def _summed(self, one: Summary) -> str:
+        names = _names(one.who, self.vocabulary.roles)
+        several = len(names) > 1
+        counts = (
+            f"{_VERBS[kind][several]} {len(permissions)} ({', '.join(grouped(permissions, self.vocabulary))})"
+            for kind, permissions in one.permissions.items()
+        )
+        return f"{', '.join(names)} {', '.join(counts)}"
+
+    def _alike(self) -> Iterator[tuple[Change, list[str]]]:
+        """The changes that differ in their permission alone, once, with all their permissions."""
+        alike: dict[object, tuple[Change, list[str]]] = {}
+        for change in self.all:
+            told = (change.who, change.having, str(change.gained), str(change.lost), change.lines, change.gone)
+            key = (change.kind, change.before, change.after, *told)
+            alike.setdefault(key, (change, []))[1].append(change.permission)
+        yield from alike.values()
+
+
+def grouped(permissions: Iterable[str], vocabulary: Vocabulary) -> list[str]:
+    """The permissions, with `order.*` for all of a resource, and `*` for all that there are."""
+    left = dict.fromkeys(permissions)
+    if left.keys() >= vocabulary.by_permission.keys():
+        return ["*"]
+    whole = {resource.name for resource in vocabulary.resources.values()
+             if len(resource.permissions) > 1 and resource.permissions <= left.keys()}
+    named = (f"{resource}.*" if resource in whole else one
+             for one, resource in ((one, one.partition(".")[0]) for one in left))
+    return list(dict.fromkeys(named))
+
+
+def _names(who: Sequence[str], roles: Collection[str]) -> list[str]:
+    """Names for a sentence: `every role but admin`, `user:<id>`, `490 others`."""
+    mine = [name for name in who if name in roles]
+    others = [name for name in who if name not in roles]
+    missing = ordered(set(roles).difference(mine))
+    if mine and len(missing) <= _FEW:
+        mine = [f"every role but {' and '.join(missing)}" if missing else "every role"]
+    found = [*mine, *others]
+    left = len(found) - _MOST_NAMED
+    return found if left <= 1 else [*found[:_MOST_NAMED], f"{left} others"]
+
+
+def _wrapped(line: str, indent: str = "") -> list[str]:
+    return wrap(line, _WIDTH, initial_indent=indent, subsequent_indent=f"{indent}    ", break_long_words=False,
+                break_on_hyphens=False)

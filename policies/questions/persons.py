@@ -1,0 +1,116 @@
+"""Persons whom the lines of two policies name, and which of them the lines treat alike.
+
+Hundreds of persons have lines of a few kinds. Two whose lines about a permission say the same, and whom no condition
+names, are answered alike but for who they are: one comparison is enough for both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..comparison.subjects import persons
+from ..evaluation.policy import Policy
+from ..syntax.expression import Atom, Comparison, FunctionCall, atoms, attributes
+from ..syntax.rules import Rule
+
+_Line = tuple[str, str, str, str]
+_Signature = tuple[frozenset[tuple[str, ...]], frozenset[str]]
+_NOTHING: _Signature = (frozenset(), frozenset())
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """Persons, by key, on whom the lines about a permission bear in the same way.
+
+    changed  whether lines of their own are others in the new policy
+    """
+
+    keys: tuple[str, ...]
+    changed: bool
+
+
+class Persons:
+    """Who is to be compared for a permission; nobody where no line about it has changed."""
+
+    def __init__(self, old: Policy, new: Policy) -> None:
+        self._roles = old.vocabulary.roles
+        # A matcher that names a line's role or permission itself gives that line a reach that no pattern tells.
+        self._loose = _names_lines(old) or _names_lines(new)
+        self._everywhere = self._loose or (
+            old.model.matcher != new.model.matcher or self._links(old) != self._links(new)
+        )
+        unlike = self._of_roles(old) ^ self._of_roles(new)
+        self._touched = {permission for _, act, _, _ in unlike for permission in old.patterns.covered(act)}
+        self._alike: dict[str, dict[tuple[object, ...], list[str]]] = {}
+        self._quoted = _quoted(old) | _quoted(new)
+        sides = (_Lines(old, self._quoted), _Lines(new, self._quoted))
+        for key in persons(old, new):
+            before, after = (side.of(key) for side in sides)
+            # A person whom a condition names is like nobody else.
+            itself = key if self._quoted & {key, key.removeprefix("user:")} else None
+            for permission in old.vocabulary.by_permission if self._loose else dict.fromkeys((*before, *after)):
+                signature = (before.get(permission, _NOTHING), after.get(permission, _NOTHING), itself)
+                self._alike.setdefault(permission, {}).setdefault(signature, []).append(key)
+
+    def may_differ(self, permission: str) -> bool:
+        """Whether a role can be answered otherwise: not where lines, role lines and matcher say the same."""
+        return self._everywhere or permission in self._touched
+
+    def on(self, permission: str) -> Iterator[Alike]:
+        """The persons on whom lines of their own, or of roles that they were lent, bear."""
+        for (before, after, _), keys in self._alike.get(permission, {}).items():
+            if before != after or self.may_differ(permission):
+                yield Alike(tuple(keys), before != after)
+
+    def _links(self, policy: Policy) -> set[tuple[str, str]]:
+        return {(link.name, link.inherits) for link in policy.roles.links if link.name in self._roles}
+
+    def _of_roles(self, policy: Policy) -> set[_Line]:
+        return {(rule.sub, rule.act, rule.when, rule.eft) for rule in policy.rules if rule.sub in self._roles}
+
+
+class _Lines:
+    """The lines of one policy that name persons, and what each role that they were lent is about."""
+
+    def __init__(self, policy: Policy, quoted: frozenset[str]) -> None:
+        self._policy, self._quoted = policy, quoted
+        self._rules: dict[str, list[Rule]] = {}
+        self._about: dict[str, frozenset[str]] = {}
+        for rule in policy.rules:
+            if rule.sub in policy.vocabulary.roles:
+                self._about[rule.sub] = self._about.get(rule.sub, frozenset()) | policy.patterns.covered(rule.act)
+            else:
+                self._rules.setdefault(rule.sub, []).append(rule)
+
+    def of(self, key: str) -> dict[str, _Signature]:
+        """Permission → what the person's lines about it say, and the roles that the person was lent."""
+        found: dict[str, set[tuple[str, ...]]] = {}
+        for rule in self._rules.get(key, ()):
+            for permission in self._policy.patterns.covered(rule.act):
+                found.setdefault(permission, set()).add((rule.act, rule.when, rule.eft))
+        lent = self._policy.roles.closure(key) - {key}
+        names = {key, key.removeprefix("user:"), *lent}
+        about = self._policy.vocabulary.by_permission if names & self._quoted else frozenset[str]().union(
+            *(self._about.get(role, frozenset()) for role in lent))
+        return {permission: (frozenset(found.get(permission, ())), lent) for permission in {*found, *about}}
+
+
+def _names_lines(policy: Policy) -> bool:
+    """Whether the matcher compares p.sub or p.act with a literal, as in `p.act == 'article.*'`."""
+    return any(any(one.root == "rule" and one.name != "when" for one in attributes(atom)) and bool(_literals(atom))
+               for atom in atoms(policy.model.matcher))
+
+
+def _quoted(policy: Policy) -> frozenset[str]:
+    """Every literal of the matcher: the persons and roles that conditions name are among them."""
+    return frozenset(one for atom in atoms(policy.model.matcher) for one in _literals(atom))
+
+
+def _literals(atom: Atom) -> list[str]:
+    match atom:
+        case Comparison(_, left, right):
+            return [one for one in (left, right) if isinstance(one, str)]
+        case FunctionCall(_, arguments):
+            return [one for one in arguments if isinstance(one, str)]
+    return []

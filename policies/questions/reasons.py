@@ -1,0 +1,58 @@
+"""Which lines make a difference: those that decide a request in one policy and are no part of the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..comparison.witness import Witness
+from ..evaluation.policy import Policy
+from ..syntax.model import MODEL_FILE
+from ..syntax.roles import RoleLink
+from ..syntax.rules import Rule
+
+
+class Reasons:
+    """The lines of one policy that another one lacks, or reads otherwise."""
+
+    def __init__(self, policy: Policy, other: Policy) -> None:
+        self._policy = policy
+        self._known = {_says(rule) for rule in other.rules}
+        self._links = {(link.name, link.inherits) for link in other.roles.links}
+        self._conditions = {name: condition.expression for name, condition in other.conditions.items()}
+
+    def of(self, example: Witness, effect: str) -> list[str]:
+        """The places that `allow`, or `deny`, this request here; none when no line does."""
+        traces = self._policy.rule_traces(
+            example.principal, example.ground.permission, example.row, example.environment, example.shared
+        )
+        found = (place for trace in traces if trace.matched and trace.rule.eft == effect
+                 for place in self._places(trace.rule, example))
+        return list(dict.fromkeys(found))
+
+    def reaching(self, role: str, key: str | None, permission: str) -> list[str]:
+        """The lines about a permission that the other policy has not, letter for letter."""
+        reached = self._policy.residual(role, key, permission).rules
+        return [rule.place for rule, _ in reached if _says(rule) not in self._known]
+
+    def _places(self, rule: Rule, example: Witness) -> Iterator[str]:
+        """The line itself if it is new; else the role line by which it reaches the caller, or its condition."""
+        if _says(rule) not in self._known:
+            yield rule.place
+            return
+        unlike = [link for link in self._chain(rule, example) if (link.name, link.inherits) not in self._links]
+        condition = self._policy.conditions.get(rule.when)
+        if unlike:
+            yield from (f"{link.file}:{link.line}" for link in unlike)
+        elif condition is not None and condition.expression != self._conditions.get(rule.when):
+            yield f"{MODEL_FILE}:{condition.line}"
+        else:
+            yield rule.place
+
+    def _chain(self, rule: Rule, example: Witness) -> tuple[RoleLink, ...]:
+        roles = self._policy.roles
+        ways = (roles.chain(name, rule.sub) for name in (example.principal.role, example.principal.key))
+        return next((way for way in ways if way is not None), ())
+
+
+def _says(rule: Rule) -> tuple[str, str, str, str]:
+    return rule.sub, rule.act, rule.when, rule.eft

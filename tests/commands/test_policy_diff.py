@@ -1,0 +1,118 @@
+"""`gatepost policy diff`: what another folder would change here, on an instance with either database."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from policies.comparison.compare import Comparison
+from policies.questions.changes import NOTHING
+from tests.policies.editing import add_line, remove_line
+from tests.running import Instance
+
+OWN = "p, user, article.update, own, allow"
+UPDATERS = "user, support, moderator, manager, developer"
+
+
+@pytest.fixture
+def trial(instance: Instance, tmp_path: Path) -> Path:
+    """A copy of the instance's rules, to edit."""
+    shutil.copytree(instance.folder / "policies", tmp_path / "trial")
+    return tmp_path / "trial"
+
+
+def test_a_fresh_instance_differs_from_the_shipped_files_in_nothing(instance: Instance) -> None:
+    done = instance.run("policy", "diff", "shipped")
+    assert (done.returncode, done.stdout) == (0, f"{NOTHING}\n")
+
+
+def test_it_tells_what_a_folder_would_change_here_and_leaves_with_1(instance: Instance, trial: Path) -> None:
+    add_line(trial / "articles.csv", OWN)
+    done = instance.run("policy", "diff", str(trial))
+    assert done.returncode == 1
+    summary, _, change, *details = done.stdout.splitlines()
+    assert summary == f"{UPDATERS} gain 1 (article.update)"
+    assert change == "+ article.update: own_draft, shared_draft → own_draft, shared_draft, own"
+    assert details[0] == f"    for    {UPDATERS}"
+    assert details[1].startswith("    gains  for example: ") and "owner_id is the caller's id" in details[1]
+    assert details[2].startswith("    line   articles.csv:")
+
+
+def test_the_old_rules_are_those_of_the_instance_unless_they_are_named(instance: Instance, trial: Path) -> None:
+    add_line(trial / "articles.csv", OWN)
+    here = str(instance.folder / "policies")
+    assert instance.run("policy", "diff", here, str(trial)) == instance.run("policy", "diff", str(trial))
+    assert instance.run("policy", "diff", str(trial), here).stdout.startswith(f"{UPDATERS} lose 1 (article.update)\n")
+
+
+def test_shipped_on_the_left_tells_what_other_rules_do_beyond_the_shipped_ones(
+    instance: Instance, trial: Path
+) -> None:
+    add_line(trial / "articles.csv", OWN)
+    done = instance.run("policy", "diff", "shipped", str(trial))
+    assert (done.returncode, done.stdout.splitlines()[0]) == (1, f"{UPDATERS} gain 1 (article.update)")
+
+
+def test_json_has_the_summary_and_each_change_with_its_witness(instance: Instance, trial: Path) -> None:
+    remove_line(trial / "session.csv", "p, guest, user.register, always, allow")
+    done = instance.run("policy", "diff", str(trial), "--json")
+    assert done.returncode == 1
+    data = json.loads(done.stdout)
+    [change] = data["changes"]
+    assert (change["permission"], change["change"], change["before"], change["after"]) == (
+        "user.register", "less", "always", None)
+    assert change["lost"]["text"] == "always" and data["summary"][0]["loses"] == ["user.register"]
+    assert data["old"] != data["new"]
+
+
+def test_without_the_database_a_person_is_tried_with_each_role_and_with_it_with_the_stored_one(
+    instance: Instance, trial: Path
+) -> None:
+    for role in ("user", "editor"):
+        add_line(trial / "articles.csv", f"p, user:{_person(instance, role)}, article.publish, own, allow")
+
+    def listed(*options: str) -> list[tuple[list[str], list[str]]]:
+        done = instance.run("policy", "diff", str(trial), "--json", *options)
+        return [(change["who"], change["having"]) for change in json.loads(done.stdout)["changes"]]
+
+    [(who, having)] = listed()
+    assert len(who) == 2 and "user" in having and "editor" not in having
+    keys = {role: f"user:{_person(instance, role)}" for role in ("user", "editor")}
+    assert listed("--instance") == [([keys["user"]], [])], "an editor may publish anyway"
+
+
+def _person(instance: Instance, role: str) -> str:
+    """The id of a user with that role, who is added at the first call."""
+    email = f"{role}@example.org"
+    instance.run("user", "add", email, "--role", role)
+    [line] = [line for line in instance.run("user", "list").stdout.splitlines() if email in line]
+    return next(word for word in line.split() if word.count("-") == 4)
+
+
+def test_what_could_not_be_decided_is_said_and_leaves_with_1(
+    instance: Instance, trial: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_line(trial / "articles.csv", OWN)
+    monkeypatch.setattr("policies.questions.diff.Comparison", partial(Comparison, most=0))
+    done = instance.run("policy", "diff", str(trial))
+    assert done.returncode == 1 and "? article.update: " in done.stdout
+
+
+@pytest.mark.parametrize("arguments", [[], ["shipped"] * 3], ids=len)
+def test_it_takes_one_folder_or_two(instance: Instance, arguments: list[str]) -> None:
+    assert instance.run("policy", "diff", *arguments).returncode == 2
+
+
+def test_a_folder_that_cannot_be_used_leaves_with_2(instance: Instance, trial: Path) -> None:
+    add_line(trial / "articles.csv", "p, user, article.updat, own, allow")
+    done = instance.run("policy", "diff", str(trial))
+    assert done.returncode == 2 and "article.updat" in done.stderr
+
+
+def test_without_an_instance_the_roles_of_persons_cannot_be_asked_for(empty: Instance, trial: Path) -> None:
+    done = empty.run("policy", "diff", "shipped", str(trial), "--instance")
+    assert done.returncode == 2 and "Run: gatepost init" in done.stderr

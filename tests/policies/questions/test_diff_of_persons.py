@@ -1,0 +1,155 @@
+"""A diff tells of the persons whom lines name, with the role that they have, and compares those alike once."""
+
+from __future__ import annotations
+
+import pytest
+
+from policies import Policy
+from policies.comparison.compare import Comparison, Difference
+from policies.comparison.subjects import Subject
+from policies.questions.changes import Change, Changes
+from policies.questions.diff import diff
+from tests.policies.generated import assembled, model
+
+ZOE, YAN = (f"user:0199f3a0-0000-7000-8000-00000000000{number}" for number in (1, 2))
+WHO_AND_WHAT = "(g(r.sub.role, p.sub) || g(r.sub.key, p.sub)) && globMatch(r.act, p.act)"
+LINES = ["p, user, article.view, published, allow", "p, user, article.update, own, allow",
+         "p, editor, article.publish, always, allow"]
+ROLES = ["g, user, guest", "g, editor, user", "g, manager, user"]
+
+
+def changed(*added: str, removed: str = "", roles: tuple[str, ...] = (), stored: dict[str, str] | None = None,
+            before: tuple[str, ...] = ()) -> Changes:
+    old = [*LINES, *before]
+    new = [line for line in (*old, *added) if line != removed]
+    return diff(assembled(old, ROLES), assembled(new, [*ROLES, *roles]), stored)
+
+
+def only(found: Changes) -> Change:
+    [change] = found
+    return change
+
+
+def test_offline_a_line_for_a_person_is_told_with_the_roles_for_which_it_changes_something() -> None:
+    change = only(changed(f"p, {ZOE}, article.publish, own, allow"))
+    assert (change.who, change.permission, change.kind) == ((ZOE,), "article.publish", "more")
+    assert "editor" not in change.having and {"user", "manager"} < {*change.having}
+    assert "guest" not in change.having, "a person has an account"
+    assert change.gained is not None and change.gained.principal.key == ZOE
+
+
+def test_offline_a_person_who_is_answered_alike_with_every_role_is_told_once() -> None:
+    change = only(changed(f"p, {ZOE}, order.view, own, allow"))
+    assert (change.who, change.having) == ((ZOE,), ())
+    assert str(change) == f"+ order.view: never → own, for {ZOE}"
+
+
+@pytest.mark.parametrize(("role", "told"), [("user", True), ("editor", False)])
+def test_with_the_role_of_the_database_a_person_is_told_if_it_changes_something(role: str, told: bool) -> None:
+    found = changed(f"p, {ZOE}, article.publish, own, allow", stored={ZOE: role})
+    assert [(change.who, change.having) for change in found] == ([((ZOE,), ())] if told else [])
+
+
+def test_a_denial_takes_from_a_person_what_their_role_gives() -> None:
+    change = only(changed(f"p, {ZOE}, article.update, always, deny", stored={ZOE: "user"}))
+    assert str(change) == f"− article.update: own → never, for {ZOE}"
+    assert change.lost is not None and change.lost.principal.key == ZOE
+
+
+def test_a_denial_of_what_no_role_gives_is_no_change() -> None:
+    assert not changed(f"p, {ZOE}, order.view, always, deny")
+
+
+def test_a_lent_role_is_told_with_the_line_that_lends_it() -> None:
+    found = changed(roles=(f"g, {ZOE}, editor",), stored={ZOE: "user"})
+    assert [(str(change), change.lines) for change in found] == [
+        (f"+ article.publish: never → always, for {ZOE}", ("roles.csv:4",))
+    ]
+
+
+def test_what_a_person_loses_with_all_of_their_role_is_told_of_the_role_alone() -> None:
+    mine = f"p, {ZOE}, article.update, published, deny"
+    found = changed(removed="p, user, article.update, own, allow", before=(mine,))
+    assert only(found).who == ("user", "editor", "manager")
+
+
+def test_what_a_person_gains_with_their_role_beside_their_own_line_is_told_of_the_role_alone() -> None:
+    found = changed("p, user, article.publish, own, allow", before=(f"p, {ZOE}, article.publish, published, allow",),
+                    stored={ZOE: "user"})
+    assert only(found).who == ("user", "manager")
+
+
+def test_a_denial_for_a_role_that_has_nothing_is_told_of_the_person_whom_it_stops() -> None:
+    found = changed("p, user, order.view, office_hours, deny", before=(f"p, {ZOE}, order.view, own, allow",),
+                    stored={ZOE: "user"})
+    change = only(found)
+    assert (change.who, change.kind) == ((ZOE,), "less")
+    assert (change.lines, change.gone) == (("rules.csv:5",), ())
+
+
+def test_a_person_whom_a_condition_names_is_compared_for_every_permission() -> None:
+    def policy(person: str) -> Policy:
+        branches = f"p.when == 'always' || p.when == 'own' && r.obj.owner_id == r.sub.id || " \
+                   f"p.when == 'chosen' && r.sub.key == '{person}'"
+        lines = ["p, user, order.view, chosen, allow", f"p, {ZOE}, article.view, own, allow",
+                 f"p, {YAN}, article.view, own, allow"]
+        return assembled(lines, ROLES, model(f"{WHO_AND_WHAT} && ({branches})"))
+
+    found = diff(policy(ZOE), policy(YAN), {ZOE: "user", YAN: "user"})
+    assert {(change.who, change.permission, change.kind) for change in found} == {
+        ((ZOE,), "order.view", "less"), ((YAN,), "order.view", "more"),
+    }
+
+
+# How much is compared
+
+
+@pytest.fixture
+def compared(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Subject, str]]:
+    """Every subject and permission that is compared."""
+    asked: list[tuple[Subject, str]] = []
+    between = Comparison.between
+
+    def counted(self: Comparison, subject: Subject, permission: str) -> Difference:
+        asked.append((subject, permission))
+        return between(self, subject, permission)
+
+    monkeypatch.setattr(Comparison, "between", counted)
+    return asked
+
+
+def people(count: int, *columns: str) -> tuple[str, ...]:
+    return tuple(f"p, user:0199f3a0-0000-7000-8000-{number:012x}, {line}" for number in range(count)
+                 for line in columns)
+
+
+@pytest.mark.parametrize("edit", [
+    "p, user, article.publish, own, allow", "p, user, *, office_hours, deny", f"p, {ZOE}, article.publish, own, allow",
+])
+def test_five_hundred_persons_with_like_lines_take_no_more_comparisons_than_five(
+    compared: list[tuple[Subject, str]], edit: str
+) -> None:
+    counts = []
+    for count in (5, 500):
+        compared.clear()
+        found = changed(edit, before=people(count, "article.publish, published, allow", "comment.*, own, allow"))
+        assert found
+        counts.append(len(compared))
+    assert counts[0] == counts[1]
+
+
+def test_all_persons_who_change_alike_are_one_change_with_all_their_keys() -> None:
+    persons = people(500, "article.publish, own, allow")
+    change = only(changed(*persons, stored={line.split(", ")[1]: "user" for line in persons}))
+    assert len(change.who) == 500
+
+
+def test_only_permissions_whose_lines_changed_are_compared(compared: list[tuple[Subject, str]]) -> None:
+    changed("p, user, article.publish, own, allow", before=people(20, "comment.view, own, allow"))
+    assert {permission for _, permission in compared} == {"article.publish"}
+
+
+def test_lines_that_only_moved_are_not_compared(compared: list[tuple[Subject, str]]) -> None:
+    lines = [*LINES, *people(20, "comment.view, own, allow")]
+    assert not diff(assembled(lines, ROLES), assembled(lines[::-1], ROLES[::-1]))
+    assert compared == []
