@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..evaluation.policy import Policy
 from ..syntax.expression import Attribute, Comparison, Expression, Shared, atoms, columns, conjunction, negation
+from ..syntax.vocabulary import Column
 from . import pools
 from .candidates import Ground
 from .search import MOST_NODES, Undecided, example
@@ -26,6 +27,10 @@ class Prover:
         self._vocabulary, self._most = policies[0].vocabulary, most
         self._named = frozenset(persons(*policies))
         self._known: dict[tuple[object, ...], _Found | Undecided] = {}
+        # Resources with equal columns have equal facts: each is known by the first of its kind.
+        kinds: dict[frozenset[tuple[str, Column]], str] = {}
+        self._kind_of = {name: kinds.setdefault(frozenset(resource.columns.items()), name)
+                         for name, resource in self._vocabulary.resources.items()}
 
     def example(self, goal: Expression, subject: Subject, permission: str) -> Witness | None:
         """A request of this subject for this permission on which `goal` holds; None when there is none.
@@ -41,7 +46,7 @@ class Prover:
         if resource.columns and not columns(goal) <= resource.columns.keys():
             raise Undecided
         ground = Ground(alike, permission, resource, self._named)
-        key = (goal, resource.name, alike.is_guest, alike.key, ground.shareable)
+        key = (goal, self._kind_of[resource.name], alike.is_guest, alike.key, ground.shareable)
         if key not in self._known:
             self._known[key] = self._search(goal, ground)
         found = self._known[key]

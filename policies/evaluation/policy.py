@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 
 from ..syntax.expression import Expression, atoms, attributes
@@ -161,11 +161,6 @@ class Policy:
         """The permissions on which a line can bear."""
         return self._index.permissions_of(rule.act)
 
-    def says_the_same(self, other: Policy, who: str, permission: str) -> bool:
-        """Whether the lines that bear on (who, permission) leave the same conditions here and in `other`, wherever
-        they stand: then both answer alike. Conditions of other form may mean the same, too."""
-        return _meant(self.lines_on(who, permission)) == _meant(other.lines_on(who, permission))
-
     def folded(self, rule: Rule, permission: str, role: str, key: str | None = None) -> Expression:
         """What is left of the matcher for one rule, one permission and one role or person."""
         return self._folder.fold(_known(rule, act=permission, role=role, key=key or ""))
@@ -216,10 +211,6 @@ class Policy:
                 if self._scope_folder.fold({"rule.scope": rule.scope, "scope": scope}) is not False
             )
         return known
-
-
-def _meant(lines: Iterable[tuple[Rule, Expression]]) -> frozenset[tuple[str, Expression]]:
-    return frozenset((rule.eft, left) for rule, left in lines)
 
 
 def _known(rule: Rule, **known: str) -> dict[str, str]:

@@ -245,21 +245,3 @@ def test_no_line_bears_on_a_permission_that_is_not_among_those_of_the_person(nam
     for key in KEYS:
         bearing = {permission for permission in VOCABULARY.by_permission if policy.lines_on(key, permission)}
         assert bearing <= policy.permissions_of_lines(key) <= set(VOCABULARY.by_permission)
-
-
-@pytest.mark.parametrize(
-    ("after", "who", "same"),
-    [
-        (["p, user, order.view, own, allow"], "user", True),
-        (["p, guest, page.view, published, allow", "p, user, order.*, own, allow"], "user", True),
-        (["p, user, order.view, own, deny"], "user", False),
-        (["p, user, order.view, always, allow"], "user", False),
-        (["p, guest, order.view, own, allow"], "user", True),
-        (["p, guest, order.view, own, allow"], "guest", False),
-        (["p, user, order.view, own, allow", f"p, {STRANGER}, order.view, always, allow"], "user", True),
-        (["p, user, order.view, own, allow", f"p, {STRANGER}, order.view, always, allow"], STRANGER, False),
-    ],
-)
-def test_two_policies_say_the_same_where_the_same_conditions_are_left(after: list[str], who: str, same: bool) -> None:
-    old, new = (assembled(rules, LINKS) for rules in (["p, user, order.view, own, allow"], after))
-    assert old.says_the_same(new, who, "order.view") is new.says_the_same(old, who, "order.view") is same
