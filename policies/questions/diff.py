@@ -48,8 +48,9 @@ class _Diff:
     def on(self, permission: str) -> list[Change]:
         """The changes of one permission, those who change alike together: roles first, then persons."""
         of_roles: dict[str, Change] = {}
-        for role in self._roles if self._persons.may_differ(permission) else ():
-            change = self._between(Subject(role), permission)
+        for role in self._roles:
+            may_differ = self._persons.may_differ(role, permission)
+            change = self._between(Subject(role), permission) if may_differ else None
             if change is not None:
                 of_roles[role] = change
         persons = (change for alike in self._persons.on(permission)
@@ -66,7 +67,8 @@ class _Diff:
         for roles, keys in by_roles.items():
             changed: dict[tuple[str, str, str], tuple[Change, list[str]]] = {}
             for role in roles:
-                change = self._between(Subject(role, alike.keys[0]), permission)
+                may_differ = alike.changed or self._persons.may_differ(role, permission)
+                change = self._between(Subject(role, alike.keys[0]), permission) if may_differ else None
                 if change is not None and not _told(change, of_roles.get(role), alike.changed):
                     changed.setdefault(_kind(change), (change, []))[1].append(role)
             for change, having in changed.values():

@@ -6,16 +6,17 @@ names, are answered alike but for who they are: one comparison is enough for bot
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ..comparison.subjects import persons
+from ..evaluation.fold import Folder
 from ..evaluation.policy import Policy
-from ..syntax.expression import Atom, Comparison, FunctionCall, atoms, attributes
+from ..syntax.expression import Atom, Comparison, Expression, FunctionCall, atoms, attributes
 from ..syntax.rules import Rule
 
-_Line = tuple[str, str, str, str]
-_Signature = tuple[frozenset[tuple[str, ...]], frozenset[str]]
+_Line = tuple[str, str, int, str]
+_Signature = tuple[frozenset[tuple[str, int, str]], frozenset[str]]
 _NOTHING: _Signature = (frozenset(), frozenset())
 
 
@@ -37,14 +38,16 @@ class Persons:
         self._roles = old.vocabulary.roles
         # A matcher that names a line's role or permission itself gives that line a reach that no pattern tells.
         self._loose = _names_lines(old) or _names_lines(new)
-        self._everywhere = self._loose or (
-            old.model.matcher != new.model.matcher or self._links(old) != self._links(new)
-        )
-        unlike = self._of_roles(old) ^ self._of_roles(new)
+        # Roles that inherit otherwise can be answered otherwise whatever is asked.
+        self._moved = {role for role in self._roles
+                       if self._loose or old.roles.closure(role) != new.roles.closure(role)}
+        numbers: dict[Expression, int] = {}
+        meanings = [_meanings(policy, numbers) for policy in (old, new)]
+        unlike = self._of_roles(old, meanings[0]) ^ self._of_roles(new, meanings[1])
         self._touched = {permission for _, act, _, _ in unlike for permission in old.patterns.covered(act)}
         self._alike: dict[str, dict[tuple[object, ...], list[str]]] = {}
         self._quoted = _quoted(old) | _quoted(new)
-        sides = (_Lines(old, self._quoted), _Lines(new, self._quoted))
+        sides = [_Lines(policy, self._quoted, of) for policy, of in zip((old, new), meanings, strict=True)]
         for key in persons(old, new):
             before, after = (side.of(key) for side in sides)
             # A person whom a condition names is like nobody else.
@@ -53,28 +56,26 @@ class Persons:
                 signature = (before.get(permission, _NOTHING), after.get(permission, _NOTHING), itself)
                 self._alike.setdefault(permission, {}).setdefault(signature, []).append(key)
 
-    def may_differ(self, permission: str) -> bool:
-        """Whether a role can be answered otherwise: not where lines, role lines and matcher say the same."""
-        return self._everywhere or permission in self._touched
+    def may_differ(self, role: str, permission: str) -> bool:
+        """Whether a role can be answered otherwise: not where lines, conditions and inheritance say the same."""
+        return permission in self._touched or role in self._moved
 
     def on(self, permission: str) -> Iterator[Alike]:
         """The persons on whom lines of their own, or of roles that they were lent, bear."""
         for (before, after, _), keys in self._alike.get(permission, {}).items():
-            if before != after or self.may_differ(permission):
+            if before != after or self._moved or permission in self._touched:
                 yield Alike(tuple(keys), before != after)
 
-    def _links(self, policy: Policy) -> set[tuple[str, str]]:
-        return {(link.name, link.inherits) for link in policy.roles.links if link.name in self._roles}
-
-    def _of_roles(self, policy: Policy) -> set[_Line]:
-        return {(rule.sub, rule.act, rule.when, rule.eft) for rule in policy.rules if rule.sub in self._roles}
+    def _of_roles(self, policy: Policy, meanings: Mapping[str, int]) -> set[_Line]:
+        return {(rule.sub, rule.act, meanings[rule.when], rule.eft) for rule in policy.rules
+                if rule.sub in self._roles}
 
 
 class _Lines:
     """The lines of one policy that name persons, and what each role that they were lent is about."""
 
-    def __init__(self, policy: Policy, quoted: frozenset[str]) -> None:
-        self._policy, self._quoted = policy, quoted
+    def __init__(self, policy: Policy, quoted: frozenset[str], meanings: Mapping[str, int]) -> None:
+        self._policy, self._quoted, self._meanings = policy, quoted, meanings
         self._rules: dict[str, list[Rule]] = {}
         self._about: dict[str, frozenset[str]] = {}
         for rule in policy.rules:
@@ -85,10 +86,10 @@ class _Lines:
 
     def of(self, key: str) -> dict[str, _Signature]:
         """Permission → what the person's lines about it say, and the roles that the person was lent."""
-        found: dict[str, set[tuple[str, ...]]] = {}
+        found: dict[str, set[tuple[str, int, str]]] = {}
         for rule in self._rules.get(key, ()):
             for permission in self._policy.patterns.covered(rule.act):
-                found.setdefault(permission, set()).add((rule.act, rule.when, rule.eft))
+                found.setdefault(permission, set()).add((rule.act, self._meanings[rule.when], rule.eft))
         lent = self._policy.roles.closure(key) - {key}
         names = {key, key.removeprefix("user:"), *lent}
         about = self._policy.vocabulary.by_permission if names & self._quoted else frozenset[str]().union(
@@ -100,6 +101,13 @@ def _names_lines(policy: Policy) -> bool:
     """Whether the matcher compares p.sub or p.act with a literal, as in `p.act == 'article.*'`."""
     return any(any(one.root == "rule" and one.name != "when" for one in attributes(atom)) and bool(_literals(atom))
                for atom in atoms(policy.model.matcher))
+
+
+def _meanings(policy: Policy, numbers: dict[Expression, int]) -> dict[str, int]:
+    """What the matcher says for each condition that a line names, as a number: equal ones say the same."""
+    folder = Folder(policy.model.matcher, policy.roles, policy.patterns)
+    return {word: numbers.setdefault(folder.fold({"rule.when": word}), len(numbers))
+            for word in {rule.when for rule in policy.rules}}
 
 
 def _quoted(policy: Policy) -> frozenset[str]:
