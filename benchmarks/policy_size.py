@@ -27,7 +27,7 @@ from policies.loading.watch import Watcher
 from policies.questions.diff import diff
 from policies.syntax.vocabulary import Vocabulary
 from policies.tools.case_file import failures
-from policies.tools.cases import run, uncovered
+from policies.tools.case_run import Coverage, run
 from policies.tools.lint import warnings
 from policies.tools.matrix import matrix
 
@@ -44,7 +44,7 @@ def timed(work: Callable[[], object]) -> float:
 
 def policies() -> dict[str, tuple[Files, Vocabulary]]:
     """The three policies, by what to call them."""
-    shipped = {name: place.read_bytes() for name, place in folders.shipped().items()}
+    shipped = dict(folders.shipped_policy().files)
     with tempfile.TemporaryDirectory() as scratch:
         for name, content in shipped.items():
             (Path(scratch) / name).write_bytes(content)
@@ -82,7 +82,7 @@ def measured(files: Files, vocabulary: Vocabulary) -> dict[str, float]:
         suite = folders.suite(SHIPPED / CASES_FILE, policy)
         fresh = from_files(files, vocabulary)
         figures["cases"] = timed(lambda: run(fresh, suite))
-        figures["coverage"] = timed(lambda: uncovered(fresh, suite))
+        figures["coverage"] = timed(lambda: run(fresh, suite, Coverage(fresh)))
         figures["reload"] = _reloaded(files, vocabulary)
     for name, tool in (("lint", warnings), ("matrix", matrix), ("diff", partial(diff, other))):
         figures[name] = timed(partial(tool, from_files(files, vocabulary)))

@@ -7,22 +7,11 @@ from typing import Any
 
 from marshmallow import fields
 
-from gatepost import (
-    Call,
-    Collection,
-    Conflict,
-    Int,
-    Many,
-    OwnedSchema,
-    Reference,
-    StrictSchema,
-    Text,
-    action,
-    transition,
-)
+from gatepost import Call, Collection, Int, Many, OwnedSchema, Reference, StrictSchema, Text, action, transition
 from models.tables.order import Order, give_back, items_of, place
 
-from .http.writing.rules_in_code import STATE, RuleInCode
+from .http.writing.actions import Conflict
+from .http.writing.rules_in_code import RuleInCode, by_state
 
 
 class OrderItemSchema(StrictSchema):
@@ -63,23 +52,34 @@ class Orders(Collection):
 
     def update(self, call: Call, row: Order, changes: Mapping[str, Any]) -> None:
         if changes.get("note", row.note) != row.note:
-            _require_pending(row, "update")
+            self._require_pending(row, "update")
         super().update(call, row, changes)
 
     def delete(self, call: Call, row: Order) -> None:
-        _require_pending(row, "delete")
+        self._require_pending(row, "delete")
         give_back(row)
         super().delete(call, row)
 
     def allowed_actions(self, call: Call, row: Mapping[str, Any]) -> list[str]:
-        return [verb for verb in super().allowed_actions(call, row) if _decided(row["status"], verb) is None]
+        return [verb for verb in super().allowed_actions(call, row) if self._decided(row["status"], verb) is None]
 
     def rules_in_code(self, call: Call, verb: str, row: Order | None) -> Iterator[RuleInCode]:
         yield from super().rules_in_code(call, verb, row)
         if row is not None and verb in ("update", "delete"):
-            refusal = _decided(row.status, verb)
-            text = f"status is {row.status}" if refusal is None else f"status is {row.status}: {refusal.detail}"
-            yield RuleInCode(STATE, text, refusal, reads=("status",))
+            yield by_state(row.status, self._decided(row.status, verb))
+
+    @staticmethod
+    def _decided(status: str, verb: str) -> Conflict | None:
+        """Why an order that has been decided about can be neither changed nor deleted; None: it is pending still."""
+        if status != "pending" and verb == "update":
+            return Conflict("The note can be changed only while the order is pending.")
+        if status != "pending" and verb == "delete":
+            return Conflict("Only a pending order can be deleted; cancel or refund this one.")
+        return None
+
+    def _require_pending(self, order: Order, verb: str) -> None:
+        if (refusal := self._decided(order.status, verb)) is not None:
+            raise refusal
 
     def attach(self, tenant_id: str, rows: list[dict[str, Any]]) -> None:
         found = items_of(tenant_id, [row["id"] for row in rows])
@@ -105,17 +105,3 @@ class Orders(Collection):
         """Pay the money back; what has not been shipped goes back into stock."""
         if order.status == "approved":
             give_back(order)
-
-
-def _decided(status: str, verb: str) -> Conflict | None:
-    """Why an order that has been decided about can be neither changed nor deleted; None: it is pending still."""
-    if status == "pending":
-        return None
-    if verb == "update":
-        return Conflict("The note can be changed only while the order is pending.")
-    return Conflict("Only a pending order can be deleted; cancel or refund this one.") if verb == "delete" else None
-
-
-def _require_pending(order: Order, verb: str) -> None:
-    if (refusal := _decided(order.status, verb)) is not None:
-        raise refusal

@@ -7,18 +7,7 @@ from typing import Any
 
 from marshmallow import fields
 
-from gatepost import (
-    Call,
-    Collection,
-    Email,
-    Line,
-    Many,
-    Name,
-    NewPassword,
-    RecordSchema,
-    action,
-    new_id,
-)
+from gatepost import Call, Collection, Email, Line, Many, Name, NewPassword, RecordSchema, action, new_id
 from models.tables.session import end_all
 from models.tables.user import User
 
@@ -28,7 +17,7 @@ from .http.resources.registry import ROLES
 from .http.schemas.fields import one_of
 from .http.writing import administrators
 from .http.writing.revocation import retract_user
-from .http.writing.rules_in_code import PASSWORD, RuleInCode, outranked, rank
+from .http.writing.rules_in_code import RuleInCode, outranked, rank
 
 
 class UserSchema(RecordSchema):
@@ -81,11 +70,7 @@ class Users(Collection):
         if self.restricted(verb):
             yield rank(call.access, None if row is None else row.role)
         yield from super().rules_in_code(call, verb, row)
-        if row is not None and verb in ("update", "delete", "disable"):
-            yield administrators.rule(row, sent=verb == "update")
-        if row is not None and verb == "update" and row.id == call.principal.id:
-            yield RuleInCode(PASSWORD, "another e-mail address of one's own needs the current password, or a login "
-                                       "within ten minutes", step_up.missing(), sent=True)
+        yield from administrators.rules(call, verb, row)
 
     def load_record(self, call: Call) -> User | None:
         administrators.lock_before(self.rows(call).find(call.path["id"]), call.access.roles)

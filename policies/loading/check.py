@@ -25,7 +25,7 @@ from ..syntax.finding import Finding, quoted, single_person
 from ..syntax.model import MODEL_FILE, Model
 from ..syntax.patterns import Patterns
 from ..syntax.roles import Roles
-from ..syntax.rules import Rule
+from ..syntax.rules import PERSON, Rule
 from ..syntax.vocabulary import Column, Resource, Vocabulary, is_of
 from ..wording.suggestions import did_you_mean, hint
 
@@ -55,7 +55,7 @@ def matchers(model: Model, patterns: Patterns, roles: frozenset[str]) -> list[Fi
         ({"rule.when": NO_WORD}, LOOSE_CONDITION),
         (unbound, LOOSE_ROLE),
         *(({**unbound, "role": role}, LOOSE_LINE) for role in sorted(roles)),
-        ({"act": f"{NO_WORD}a", "rule.act": f"{NO_WORD}p"}, LOOSE_PERMISSION),
+        *(({"act": f"{NO_WORD}a", "rule.act": act}, LOOSE_PERMISSION) for act in (f"{NO_WORD}p", *_quoted_acts(model))),
     )
     folder = Folder(model.matcher, Roles(()), patterns)
     findings = [
@@ -222,9 +222,17 @@ def _negated(expression: Expression) -> Iterable[Expression]:
 def _wrong_role(atom: Expression, roles: frozenset[str]) -> str | None:
     """A role that no user can have, as `g` or a comparison with r.sub.role names it."""
     match atom:
+        case FunctionCall("g", (Attribute("sub", "key"), str() as name)) if PERSON.fullmatch(name):
+            return None
         case FunctionCall("g", (_, str() as name)) | Comparison(_, Attribute("sub", "role"), str() as name):
             return None if name in roles else f"{quoted(name)} is no role{hint(name, roles)}"
     return None
+
+
+def _quoted_acts(model: Model) -> list[str]:
+    """The texts with which the matcher compares the permission column."""
+    compared = (atom for atom in atoms(model.matcher) if isinstance(atom, Comparison))
+    return [atom.right for atom in compared if atom.left == Attribute("rule", "act") and isinstance(atom.right, str)]
 
 
 def _loose(model: Model, known: Mapping[str, str], patterns: Patterns) -> list[int]:

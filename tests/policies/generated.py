@@ -50,7 +50,9 @@ MODELS: dict[str, tuple[str, tuple[str, ...]]] = {
         model(f"r.sub.role == p.sub && globMatch(r.act, p.act) && ({BRANCHES})"), CONDITIONS,
     ),
     "permissions without patterns": (
-        model(f"g(r.sub.role, p.sub) && (r.act == p.act || p.act == 'article.*') && ({BRANCHES})"), CONDITIONS,
+        model("g(r.sub.role, p.sub) && (r.act == p.act || globMatch(r.act, p.act) && p.act == 'article.*') "
+              f"&& ({BRANCHES})"),
+        CONDITIONS,
     ),
     "branches repeated in full": (
         model(

@@ -6,13 +6,15 @@ them first, in one order, so that of two who unmake each other at the same time 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from models.tables.user import ADMINISTRATOR, User
 
+from ..request import step_up
+from ..request.call import Call
 from .actions import Conflict
-from .rules_in_code import LAST_ADMINISTRATOR, RuleInCode
+from .rules_in_code import LAST_ADMINISTRATOR, PASSWORD, RuleInCode
 
 
 def lock_before(found: User | None, roles: Collection[str]) -> None:
@@ -32,7 +34,18 @@ def keep_one(user: User) -> None:
         raise _conflict()
 
 
-def rule(user: User, *, sent: bool = False) -> RuleInCode:
+def rules(call: Call, verb: str, user: User | None) -> Iterator[RuleInCode]:
+    """The rules about unmaking this user, and about a sensitive change of the caller's own account."""
+    if user is None:
+        return
+    if verb in ("update", "delete", "disable"):
+        yield _stays(user, sent=verb == "update")
+    if verb == "update" and user.id == call.principal.id:
+        yield RuleInCode(PASSWORD, "another e-mail address of one's own needs the current password, or a login within "
+                                   "ten minutes", step_up.missing(), sent=True)
+
+
+def _stays(user: User, *, sent: bool) -> RuleInCode:
     """Whether an administrator besides this user would be left; `sent`: only some changes unmake one."""
     if not user.administers:
         return RuleInCode(LAST_ADMINISTRATOR, "the user is no active administrator", reads=("role", "active"))

@@ -64,3 +64,9 @@ def rank(access: Access, role: str | None, whose: str = "the user's role", user_
     among = "one" if refusal is None else "none"
     return RuleInCode(RANK, f"{whose} is {role}, {among} of the caller's roles: {roles}", refusal,
                       reads=() if user_id is not None else ("role",), user_id=user_id)
+
+
+def by_state(status: str, refusal: Problem | None) -> RuleInCode:
+    """Whether the state of a row allows what is asked; `refusal` says why it does not."""
+    text = f"status is {status}" if refusal is None else f"status is {status}: {refusal.detail}"
+    return RuleInCode(STATE, text, refusal, reads=("status",))

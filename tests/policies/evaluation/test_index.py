@@ -36,8 +36,9 @@ ODD: dict[str, tuple[str, tuple[str, ...]]] = {
     "keys alone": (model(f"g(r.sub.key, p.sub) && globMatch(r.act, p.act) && ({BRANCHES})"), CONDITIONS),
     "a permission in quotes": (
         model(
-            "g(r.sub.role, p.sub) && (r.act == p.act || p.act == 'order.*' || p.act == 'page.view' "
-            f"&& r.act == 'order.view') && (p.sub != 'manager' || p.when == 'own') && ({BRANCHES})"
+            "g(r.sub.role, p.sub) && (r.act == p.act || p.act == 'order.*' && globMatch(r.act, p.act) "
+            "|| p.act == 'page.view' && r.act == 'order.view') && (p.sub != 'manager' || p.when == 'own') "
+            f"&& ({BRANCHES})"
         ),
         CONDITIONS,
     ),
