@@ -14,6 +14,7 @@ from marshmallow import fields
 from gatepost import Call, Collection, Fault, Id, Line, Message, Problem, Routes, Rows, StrictSchema, is_id
 from models.tables.user import User
 from policies import Principal
+from policies.comparison.invariant_lines import INVARIANTS_FILE, lines_of
 from policies.syntax.finding import single_person
 from policies.tools.lint import warnings
 from policies.wording.suggestions import nearest
@@ -38,6 +39,20 @@ class RuleSchema(StrictSchema):
     effect = fields.String(required=True)
 
 
+class InvariantSchema(StrictSchema):
+    """A line of invariants.csv: what may never happen."""
+
+    file = fields.String(required=True)
+    line = fields.Integer(required=True)
+    kind = fields.String(required=True, metadata={"description": "`never`, `only`, `atmost` or `always`."})
+    who = fields.String(required=True)
+    permission = fields.String(required=True)
+    when = fields.String(required=True, allow_none=True, metadata={
+        "description": "The condition of `atmost` and `always`."})
+    exceptions = fields.List(fields.String(), required=True, data_key="except", metadata={
+        "description": "What `never` and `only` leave out."})
+
+
 class PolicySchema(StrictSchema):
     """The rules in force. `error` says why newer files are not, or cannot be known: nothing broken is ever used."""
 
@@ -46,6 +61,7 @@ class PolicySchema(StrictSchema):
     rules = fields.List(fields.Nested(RuleSchema), required=True)
     roles = fields.Dict(keys=fields.String(), values=fields.List(fields.String()), required=True)
     conditions = fields.Dict(keys=fields.String(), values=fields.String(), required=True)
+    invariants = fields.List(fields.Nested(InvariantSchema), required=True)
     warnings = fields.List(fields.String(), required=True)
 
 
@@ -135,7 +151,8 @@ class ExplanationSchema(StrictSchema):
 def effective(call: Call) -> dict[str, Any]:
     """The rules in force, each with its file and line; of lines about persons those of the caller's tenant."""
     policy = call.access.policy
-    told = _told(call, {*(rule.sub for rule in policy.rules), *policy.roles.parents})
+    kept = lines_of(policy)
+    told = _told(call, {*(rule.sub for rule in policy.rules), *policy.roles.parents, *(one.who for one in kept)})
     return {
         "version": policy.version,
         "error": trouble(call),
@@ -144,6 +161,9 @@ def effective(call: Call) -> dict[str, Any]:
         "roles": {name: [link.inherits for link in links] for name, links in policy.roles.parents.items()
                   if single_person(name) in told},
         "conditions": {name: condition.source for name, condition in policy.conditions.items()},
+        "invariants": [{"file": INVARIANTS_FILE, "line": one.line, "kind": one.kind, "who": one.who,
+                        "permission": one.act, "when": one.when or None, "except": list(one.exceptions)}
+                       for one in kept if single_person(one.who) in told],
         "warnings": [str(finding) for finding in warnings(policy) if finding.person in told],
     }
 

@@ -15,13 +15,15 @@ Under = Callable[..., Flask]
 
 
 def edit(policies: Path, conditions: str = "", lines: Mapping[str, str] | None = None, only: bool = False) -> None:
-    """Add branches to the matcher, and lines to files; `only` takes the files' own lines out first."""
+    """Add branches to the matcher, and lines to files; `only` takes the files' own lines out first. The shipped
+    invariants go: they are about the shipped rules."""
+    (policies / "invariants.csv").unlink(missing_ok=True)
     model = policies / "model.conf"
     always = "    p.when == 'always' || \\\n"
     assert always in model.read_text()
     model.write_text(model.read_text().replace(always, always + conditions))
     for name, added in (lines or {}).items():
-        kept = "" if only else (policies / name).read_text().removesuffix("# end\n")
+        kept = (policies / name).read_text().removesuffix("# end\n") if (policies / name).exists() and not only else ""
         (policies / name).write_text(f"{kept}{added.rstrip()}\n# end\n")
 
 

@@ -18,6 +18,7 @@ from .candidates import DATE, ID, KEY, KIND, METHOD, REQUEST, TENANT, WEEKDAY, G
 from .substitution import Facts, Input, Value
 
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+EVERY_CASE = "always"  # how a witness reads in which no fact matters
 _ME, _OBJECT, _TENANT = pools.person(1), pools.person(0xF0), pools.person(0xF1)
 
 
@@ -45,7 +46,7 @@ class Witness:
 
     def __str__(self) -> str:
         """ "status is draft, owner_id is the caller's id"; `always` when no fact matters."""
-        return ", ".join(self._said()) or "always"
+        return ", ".join(self._said()) or EVERY_CASE
 
     def as_json(self) -> dict[str, Any]:
         """The facts that matter by the names of model.conf, and in words."""

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
+from ..comparison import invariants as proofs
+from ..comparison.invariant_lines import INVARIANTS_FILE, read
 from ..evaluation.policy import Policy
 from ..syntax.files import Unreadable, read_bytes
 from ..syntax.finding import Finding, PolicyError
@@ -14,7 +17,7 @@ from ..syntax.model import MODEL_FILE, read_model
 from ..syntax.patterns import Patterns
 from ..syntax.roles import Roles
 from ..syntax.rules import UNKNOWN_PERMISSION, Reader
-from ..syntax.text import decoded, meaningful
+from ..syntax.text import END, decoded, meaningful
 from ..syntax.vocabulary import Vocabulary
 from ..wording.suggestions import nearest
 from . import check
@@ -27,7 +30,21 @@ _NEARLY = re.compile(r"[^.].*\.csv(\.txt)?|model\.(conf\.txt|cfg|conf)|tests?\.y
 _UNREAD = "nothing reads this file; is it meant to be a .csv file, model.conf or tests.yaml? Rename it, or move it away"
 _ORPHAN = ("no installed collection has these rules; if a plugin that had them was taken out, move the file out of "
            "this folder")
+_NO_LINES = f"{END}\n".encode()
+_STRANGE = (f"these rules come with a plugin ({{}}). Put a file of this name into the policy folder in their place, "
+            f"change {INVARIANTS_FILE}, or take the plugin out")
 LARGEST_POLICY = 16 << 20  # bytes of all policy files together
+
+
+class Broken(PolicyError):
+    """A policy that stands but for an invariant that it breaks.
+
+    of_plugins  the files of plugins, by name, with guilty lines
+    """
+
+    def __init__(self, findings: Iterable[Finding], of_plugins: Mapping[str, bytes] | None = None) -> None:
+        super().__init__(findings)
+        self.of_plugins = dict(of_plugins or {})
 
 
 def load(
@@ -47,8 +64,14 @@ def load(
             findings.append(Finding(name, 0, _missing(name, set(files) - {*required, *(plugins or {})})))
     try:
         return from_files(files, vocabulary, findings)
+    except Broken as error:
+        guilty = {finding.file for finding in error.findings}
+        strange = {name: files[name] for name in plugins or ()
+                   if name in guilty and not os.path.lexists(Path(directory) / name)}
+        advice = [Finding(name, 0, _STRANGE.format((plugins or {})[name])) for name in strange]
+        raise Broken([*error.findings, *advice], strange) from None
     except PolicyError as error:
-        orphans = [name for name in files if required and name not in required and name not in (plugins or {})
+        orphans = [name for name in files if required and name not in (*required, *(plugins or ()), INVARIANTS_FILE)
                    and _all_unknown(name, files[name], error.findings)]
         raise PolicyError([*error.findings, *(Finding(name, 0, _ORPHAN) for name in orphans)]) from None
 
@@ -77,7 +100,10 @@ def read_files(directory: Path, plugins: Mapping[str, Path], findings: list[Find
 
 
 def from_files(files: Mapping[str, bytes], vocabulary: Vocabulary, findings: list[Finding] | None = None) -> Policy:
-    """The policy that these files are, by name. Raises PolicyError with all findings, also those given."""
+    """The policy that these files are, by name. Raises PolicyError with all findings, also those given.
+
+    The invariants among the files are judged last, of a policy that stands otherwise: Broken says what breaks them.
+    """
     findings = [] if findings is None else findings
     for name in (MODEL_FILE, ROLES_FILE):
         if name not in files and not any(finding.file == name for finding in findings):
@@ -88,19 +114,24 @@ def from_files(files: Mapping[str, bytes], vocabulary: Vocabulary, findings: lis
     conditions = model.conditions if model else None
     reader = Reader(vocabulary.roles, patterns, conditions, _areas(files, vocabulary), findings)
     for name, content in sorted(files.items()):
-        if name != MODEL_FILE:
+        if name not in (MODEL_FILE, INVARIANTS_FILE):
             reader.read(name, content)
     lines = reader.lines
+    invariants = read(files.get(INVARIANTS_FILE, _NO_LINES), vocabulary.roles, patterns, conditions, findings)
     if not lines.rules:
         findings.append(Finding("", 0, "the policy has no rules: nobody could do anything"))
     findings += Roles(lines.links).check()
     if model is not None:
         findings += check.matchers(model, patterns, vocabulary.roles)
-        findings += check.conditions(model, lines.rules, patterns, vocabulary)
+        rules = [*lines.rules, *(one.rule for one in invariants if one.when)]
+        findings += check.conditions(model, rules, patterns, vocabulary)
     if findings:
         raise PolicyError([*findings, *(model.remarks if model else ())])
     assert model is not None
-    return Policy(vocabulary, model, lines, files, digest(files))
+    policy = Policy(vocabulary, model, lines, files, digest(files))
+    if broken := proofs.broken(policy, invariants):
+        raise Broken(broken)
+    return policy
 
 
 def unread(directory: Path) -> list[Finding]:
@@ -125,7 +156,7 @@ def digest(files: Mapping[str, bytes]) -> str:
 def _areas(files: Mapping[str, bytes], vocabulary: Vocabulary) -> frozenset[str]:
     """What a scope can be of: a collection, which has a file, or a resource without rows, such as profile."""
     rowless = (resource.name for resource in vocabulary.resources.values() if not resource.columns)
-    return frozenset((*rowless, *(Path(name).stem for name in files)))
+    return frozenset((*rowless, *(Path(name).stem for name in files if name != INVARIANTS_FILE)))
 
 
 def _all_unknown(name: str, content: bytes, findings: Collection[Finding]) -> bool:

@@ -19,6 +19,7 @@ import casbin.core_enforcer
 import casbin.persist.adapter
 import casbin.util
 
+from ..comparison.invariant_lines import INVARIANTS_FILE
 from ..evaluation.compiled import Row, SharedWith, no_shares
 from ..evaluation.policy import Policy
 from ..evaluation.principal import Principal
@@ -63,14 +64,14 @@ class _Facts:
 
 
 class _Lines(casbin.persist.adapter.Adapter):
-    """Hands the lines of every CSV file to Casbin's own loader."""
+    """Hands the lines of every CSV file with rules to Casbin's own loader."""
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
         self._files = files
 
     def load_policy(self, model: Any) -> None:
         for name, content in sorted(self._files.items()):
-            if name != MODEL_FILE:
+            if name not in (MODEL_FILE, INVARIANTS_FILE):
                 for line in content.decode().splitlines():
                     load_policy_line(line.strip(), model)
 

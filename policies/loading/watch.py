@@ -1,7 +1,8 @@
 """Keeps the policy of a running service: follows its files, and never gives up a good policy for a bad one.
 
 A change is taken over once two polls have seen the same files, they load, Casbin agrees about a sample, and the
-instance's own cases pass. Readers take `current` once per request; it is one reference, swapped whole.
+instance's own cases pass. That invariants.csv is gone is a fault; an emptied one is a change. Readers take `current`
+once per request; it is one reference, swapped whole.
 
 A folder on a mount that hangs blocks the thread that looks at it, and nothing else: `current`, `status` and `trouble`
 take no lock, a stop does not wait for that thread, and a start waits `PATIENCE` seconds. The thread has no other work:
@@ -22,9 +23,11 @@ from pathlib import Path
 from time import monotonic
 from types import FrameType
 
+from ..comparison.invariant_lines import INVARIANTS_FILE
 from ..evaluation.policy import Policy
 from ..syntax.files import Unreadable, read_bytes
 from ..syntax.finding import Finding, PolicyError
+from ..syntax.text import END
 from ..syntax.vocabulary import Vocabulary
 from . import loader, snapshot
 from .loader import CASES_FILE
@@ -36,6 +39,7 @@ OVERDUE = 10  # intervals after which a look that has not ended is reported
 STOP_PATIENCE = 1.0  # seconds that a stop waits for the thread
 Cases = Callable[[Policy, Path], Collection[Finding]]
 
+_TAKEN_AWAY = f"the file is gone. Bring it back; or, to give up its lines, write one whose only line is `{END}`"
 _SILENT = "the policy folder does not answer"
 _log = logging.getLogger("gatepost.policy")
 
@@ -183,16 +187,19 @@ class Watcher:
 
     def _first(self) -> tuple[Policy, Status]:
         answers = self._answers()
+        kept = None if self._keep is None else snapshot.kept(self._keep)
         try:
             if not answers:
                 raise PolicyError([Finding(str(self._directory), 0, f"{_SILENT}, for {PATIENCE:.0f} s")])
-            policy = self._loaded()
+            policy = self._loaded(kept or ())
         except PolicyError as broken:
+            if isinstance(broken, loader.Broken) and not broken.of_plugins.items() <= (kept or {}).items():
+                raise  # no edit that waits to be mended: a plugin came, or was changed, whose rules break an invariant
             # A shipped file that is missing is no typing error: after an upgrade the operator decides about it.
             if answers and any(not os.path.lexists(self._directory / name)
                                for name in self._required if name not in self._plugins):
                 raise
-            last = self._last_good(broken)
+            last = self._last_good(broken, kept)
             _log.error("started on the last good policy %s: the files cannot be used:\n%s", last.version, broken)
             return last, Status(last.version, _now(), str(broken), tuple(broken.findings))
         self._remember(policy)
@@ -208,8 +215,7 @@ class Watcher:
             self._judged = self._seen = found[0]
         return bool(found)
 
-    def _last_good(self, broken: PolicyError) -> Policy:
-        files = None if self._keep is None else snapshot.kept(self._keep)
+    def _last_good(self, broken: PolicyError, files: Mapping[str, bytes] | None) -> Policy:
         if files is None:
             raise broken
         try:
@@ -221,7 +227,7 @@ class Watcher:
     def _take_over(self) -> None:
         judged = self._fingerprint()
         try:
-            policy = self._loaded()
+            policy = self._loaded(self.current.files)
         except PolicyError as broken:
             self._judged = judged
             if self.status.error != str(broken):
@@ -240,10 +246,11 @@ class Watcher:
         if self.status.version != policy.version or self.status.error is not None:
             self.status = Status(policy.version, _now())
 
-    def _loaded(self) -> Policy:
-        """The policy in the directory, after every check. Raises PolicyError."""
+    def _loaded(self, before: Collection[str]) -> Policy:
+        """The policy in the directory, after every check; `before` are the names of the files of the last good one.
+        Raises PolicyError."""
         try:
-            return self._checked()
+            return self._checked(before)
         except PolicyError:
             raise
         except Exception as error:
@@ -251,8 +258,10 @@ class Watcher:
             message = f"the files cannot be judged ({type(error).__name__}); the log says more"
             raise PolicyError([Finding(str(self._directory), 0, message)]) from error
 
-    def _checked(self) -> Policy:
+    def _checked(self, before: Collection[str]) -> Policy:
         policy = loader.load(self._directory, self._vocabulary, plugins=self._plugins, required=self._required)
+        if INVARIANTS_FILE in before and INVARIANTS_FILE not in policy.files:
+            raise PolicyError([Finding(INVARIANTS_FILE, 0, _TAKEN_AWAY)])
         findings = sampled(policy, seconds=self._sample)
         cases = self._directory / CASES_FILE
         # A link that leads nowhere is there, too: cases that cannot be read must not count as passed.

@@ -1,9 +1,9 @@
 """What came with an upgrade: the shipped lines about permissions that are new, and an instance's files with them.
 
 A shipped line (`p` or `p2`) is *new* for an instance when 0.1 had none of the permissions that it covers, and when
-nothing in the instance's CSV files mentions what stands in its permission column, letter for letter: neither a line nor
-a comment. A pattern of the instance that happens to cover the permission (`*`, `user.*`) does not count, because it
-says nothing about the roles that it does not name. A line that was declined stays declined as a comment.
+nothing in the instance's CSV files of rules mentions what stands in its permission column, letter for letter: neither a
+line nor a comment. A pattern of the instance that happens to cover the permission (`*`, `user.*`) does not count,
+because it says nothing about the roles that it does not name. A line that was declined stays declined as a comment.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from ..comparison.invariant_lines import INVARIANTS_FILE
 from ..evaluation.policy import Policy
 from ..loading import first_release
 from ..loading.loader import from_files
@@ -46,7 +47,8 @@ class Additions:
 
 def additions(policy: Policy, shipped: Policy) -> Additions:
     """What is new in `shipped` for the instance whose files are `policy`; both have the same vocabulary."""
-    texts = [content.decode("utf-8") for name, content in policy.files.items() if name != MODEL_FILE]
+    texts = [content.decode("utf-8") for name, content in policy.files.items()
+             if name not in (MODEL_FILE, INVARIANTS_FILE)]
 
     def mentioned(act: str) -> bool:
         written = re.compile(rf"(?<![\w.*]){re.escape(act)}(?![\w*]|\.[\w*])")

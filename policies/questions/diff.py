@@ -11,18 +11,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from ..comparison.compare import Comparison
+from ..comparison.invariant_lines import lines_of
 from ..comparison.prover import Prover
 from ..comparison.search import Undecided
 from ..comparison.subjects import GUEST, Subject
 from ..evaluation.grants import ALWAYS_WORD, NO_GRANT, Grant, Part, ordered
 from ..evaluation.policy import Policy
 from ..syntax.expression import Expression, text
-from ..syntax.text import decoded, meaningful
 from .changes import LESS, MORE, OTHER, UNDECIDED, Change, Changes
 from .persons import Alike, Persons
 from .reasons import Reasons
-
-INVARIANTS_FILE = "invariants.csv"
 
 
 def diff(old: Policy, new: Policy, stored: Mapping[str, str] | None = None) -> Changes:
@@ -176,11 +174,6 @@ def _covered(policy: Policy, scope: str) -> dict[str, tuple[str, ...]]:
 
 def _invariants(old: Policy, new: Policy) -> Iterator[str]:
     """Which lines of invariants.csv are only in one of both, however their columns are spaced."""
-    before, after = _written(old), _written(new)
+    before, after = (dict.fromkeys(map(str, lines_of(policy))) for policy in (old, new))
     yield from (f"− {line}" for line in before if line not in after)
     yield from (f"+ {line}" for line in after if line not in before)
-
-
-def _written(policy: Policy) -> dict[str, None]:
-    rows = decoded(INVARIANTS_FILE, policy.files.get(INVARIANTS_FILE, b""), [])
-    return dict.fromkeys(", ".join(column.strip() for column in line.split(",")) for _, line in meaningful(rows))

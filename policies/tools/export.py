@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..comparison.invariant_lines import INVARIANTS_FILE
 from ..syntax.files import Unreadable, read_text
 from ..syntax.finding import Finding, PolicyError
 from ..syntax.model import MODEL_FILE
@@ -23,11 +24,12 @@ class Export:
 
 
 def export(directory: Path, plugins: Mapping[str, Path] | None = None) -> Export:
-    """Join the files of `directory` and the CSVs that plugins bring (file name → path).
+    """Join the files of `directory` and the CSVs that plugins bring (file name → path), without the invariants: they
+    give nothing, and Casbin knows no such lines.
 
     A file of the same name in `directory` replaces a plugin's. Raises PolicyError when a file cannot be read.
     """
-    files = {path.name: path for path in directory.glob("*.csv")}
+    files = {path.name: path for path in directory.glob("*.csv") if path.name != INVARIANTS_FILE}
     for name, path in (plugins or {}).items():
         files.setdefault(name, path)
     sections = [f"# {name}\n" + "\n".join(_lines(path)) for name, path in sorted(files.items())]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
+from ..comparison.invariant_lines import aimless
 from ..comparison.search import Undecided
 from ..evaluation.policy import Policy
 from ..lint.conditions import Conditions
@@ -31,7 +32,7 @@ def warnings(policy: Policy) -> tuple[Finding, ...]:
         Finding(rule.file, rule.line, message, "warning", single_person(rule.sub))
         for rule in policy.rules for message in linter.about(rule)
     }
-    return tuple(sorted({*found, *linter.beside_rules(), *policy.model.remarks}))
+    return tuple(sorted({*found, *linter.beside_rules(), *policy.model.remarks, *aimless(policy)}))
 
 
 class _Linter:

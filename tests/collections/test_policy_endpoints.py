@@ -48,6 +48,12 @@ def test_the_rules_in_force_are_those_of_the_files_line_by_line(as_role, app):
         line = (SHIPPED / rule["file"]).read_text().splitlines()[rule["line"] - 1]
         written = [column.strip() for column in line.split(",")]
         assert written == ["p", rule["who"], rule["permission"], rule["when"], rule["effect"]]
+    for kept in policy["invariants"]:
+        line = (SHIPPED / kept["file"]).read_text().splitlines()[kept["line"] - 1]
+        last = [f"except {' '.join(kept['except'])}"] if kept["except"] else [kept["when"]] if kept["when"] else []
+        written = [column.strip() for column in line.split(",")]
+        assert written == [kept["kind"], kept["who"], kept["permission"], *last]
+    assert {kept["kind"] for kept in policy["invariants"]} == {"never", "only", "atmost", "always"}
     assert policy["roles"]["admin"] == ["owner", "developer"]
     assert policy["conditions"]["own"] == "r.obj.owner_id == r.sub.id"
 

@@ -47,7 +47,7 @@ def instance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shipped = SimpleNamespace(
         vocabulary=VOCABULARY,
         plugin_policies={},
-        required_policies=sorted(path.name for path in SHIPPED.glob("*.csv")),
+        required_policies=sorted(path.name for path in SHIPPED.glob("*.csv") if path.name in first_release.FILES),
         collections={},
         by_permission={},
     )
@@ -334,6 +334,59 @@ def test_matrix_refuses_a_role_that_is_none(run: Run) -> None:
     result = run("matrix", "--role", "boss")
     assert result.exit_code == 2
     assert "there is no role 'boss'" in result.stderr
+
+
+# invariants
+
+
+@pytest.fixture
+def guarded(instance: Path) -> Path:
+    """The instance with the shipped invariants."""
+    shutil.copyfile(SHIPPED / "invariants.csv", instance / "invariants.csv")
+    return instance
+
+
+@pytest.mark.parametrize("command", [
+    ("check",), ("test",), ("diff", "shipped"), ("matrix",), ("explain", "--as", "user", "user.create")])
+def test_a_policy_that_breaks_an_invariant_is_used_by_no_command(run: Run, guarded: Path, command: tuple[str]) -> None:
+    shutil.copyfile(SHIPPED / "tests.yaml", guarded / "tests.yaml")
+    add_line(guarded / "users.csv", "p, editor, user.create, always, allow")
+    result = run(*command)
+    assert result.exit_code == (1 if command == ("check",) else result.exit_code) != 0
+    said = result.stdout + result.stderr
+    assert "users.csv:24: with this line editor may user.create; invariants.csv:25 (`only, owner, user.*, " in said
+
+
+def test_an_older_instance_adopts_the_shipped_invariants(run: Run, instance: Path) -> None:
+    result = run("adopt", "invariants")
+    assert result.exit_code == 0 and "Your rules keep it." in result.stdout
+    assert (instance / "invariants.csv").read_bytes() == (SHIPPED / "invariants.csv").read_bytes()
+    assert run("check").exit_code == 0
+
+
+def test_invariants_that_the_rules_break_are_not_adopted(run: Run, instance: Path) -> None:
+    add_line(instance / "users.csv", "p, editor, user.create, always, allow")
+    result = run("adopt", "invariants")
+    assert result.exit_code == 2 and not (instance / "invariants.csv").exists()
+    assert "users.csv:24: with this line editor may user.create; " in result.stderr
+    assert f"or copy {SHIPPED / 'invariants.csv'} to" in result.stderr
+
+
+def test_new_lines_that_break_an_invariant_are_not_adopted(run: Run, behind: Path) -> None:
+    (behind / "invariants.csv").write_text("never, user, order.cancel\n# end\n")
+    result = run("adopt", "--new", "--yes")
+    assert result.exit_code == 2 and "invariants.csv:1 (`never, user, order.cancel`) rules that out" in result.stderr
+    assert "order.cancel" not in (behind / "orders.csv").read_text()
+
+
+def test_what_invariants_mention_is_new_all_the_same(run: Run, behind: Path) -> None:
+    (behind / "invariants.csv").write_text("always, admin, order.cancel, always\n# end\n")
+    assert run("adopt", "--new", "--yes").exit_code == 0
+    remove_line(behind / "orders.csv", "p, user, order.cancel, own, allow")
+
+
+def test_the_export_leaves_invariants_out(run: Run, guarded: Path) -> None:
+    assert "invariants" not in run("export").stdout
 
 
 # export and adopt

@@ -73,7 +73,7 @@ def test_the_guide_has_the_recipes_that_administrators_ask_for() -> None:
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
 def test_a_recipe_has_the_effect_that_its_cases_prove(recipe: Recipe, tmp_path: Path) -> None:
-    directory = shipped_copy(tmp_path / "policies")
+    directory = shipped_copy(tmp_path / "policies", invariants=True)
     suite = read_suite(recipe.cases, "recipe", VOCABULARY)
     assert run(load(directory, VOCABULARY), suite).failures, "the cases pass without the recipe: they prove nothing"
     assert recipe.apply(directory) > 0
@@ -83,7 +83,7 @@ def test_a_recipe_has_the_effect_that_its_cases_prove(recipe: Recipe, tmp_path: 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
 def test_the_cases_of_a_recipe_reach_every_line_that_it_adds(recipe: Recipe, tmp_path: Path) -> None:
-    directory = shipped_copy(tmp_path / "policies")
+    directory = shipped_copy(tmp_path / "policies", invariants=True)
     before = load(directory, VOCABULARY)
     recipe.apply(directory)
     after = load(directory, VOCABULARY)
@@ -100,7 +100,7 @@ def test_the_cases_of_a_recipe_reach_every_line_that_it_adds(recipe: Recipe, tmp
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
 def test_a_recipe_leaves_files_without_a_warning_beyond_its_purpose(recipe: Recipe, tmp_path: Path) -> None:
-    directory = shipped_copy(tmp_path / "policies")
+    directory = shipped_copy(tmp_path / "policies", invariants=True)
     recipe.apply(directory)
     expected = {
         "Same department": ["no index of order serves lists by department"],
@@ -204,6 +204,14 @@ PROVOKED: dict[str, Edit] = {
     "was `g,": _change("roles.csv", "g, user,      guest", "g, guest,     user"),
     "no index of": _append("orders.csv", "p, user, order.view, same_department, allow"),
 }
+# The same about the shipped invariants, which would refuse most of the edits above.
+OF_INVARIANTS: dict[str, Edit] = {
+    "rules that out": _append("contact.csv", "p, guest, contact.view, always, allow"),
+    "promises otherwise": _append("contact.csv", "p, admin, contact.view, always, deny"),
+    "no line gives it": _append("invariants.csv", "always, user, order.approve, own"),
+    "begins with never, only, atmost or always": _append("invariants.csv", CONTACT),
+    "a pattern of no permission": _append("invariants.csv", "never, guest, note.*"),
+}
 
 
 def _explained() -> list[tuple[str, str]]:
@@ -221,8 +229,8 @@ def _explained() -> list[tuple[str, str]]:
 def test_a_finding_that_the_guide_explains_is_reported_in_these_words(
     phrase: str, severity: str, tmp_path: Path
 ) -> None:
-    provoke = next(edit for known, edit in PROVOKED.items() if phrase.startswith(known))
-    directory = shipped_copy(tmp_path / "policies")
+    provoke = next(edit for known, edit in {**PROVOKED, **OF_INVARIANTS}.items() if phrase.startswith(known))
+    directory = shipped_copy(tmp_path / "policies", invariants=phrase in OF_INVARIANTS)
     provoke(directory)
     found = _findings(directory)
     said = phrase.replace("\\\\", "\\").split("`# end`")[0].split("<id>")[0]

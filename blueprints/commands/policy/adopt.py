@@ -12,8 +12,9 @@ from blueprints.commands.context import show_path
 from blueprints.commands.policy import folders
 from blueprints.commands.policy.output import AS_JSON, Unusable, counted, print_json
 from blueprints.commands.printing import echo, echo_lines
-from policies import Policy
-from policies.loading.loader import CASES_FILE
+from policies import Policy, PolicyError
+from policies.comparison.invariant_lines import INVARIANTS_FILE
+from policies.loading.loader import CASES_FILE, from_files
 from policies.questions.additions import NotAddable, additions, extended, narrowed
 from policies.questions.changes import NOTHING
 from policies.questions.diff import diff
@@ -22,6 +23,7 @@ from policies.tools.case_run import run
 from policies.wording.suggestions import did_you_mean
 
 ADOPT_NEW = "gatepost policy adopt --new"
+ADOPT_DOORS = "gatepost policy adopt invariants"
 
 
 @click.command()
@@ -59,6 +61,8 @@ def news(folder: Path) -> Iterator[str]:
         yield f"New permissions, of which your policy files say nothing: {', '.join(permissions)}"
         yield f"See the shipped lines about them, and add them: {ADOPT_NEW}"
     yield from narrowed(mine, shipped)
+    if INVARIANTS_FILE not in mine.files:
+        yield f"Your policy has no {INVARIANTS_FILE}, which says what may never happen. Add it: {ADOPT_DOORS}"
 
 
 def _adopt_file(folder: Path, name: str, *, as_json: bool) -> None:
@@ -77,14 +81,30 @@ def _adopt_file(folder: Path, name: str, *, as_json: bool) -> None:
         content = read_bytes(source)
     except Unreadable as error:
         raise click.ClickException(f"{source}: {error}") from None
+    if source.name == INVARIANTS_FILE:
+        _require_kept(folder, source, content)
     # A running service reads the folder, and must never find half a file.
     write(target, content, 0o666)
     if as_json:
         print_json({"written": [source.name]})
     elif source.name == CASES_FILE:
         _say_of_cases(folder, target)
+    elif source.name == INVARIANTS_FILE:
+        echo(f"{show_path(target)} is adopted. Your rules keep it.")
     else:
         echo(f"{show_path(target)} is adopted. See what it grants with: gatepost policy matrix")
+
+
+def _require_kept(folder: Path, source: Path, content: bytes) -> None:
+    """Raises a sentence with each line of the instance that breaks one of these invariants."""
+    mine = folders.policy_in(folder)
+    try:
+        from_files({**mine.files, source.name: content}, mine.vocabulary)
+    except PolicyError as error:
+        raise click.ClickException(
+            f"Nothing is written: your rules do not keep {source.name} as it is shipped.\n{error}\n"
+            f"Change these lines; or copy {source} to {show_path(folder)} without the lines that you do not want."
+        ) from None
 
 
 def _say_of_cases(folder: Path, target: Path) -> None:

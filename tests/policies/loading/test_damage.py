@@ -8,9 +8,10 @@ import random
 import pytest
 
 from policies import PolicyError
+from policies.comparison.invariant_lines import INVARIANTS_FILE
 from policies.loading.loader import from_files
 from policies.loading.oracle import sample_questions
-from tests.policies.generated import FILES, MATCHER, MODEL
+from tests.policies.generated import MATCHER, MODEL, WITH_INVARIANTS
 from tests.policies.shipped_vocabulary import VOCABULARY
 
 
@@ -21,9 +22,11 @@ class Baseline:
         wanted = dict.fromkeys(
             ("model.conf", "roles.csv", "articles.csv" if name in ("model.conf", "roles.csv") else name)
         )
-        self.files = {file: FILES[file] for file in wanted}
+        self.files = {file: WITH_INVARIANTS[file] for file in wanted}
+        if name == INVARIANTS_FILE:
+            self.files["admin.csv"] = WITH_INVARIANTS["admin.csv"]
         if name == "scopes.csv":
-            self.files["session.csv"] = FILES["session.csv"]
+            self.files["session.csv"] = WITH_INVARIANTS["session.csv"]
         self.policy = from_files(self.files, VOCABULARY)
         samples = itertools.islice(sample_questions(self.policy, random.Random(3)), 150)
         self.asked = [question for _, question in samples]
@@ -39,10 +42,10 @@ class Baseline:
         return all(damaged.decide(*question) <= answer for question, answer in answers)
 
 
-@pytest.mark.parametrize("name", sorted(FILES))
+@pytest.mark.parametrize("name", sorted(WITH_INVARIANTS))
 def test_a_file_cut_anywhere_is_refused_or_the_same(name: str) -> None:
     """Around every end of a line, and at every fifth byte."""
-    baseline, content = Baseline(name), FILES[name]
+    baseline, content = Baseline(name), WITH_INVARIANTS[name]
     ends = {at + near for at, byte in enumerate(content) if byte == ord("\n") for near in (-2, -1, 0, 1)}
     for length in sorted({*range(0, len(content), 5), *ends} & {*range(len(content))}):
         if content[:length] == content.removesuffix(b"\n"):
@@ -67,9 +70,9 @@ def damaged_lines(line: str) -> list[str]:
     return [*found, line + ",", line.replace(",", ";"), line.replace(",", ""), f"{line} # why", f'"{line}"']
 
 
-@pytest.mark.parametrize("name", sorted(set(FILES) - {"model.conf"}))
+@pytest.mark.parametrize("name", sorted(set(WITH_INVARIANTS) - {"model.conf"}))
 def test_a_damaged_line_is_refused_or_opens_nothing(name: str) -> None:
-    baseline, lines = Baseline(name), FILES[name].decode().splitlines()
+    baseline, lines = Baseline(name), WITH_INVARIANTS[name].decode().splitlines()
     for number, line in enumerate(lines):
         if line.startswith("#") or not line:
             continue

@@ -13,7 +13,7 @@ from tests.running import Instance, wait_until
 
 BROKEN = ("published, allow", "published, dney")
 OPENED = ("# end", "p, guest, article.export, published, allow\n# end")
-CLOSED = ("# end", "p, guest, article.*, always, deny\n# end")
+CLOSED = ("# end", "p, guest, article.export, anonymous, deny\n# end")
 CASES = """principals: {visitor: {role: guest}}
 objects: {article: {a draft: {status: draft}}}
 cases: [{name: drafts stay closed, who: visitor, what: a draft, may: []}]

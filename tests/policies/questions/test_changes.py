@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from policies import SHIPPED, Policy, load
+from policies import Policy, load
 from policies.comparison.compare import Comparison
+from policies.comparison.invariant_lines import INVARIANTS_FILE
 from policies.questions.changes import NOTHING, Changes, grouped
-from policies.questions.diff import INVARIANTS_FILE, diff
+from policies.questions.diff import diff
 from policies.syntax.rules import Lines
 from tests.policies.editing import add_line, remove_line, replace, shipped_copy
 from tests.policies.shipped_vocabulary import VOCABULARY
@@ -20,8 +21,8 @@ ZOE = "user:0199f3a0-0000-7000-8000-000000000001"
 
 
 @pytest.fixture(scope="module")
-def shipped() -> Policy:
-    return load(SHIPPED, VOCABULARY)
+def shipped(tmp_path_factory: pytest.TempPathFactory) -> Policy:
+    return load(shipped_copy(tmp_path_factory.mktemp("shipped") / "policies"), VOCABULARY)
 
 
 @pytest.fixture

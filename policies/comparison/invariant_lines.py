@@ -1,0 +1,151 @@
+"""invariants.csv: what may never happen, line by line. It holds no rules; `invariants` judges a policy by it.
+
+    never,  WHO, PERMISSION[, except PERMISSION …]
+    only,   WHO, PERMISSION[, except PERMISSION …]
+    atmost, ROLE, PERMISSION, CONDITION
+    always, ROLE, PERMISSION, CONDITION
+
+The form is that of the other CSV files; WHO is a role or `user:<id>`, and permissions are patterns as on a `p` line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from ..evaluation.policy import Policy
+from ..syntax.finding import Finding, quoted, single_person
+from ..syntax.patterns import Patterns
+from ..syntax.rules import PERSON, UNKNOWN_PERMISSION, Rule
+from ..syntax.text import decoded, meaningful
+from ..wording.suggestions import did_you_mean, hint
+
+INVARIANTS_FILE = "invariants.csv"
+NEVER, ONLY, ATMOST, ALWAYS = "never", "only", "atmost", "always"
+KINDS = {
+    NEVER: ("who", "permission", "except …"),
+    ONLY: ("who", "permission", "except …"),
+    ATMOST: ("role", "permission", "condition"),
+    ALWAYS: ("role", "permission", "condition"),
+}
+EXCEPT = "except"
+_PATTERN = re.compile(r"(?!.*\*\*)[a-z0-9_.]*\*[a-z0-9_.*]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Invariant:
+    """One line of invariants.csv.
+
+    when        the condition of `atmost` and `always`; empty for the others
+    exceptions  the patterns of permissions that `never` and `only` leave out
+    """
+
+    line: int
+    kind: str
+    who: str
+    act: str
+    when: str = ""
+    exceptions: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        last = f", {EXCEPT} {' '.join(self.exceptions)}" if self.exceptions else f", {self.when}" if self.when else ""
+        return f"{self.kind}, {self.who}, {self.act}{last}"
+
+    @property
+    def place(self) -> str:
+        """`invariants.csv:7`."""
+        return f"{INVARIANTS_FILE}:{self.line}"
+
+    @property
+    def rule(self) -> Rule:
+        """The rule that would give, to the role and on the condition, what this line speaks of."""
+        return Rule(INVARIANTS_FILE, self.line, self.who, self.act, self.when, "allow")
+
+    def covered(self, patterns: Patterns) -> frozenset[str]:
+        """The permissions that it speaks of."""
+        return patterns.covered(self.act).difference(*map(patterns.covered, self.exceptions))
+
+
+def read(
+    content: bytes, roles: frozenset[str], patterns: Patterns, conditions: Mapping[str, object] | None,
+    findings: list[Finding],
+) -> tuple[Invariant, ...]:
+    """The lines of a file; those with a finding, which is added, are left out.
+
+    `conditions` are the words of the `when` column (None: not known).
+    """
+    found = []
+    for number, line in meaningful(decoded(INVARIANTS_FILE, content, findings)):
+        kind, *columns = (column.strip() for column in line.split(","))
+        wrong = _wrong_form(line, kind, columns) or _wrong_words(kind, columns, roles, patterns, conditions)
+        if wrong:
+            person = single_person(columns[0] if columns else "")
+            findings.append(Finding(INVARIANTS_FILE, number, wrong, person=person))
+        elif kind in (NEVER, ONLY):
+            found.append(Invariant(number, kind, columns[0], columns[1], exceptions=_exceptions(columns)))
+        else:
+            who, act, when = columns
+            found.append(Invariant(number, kind, who, act, when))
+    return tuple(found)
+
+
+def lines_of(policy: Policy) -> tuple[Invariant, ...]:
+    """The invariants of a policy that was loaded; none where it has no such file."""
+    content = policy.files.get(INVARIANTS_FILE)
+    if content is None:
+        return ()
+    return read(content, policy.vocabulary.roles, policy.patterns, policy.conditions, [])
+
+
+def aimless(policy: Policy) -> Iterator[Finding]:
+    """A warning for each line with a pattern of no permission, such as one of a plugin that is not installed."""
+    for one in lines_of(policy):
+        for act in (one.act, *one.exceptions):
+            if not policy.patterns.covered(act):
+                message = f"{quoted(act)} is a pattern of no permission; this line says nothing by it"
+                yield Finding(INVARIANTS_FILE, one.line, message, "warning", single_person(one.who))
+
+
+def _wrong_form(line: str, kind: str, columns: list[str]) -> str | None:
+    if "#" in line:
+        return "write comments on lines of their own"
+    if '"' in line or "'" in line:
+        return "quotes become part of the value; leave them out"
+    if kind not in KINDS:
+        near = did_you_mean(kind, KINDS)
+        return f"a line of {INVARIANTS_FILE} begins with {_listed(KINDS)}, and a comma; rules stand elsewhere{near}"
+    if kind in (NEVER, ONLY):
+        return None if len(columns) == 2 or (len(columns) == 3 and _exceptions(columns)) else \
+            f"{kind} takes who and permission, and may end in `{EXCEPT}` and permissions: {kind}, user, order.*, " \
+            f"{EXCEPT} order.view order.create"
+    return None if len(columns) == 3 else \
+        f"{kind} takes 3 columns ({', '.join(KINDS[kind])}), not {len(columns)}"
+
+
+def _wrong_words(
+    kind: str, columns: list[str], roles: frozenset[str], patterns: Patterns, conditions: Mapping[str, object] | None
+) -> str | None:
+    who, act, *rest = columns
+    if who not in roles:
+        if not PERSON.fullmatch(who):
+            return f"{quoted(who)} is neither a role nor user:<id>{hint(who, roles)}"
+        if kind in (ATMOST, ALWAYS):
+            return f"{kind} is about a role; what one person may not do is a line of {NEVER}"
+    for pattern in (act, *_exceptions(columns)):
+        # A pattern may wait for a plugin; a name in full is a misspelling.
+        if not patterns.covered(pattern) and not _PATTERN.fullmatch(pattern):
+            return f"{quoted(pattern)} {UNKNOWN_PERMISSION}{did_you_mean(pattern, patterns.permissions)}"
+    if kind in (ATMOST, ALWAYS) and conditions is not None and rest[0] not in conditions:
+        return f"{quoted(rest[0])} is no condition{hint(rest[0], conditions)}"
+    return None
+
+
+def _exceptions(columns: list[str]) -> tuple[str, ...]:
+    words = columns[2].split() if len(columns) == 3 else []
+    return tuple(words[1:]) if words[:1] == [EXCEPT] else ()
+
+
+def _listed(words: Iterable[str]) -> str:
+    *others, last = words
+    return f"{', '.join(others)} or {last}"

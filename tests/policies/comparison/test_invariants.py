@@ -1,0 +1,217 @@
+"""Invariants: which edits they refuse, at which line, with which example; and which they let through."""
+
+from __future__ import annotations
+
+import pytest
+
+from policies import PolicyError
+from policies.comparison.invariant_lines import lines_of
+from policies.comparison.invariants import MOST_FINDINGS, broken
+from policies.loading.loader import Broken, digest, from_files
+from policies.tools.lint import warnings
+from tests.policies.generated import FILES, WITH_INVARIANTS
+from tests.policies.shipped_vocabulary import VOCABULARY
+
+ANN, BOB = (f"user:01920000-0000-7000-8000-00000000000{number}" for number in (1, 2))
+
+
+def files(invariants: str, rules: str = "", links: str = "", model: str = "") -> dict[str, bytes]:
+    """The shipped files with these invariants in place of the shipped ones, and with lines of its own."""
+    always = "    p.when == 'always' || \\\n"
+    return {
+        **FILES,
+        "invariants.csv": f"{invariants}\n# end\n".encode(),
+        "own.csv": f"{rules}\n# end\n".encode(),
+        "roles.csv": FILES["roles.csv"].replace(b"# end\n", f"{links}\n# end\n".encode()),
+        "model.conf": FILES["model.conf"].replace(always.encode(), f"{always}{model}".encode()),
+    }
+
+
+def refused(*edited: str) -> list[str]:
+    """The findings for which the policy is refused, as sentences; none when it is used."""
+    try:
+        from_files(files(*edited), VOCABULARY)
+    except Broken as error:
+        assert all(finding.severity == "error" for finding in error.findings)
+        return [str(finding) for finding in error.findings]
+    return []
+
+
+KEPT_AND_BROKEN = {
+    "never a role": ("never, guest, *.create, except contact.create session.create",
+                     "p, guest, category.view, always, allow", "p, guest, category.create, always, allow"),
+    "never, by a pattern": ("never, guest, category.*, except category.view",
+                            "p, editor, category.*, always, allow", "p, guest, category.*, always, allow"),
+    "never on any condition": ("never, guest, order.*", "p, guest, order.view, anonymous, deny",
+                               "p, guest, order.view, office_hours, allow"),
+    "never, though a deny stands beside it": (
+        "never, user, order.export", "p, user, order.export, own, allow\np, user, order.export, own, deny",
+        "p, user, order.export, own, allow\np, user, order.export, same_department, deny"),
+    "a condition that no object meets gives nothing": (
+        "never, user, order.export", "p, user, order.export, published, allow",
+        "p, user, order.export, approved, allow"),
+    "what a guest may, a user may": ("never, user, stats.view", "p, support, stats.view, always, allow",
+                                     "p, guest, stats.view, always, allow"),
+    "only one role": ("only, owner, audit.view", "p, admin, audit.view, always, allow",
+                      "p, manager, audit.view, always, allow"),
+    "only these roles, on two lines": ("only, owner, policy.view\nonly, developer, policy.view",
+                                       "p, developer, policy.view, always, allow",
+                                       "p, support, policy.view, intranet, allow"),
+    "only, but for some": ("only, owner, user.*, except user.view user.view_private user.update user.register",
+                           "p, user, user.view, always, allow", "p, user, user.share, own, allow"),
+    "only, of a person whom it lists": (f"only, owner, audit.view\nonly, {ANN}, audit.view",
+                                        f"p, {ANN}, audit.view, always, allow", f"p, {BOB}, audit.view, always, allow"),
+    "only, of a person's line that gives nothing": (
+        "only, manager, order.export", f"p, {ANN}, order.export, own, deny", f"p, {ANN}, order.export, own, allow"),
+    "at most": ("atmost, user, order.view, own\natmost, user, order.view, shared",
+                "p, editor, order.view, always, allow", "p, user, order.view, same_department, allow"),
+    "at most, on a part of the condition": (
+        "atmost, user, article.update, own\natmost, user, article.update, shared", "p, user, article.update, own, deny",
+        "p, user, article.update, published, allow"),
+    "at most says nothing of a person": (
+        "atmost, user, order.view, own\natmost, user, order.view, shared", f"p, {ANN}, order.view, always, allow",
+        "p, guest, order.view, always, allow"),
+    "always": ("always, admin, *, always", f"p, {ANN}, order.view, always, deny", "p, user, order.view, own, deny"),
+    "always, on a condition": ("always, user, order.cancel, own", "p, user, order.view, always, deny",
+                               "p, user, order.cancel, office_hours, deny"),
+}
+
+
+@pytest.mark.parametrize(("invariants", "kept", "breaking"), KEPT_AND_BROKEN.values(), ids=KEPT_AND_BROKEN)
+def test_a_rule_that_breaks_an_invariant_is_refused_and_one_that_keeps_it_is_not(
+    invariants: str, kept: str, breaking: str
+) -> None:
+    assert refused(invariants) == []
+    assert refused(invariants, kept) == []
+    found = refused(invariants, breaking)
+    assert found and all("invariants.csv:1" in finding for finding in found)
+    assert any(finding.startswith("own.csv:1: with this line ") for finding in found)
+
+
+def test_a_finding_names_both_lines_and_an_example() -> None:
+    assert refused("atmost, user, article.update, own_draft\natmost, user, article.update, shared_draft",
+                   "p, user, article.update, own, allow") == [
+        "own.csv:1: with this line user may article.update; invariants.csv:1, 2 (`atmost, user, article.update, "
+        "own_draft`) rules that out; for example: owner_id is the caller's id, status is approved"]
+
+
+def test_a_finding_says_through_which_roles_a_rule_is_inherited() -> None:
+    [finding] = refused("never, editor, stats.view", "p, guest, stats.view, always, allow")
+    assert finding.startswith("own.csv:1: with this line editor may stats.view, by way of roles.csv:7, roles.csv:5; ")
+    assert finding.endswith("; in every case")
+
+
+def test_a_link_that_gives_many_permissions_is_the_guilty_line() -> None:
+    [finding] = refused("never, developer, *.create, except article.create order.create comment.create token.create "
+                        "session.create contact.create", "", "g, developer, owner")
+    assert finding.startswith("roles.csv:17: with this line developer may category.create (and 3 more like that); ")
+
+
+def test_a_role_lent_to_a_person_is_the_guilty_line() -> None:
+    """A condition may ask for the caller's role, so a lent role can give more than the role alone."""
+    lent = ("p, editor, order.refund, lent, allow", f"g, {ANN}, editor",
+            "    p.when == 'lent' && r.sub.role == 'user' || \\\n")
+    listed = "only, support, order.refund\nonly, manager, order.refund"
+    [finding] = refused(listed, *lent)
+    assert finding.startswith(f"roles.csv:17: with this line {ANN} as user may order.refund; invariants.csv:1, 2 ")
+    assert refused(f"{listed}\nonly, editor, order.refund", *lent) == []
+
+
+def test_a_person_is_tried_with_every_role_that_is_not_listed() -> None:
+    [finding] = refused("only, moderator, comment.approve", f"p, {ANN}, comment.approve, writer, allow", "",
+                        "    p.when == 'writer' && r.sub.role == 'editor' || \\\n")
+    assert f"{ANN} as editor may comment.approve" in finding
+    assert refused("only, moderator, comment.approve\nonly, editor, comment.approve",
+                   f"p, {ANN}, comment.approve, writer, allow", "",
+                   "    p.when == 'writer' && r.sub.role == 'editor' || \\\n") == []
+
+
+def test_what_one_person_may_never_do_holds_with_every_role() -> None:
+    [finding] = refused(f"never, {ANN}, audit.view")
+    assert finding.startswith(f"invariants.csv:1: {ANN} as admin may audit.view; ")
+    assert f"`p, {ANN}, audit.view, always, deny` would refuse it" in finding
+    assert refused(f"never, {ANN}, audit.view", f"p, {ANN}, audit.view, always, deny") == []
+    assert refused(f"never, {ANN}, audit.view", f"p, {ANN}, audit.view, office_hours, deny")
+
+
+def test_findings_about_a_person_say_so_that_other_tenants_are_not_told() -> None:
+    with pytest.raises(Broken) as error:
+        from_files(files(f"only, owner, audit.view\nnever, {BOB}, order.refund",
+                         f"p, {ANN}, audit.view, always, allow"), VOCABULARY)
+    assert {finding.person for finding in error.value.findings} == {ANN, BOB}
+
+
+def test_what_no_line_gives_is_told_at_the_line_that_promises_it() -> None:
+    [finding] = refused("# first\nalways, support, order.ship, own")
+    assert finding.startswith("invariants.csv:2: support may not order.ship: no line gives it; ")
+
+
+def test_a_broad_edit_is_summed_up() -> None:
+    found = refused("never, guest, *, except " + " ".join(
+        ["session.create", "user.register", "contact.create", "health.view", "*.view"]),
+        "p, guest, *, always, allow")
+    assert len(found) == 1 and " more like that)" in found[0]
+    many = "\n".join(f"p, guest, {permission}, always, allow" for permission in sorted(VOCABULARY.by_permission))
+    found = refused("never, guest, *", many)
+    assert len(found) == MOST_FINDINGS + 1
+    assert "more lines than are named" in found[0]
+
+
+def test_an_invariant_that_cannot_be_proved_counts_as_broken() -> None:
+    policy = from_files(files("# none", "p, user, order.refund, same_department, allow"), VOCABULARY)
+    invariants = lines_of(from_files(files("atmost, user, order.refund, own"), VOCABULARY))
+    assert [str(one) for one in broken(policy, invariants, most=0)] == [
+        "invariants.csv:1: `atmost, user, order.refund, own` cannot be proved for user and order.refund: simplify the "
+        "conditions of the lines that give it"]
+
+
+def test_invariants_are_part_of_the_version_and_no_rules() -> None:
+    with_them, without = from_files(WITH_INVARIANTS, VOCABULARY), from_files(FILES, VOCABULARY)
+    assert without.rules == with_them.rules
+    assert without.version != with_them.version == digest(WITH_INVARIANTS)
+
+
+FORM = {
+    "a rule": ("p, guest, order.view, always, allow", "begins with never, only, atmost or always"),
+    "another word": ("nevr, guest, order.view", "did you mean never?"),
+    "too few columns": ("never, guest", "takes who and permission"),
+    "a condition after never": ("never, guest, order.view, own", "takes who and permission"),
+    "an empty exception": ("never, guest, order.view, except", "takes who and permission"),
+    "no condition": ("atmost, user, order.view", "takes 3 columns"),
+    "an exception after always": ("always, user, order.view, except order.update", "is no condition"),
+    "a role that is none": ("only, ownr, order.view", "is neither a role nor user:<id>"),
+    "a person without an id": ("never, user:ann, order.view", "is neither a role nor user:<id>"),
+    "at most of a person": (f"atmost, {ANN}, order.view, own", "is about a role"),
+    "a permission that is none": ("never, guest, order.veiw", "did you mean order.view?"),
+    "an exception that is none": ("never, guest, order.*, except order.veiw", "is no permission"),
+    "two stars": ("never, guest, order.**", "is no permission"),
+    "a condition that is none": ("atmost, user, order.view, mine", "`mine` is no condition"),
+    "a column that is not there": ("atmost, user, category.update, own_draft", "category has no column status"),
+    "quotes": ('never, guest, "order.view"', "quotes become part of the value"),
+    "a comment behind": ("never, guest, order.view # why", "write comments on lines of their own"),
+}
+
+
+@pytest.mark.parametrize(("line", "words"), FORM.values(), ids=FORM)
+def test_a_line_that_cannot_be_meant_is_an_error_at_its_place(line: str, words: str) -> None:
+    with pytest.raises(PolicyError) as error:
+        from_files(files(f"# first\n{line}"), VOCABULARY)
+    assert not isinstance(error.value, Broken)
+    assert {(finding.file, finding.line) for finding in error.value.findings} == {("invariants.csv", 2)}
+    assert any(words in finding.message for finding in error.value.findings)
+
+
+def test_a_file_that_was_cut_short_is_refused() -> None:
+    with pytest.raises(PolicyError, match="the last line must be the comment"):
+        from_files({**FILES, "invariants.csv": b"never, guest, stats.view\n"}, VOCABULARY)
+
+
+def test_a_pattern_that_waits_for_a_plugin_is_a_warning() -> None:
+    policy = from_files(files("never, guest, note.*\nnever, guest, order.refund, except preorder.*"), VOCABULARY)
+    found = [finding for finding in warnings(policy) if finding.file == "invariants.csv"]
+    assert [(finding.line, finding.severity) for finding in found] == [(1, "warning"), (2, "warning")]
+
+
+def test_a_scope_is_never_of_the_file_s_name() -> None:
+    with pytest.raises(PolicyError, match="invariants is unknown"):
+        from_files(files("# none", "p2, read:invariants, article.view"), VOCABULARY)
