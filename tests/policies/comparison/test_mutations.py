@@ -1,0 +1,50 @@
+"""No edit of a shipped line opens a door that an invariant names, and none that opens none is refused: a sample.
+
+`make mutations` tries every edit.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from policies import PolicyError
+from policies.loading.loader import Broken, from_files
+from tests.policies.comparison.mutations import (
+    PERMISSIONS,
+    SHIPPED,
+    Mutation,
+    breaches,
+    every_mutation,
+    mutated,
+    sample,
+    wrongly_judged,
+)
+from tests.policies.shipped_vocabulary import VOCABULARY
+
+
+def test_the_shipped_rules_keep_their_invariants_by_brute_force_as_well() -> None:
+    assert next(breaches(SHIPPED, PERMISSIONS), None) is None
+
+
+def test_each_line_is_changed_in_ten_ways_at_least() -> None:
+    count: dict[tuple[str, int], int] = {}
+    for file, number, _ in every_mutation():
+        count[file, number] = count.get((file, number), 0) + 1
+    assert min(count.values()) >= 10
+
+
+@pytest.mark.parametrize("mutation", sample(40, 3), ids=lambda mutation: f"{mutation[0]}:{mutation[1]} {mutation[2]}")
+def test_an_edit_is_refused_exactly_when_brute_force_finds_a_breach(mutation: Mutation) -> None:
+    assert wrongly_judged(mutation) is None
+
+
+def test_the_sample_has_edits_of_both_kinds() -> None:
+    refused = 0
+    for mutation in sample(40, 3):
+        try:
+            from_files(mutated(mutation), VOCABULARY)
+        except Broken:
+            refused += 1
+        except PolicyError:
+            continue
+    assert 10 <= refused <= 30
