@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 
-from policies import Finding, PolicyError, load
+from policies import Finding, Policy, PolicyError, load
 from policies.loading.loader import unread
 from policies.tools.lint import warnings
 from tests.policies import editing
@@ -54,6 +54,13 @@ class Mistake:
             self.edit.apply(folder)
             file = self.expects.file if self.expects and self.expects.file else self.edit.file
             return said(folder), file, self._line(folder / file)
+
+    def policy(self) -> Policy:
+        """The policy after the edit. Raises PolicyError."""
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = shipped_copy(Path(scratch) / "policies")
+            self.edit.apply(folder)
+            return load(folder, VOCABULARY)
 
     def is_told(self, findings: list[Finding], file: str, line: int) -> bool:
         """Whether the finding that is expected is there, in its place."""
