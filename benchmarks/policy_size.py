@@ -102,11 +102,16 @@ def _reloaded(files: Files, vocabulary: Vocabulary) -> float:
 
 
 def _changed(files: Files) -> Files:
-    """The same policy without one of its lines: the last of its longest file."""
-    name = max((name for name in files if name.endswith(".csv")), key=lambda name: len(files[name]))
+    """The same policy without one of its rules: the last of the longest file."""
+    name = _longest(files)
     lines = files[name].splitlines(keepends=True)
     taken = max(number for number, line in enumerate(lines) if line.startswith(b"p,"))
     return {**files, name: b"".join(lines[:taken] + lines[taken + 1:])}
+
+
+def _longest(files: Files) -> str:
+    """The name of the file with most rules."""
+    return max(files, key=lambda name: files[name].count(b"\np,"))
 
 
 def main() -> None:
