@@ -9,6 +9,7 @@ from ..syntax.attributes import ENVIRONMENT, SUBJECT, TEXT
 from ..syntax.expression import (
     AllOf,
     AnyOf,
+    Atom,
     Attribute,
     Comparison,
     Expression,
@@ -93,6 +94,7 @@ def conditions(model: Model, rules: Iterable[Rule], patterns: Patterns, vocabula
     } | {"when", "eft"}
     reached: dict[str, tuple[Resource, ...]] = {}
     seen: dict[tuple[object, ...], Finding | str | None] = {}
+    judged: dict[Atom, Finding | None] = {}
     findings: list[Finding] = []
     for rule in rules:
         resources = reached.get(rule.act)
@@ -103,7 +105,11 @@ def conditions(model: Model, rules: Iterable[Rule], patterns: Patterns, vocabula
             key = (resource.name, *(getattr(rule, field) for field in sorted(named)))
             if key not in seen:
                 left = folder.fold({f"rule.{field}": getattr(rule, field) for field in named})
-                seen[key] = _wrong_matcher(left, model, vocabulary) or _wrong_condition(left, resource)
+                for atom in atoms(left):
+                    if atom not in judged:
+                        judged[atom] = _wrong_everywhere(atom, model, vocabulary)
+                anywhere = next((judged[atom] for atom in atoms(left) if judged[atom]), None)
+                seen[key] = anywhere or _wrong_condition(left, resource)
             wrong = seen[key]
             if isinstance(wrong, Finding):
                 findings.append(wrong)
@@ -113,19 +119,18 @@ def conditions(model: Model, rules: Iterable[Rule], patterns: Patterns, vocabula
     return findings
 
 
-def _wrong_matcher(expression: Expression, model: Model, vocabulary: Vocabulary) -> Finding | None:
-    """A finding about the first atom that can hold for no resource at all."""
-    for atom in atoms(expression):
-        named = columns(atom)
-        having = [resource for resource in vocabulary.resources.values() if named <= resource.columns.keys()]
-        wrong = [message for resource in having if (message := _wrong_atom(atom, resource))]
-        if named and not having:
-            known = {name for resource in vocabulary.resources.values() for name in resource.columns}
-            unknown = sorted(named - known) or sorted(named)
-            wrong = [f"no collection has a column {', '.join(unknown)}{did_you_mean(unknown[0], known)}"]
-        if named and len(wrong) >= max(len(having), 1):
-            return Finding(MODEL_FILE, model.line(atom), wrong[0])
-    return None
+def _wrong_everywhere(atom: Atom, model: Model, vocabulary: Vocabulary) -> Finding | None:
+    """A finding about an atom that can hold for no resource at all."""
+    named = columns(atom)
+    if not named:
+        return None
+    having = [resource for resource in vocabulary.resources.values() if named <= resource.columns.keys()]
+    wrong = [message for resource in having if (message := _wrong_atom(atom, resource))]
+    if not having:
+        known = {name for resource in vocabulary.resources.values() for name in resource.columns}
+        unknown = sorted(named - known) or sorted(named)
+        wrong = [f"no collection has a column {', '.join(unknown)}{did_you_mean(unknown[0], known)}"]
+    return Finding(MODEL_FILE, model.line(atom), wrong[0]) if len(wrong) >= max(len(having), 1) else None
 
 
 def _wrong_condition(expression: Expression, resource: Resource) -> str | None:

@@ -115,8 +115,11 @@ def atoms(expression: Expression) -> Iterator[Atom]:
 def attributes(atom: Atom) -> tuple[Attribute, ...]:
     """The attributes that an atom reads."""
     match atom:
-        case Comparison(_, left, right):
-            return tuple(side for side in (left, right) if isinstance(side, Attribute))
+        case Comparison():
+            left, right = atom.left, atom.right
+            if isinstance(right, Attribute):
+                return (left, right) if isinstance(left, Attribute) else (right,)
+            return (left,) if isinstance(left, Attribute) else ()
         case FunctionCall(_, arguments):
             return tuple(argument for argument in arguments if isinstance(argument, Attribute))
         case Shared():

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.policy import files_of
 from policies import Column, PolicyError, Resource, Vocabulary
+from policies.loading import check
 from policies.loading.loader import from_files, load
 from tests.policies.generated import FILES, WHO_AND_WHAT, findings_of, model
 from tests.policies.shipped_vocabulary import VOCABULARY
@@ -93,3 +95,13 @@ def test_a_plugin_brings_its_rules_unless_the_directory_has_its_own(tmp_path: Pa
     assert [r.when for r in load(tmp_path, VOCABULARY, plugins=plugins).rules if r.file == "notes.csv"] == ["always"]
     (tmp_path / "notes.csv").write_text("p, user, comment.view, own, allow\n# end\n")
     assert [r.when for r in load(tmp_path, VOCABULARY, plugins=plugins).rules if r.file == "notes.csv"] == ["own"]
+
+
+def test_a_condition_is_judged_once_however_many_resources_and_lines_it_reaches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    files, vocabulary = files_of(500)
+    judged: list[object] = []
+    monkeypatch.setattr(check, "_wrong_everywhere", lambda atom, *_: judged.append(atom))
+    from_files(files, vocabulary)
+    assert len(vocabulary.resources) > 40 and len(judged) == len(set(judged)) > 4
