@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..evaluation.policy import Policy
+from ..syntax.expression import Expression
 from .prover import Prover
 from .search import MOST_NODES, Undecided
-from .subjects import Subject, allowed, meaning
+from .subjects import Lines, Subject, condition_of
 from .witness import Witness
 
 
@@ -38,9 +39,10 @@ class Comparison:
 
     def between(self, subject: Subject, permission: str) -> Difference:
         """The difference for one subject and one permission; each example was tried on both policies."""
-        if meaning(self.old, subject, permission) == meaning(self.new, subject, permission):
+        old, new = (policy.reaching(subject.role, subject.key, permission) for policy in (self.old, self.new))
+        if _meaning(old) == _meaning(new):
             return SAME
-        before, after = allowed(self.old, subject, permission), allowed(self.new, subject, permission)
+        before, after = condition_of(old), condition_of(new)
         try:
             gained = self._tried(self._prover.exception(after, before, subject, permission), self.new, self.old)
             lost = self._tried(self._prover.exception(before, after, subject, permission), self.old, self.new)
@@ -54,3 +56,8 @@ class Comparison:
         if found is not None and (found.answer(gives), found.answer(refuses)) != (True, False):
             raise Undecided
         return found
+
+
+def _meaning(lines: Lines) -> frozenset[tuple[str, Expression]]:
+    """What decides, wherever it stands: each effect with its condition. Equal ones answer alike."""
+    return frozenset((rule.eft, left) for rule, left in lines)

@@ -7,6 +7,7 @@ from ..syntax.expression import Attribute, Comparison, Expression, Shared, atoms
 from ..syntax.vocabulary import Column
 from . import pools
 from .candidates import Ground
+from .normal_form import normal
 from .search import MOST_NODES, Undecided, example
 from .subjects import Subject, persons
 from .substitution import Facts, inputs, put
@@ -38,24 +39,17 @@ class Prover:
         Raises Undecided when it takes too long to know, or when an unusual matcher makes `goal` read a column that
         the resource has not.
         """
-        if goal is False:
-            return None
-        # What holds for one person holds for all whom the goal does not name: five hundred persons are one search.
-        alike = subject if subject.key is None or _names(goal, subject.key) else Subject(subject.role, _ANYBODY)
-        resource = self._vocabulary.by_permission[permission]
-        if resource.columns and not columns(goal) <= resource.columns.keys():
-            raise Undecided
-        ground = Ground(alike, permission, resource, self._named)
-        key = (goal, self._kind_of[resource.name], alike.is_guest, alike.key, ground.shareable)
-        if key not in self._known:
-            self._known[key] = self._search(goal, ground)
-        found = self._known[key]
-        if isinstance(found, Undecided):
-            raise found
+        found = self._facts(goal, subject, permission)
         if found is None:
             return None
-        facts = found[0] if alike is subject else _of_person(found[0], subject.key or "")
-        return witness(Ground(subject, permission, resource, self._named), facts, with_object=found[1])
+        facts, with_object = found
+        named = facts if subject.key is None else _of_person(facts, subject.key)
+        ground = Ground(subject, permission, self._vocabulary.by_permission[permission], self._named)
+        return witness(ground, named, with_object=with_object)
+
+    def possible(self, goal: Expression, subject: Subject, permission: str) -> bool:
+        """Whether there is an example. Raises Undecided, like `example`."""
+        return self._facts(goal, subject, permission) is not None
 
     def exception(self, narrow: Expression, wide: Expression, subject: Subject, permission: str) -> Witness | None:
         """A request on which `narrow` holds and `wide` does not; None where the one implies the other.
@@ -65,6 +59,34 @@ class Prover:
         if narrow == wide:
             return None
         return self.example(conjunction((narrow, negation(wide))), subject, permission)
+
+    def _facts(self, goal: Expression, subject: Subject, permission: str) -> _Found:
+        """The facts of an example; those about a person whom the goal does not name are about anybody."""
+        if goal is False:
+            return None
+        resource = self._vocabulary.by_permission[permission]
+        # What holds for one person holds for all whom the goal does not name: five hundred persons are one search.
+        alike = subject if subject.key is None or _names(goal, subject.key) else Subject(subject.role, _ANYBODY)
+        ground = Ground(alike, permission, resource, self._named)
+        key = (goal, self._kind_of[resource.name], alike.is_guest, alike.key, ground.shareable)
+        if key not in self._known:
+            self._known[key] = self._normal(goal, ground, key[1:])
+        found = self._known[key]
+        if isinstance(found, Undecided):
+            raise found
+        return found
+
+    def _normal(self, goal: Expression, ground: Ground, like: tuple[object, ...]) -> _Found | Undecided:
+        """What is found for the normal form, which many goals have in common."""
+        if ground.resource.columns and not columns(goal) <= ground.resource.columns.keys():
+            return Undecided()
+        simple = normal(goal)
+        if simple is False:
+            return None
+        key = ("normal", simple, *like)
+        if key not in self._known:
+            self._known[key] = self._search(simple, ground)
+        return self._known[key]
 
     def _search(self, goal: Expression, ground: Ground) -> _Found | Undecided:
         try:

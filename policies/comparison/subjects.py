@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..evaluation.policy import Policy
 from ..syntax.expression import AnyOf, Expression, conjunction, disjunction, negation
+from ..syntax.rules import Rule
 
 GUEST = "guest"
+Lines = Sequence[tuple[Rule, Expression]]  # each with what is left of its condition
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +49,12 @@ def subjects(policies: Iterable[Policy], stored: Mapping[str, str] | None = None
 
 def allowed(policy: Policy, subject: Subject, permission: str) -> Expression:
     """When the policy gives a permission to a subject: one of the lines that allow holds, and none that denies."""
-    rules = policy.residual(subject.role, subject.key, permission).rules
+    return condition_of(policy.reaching(subject.role, subject.key, permission))
+
+
+def condition_of(rules: Lines) -> Expression:
+    """When lines allow: one that allows holds, and none that denies."""
     allows = disjunction(left for rule, left in rules if rule.eft == "allow")
     denies = disjunction(left for rule, left in rules if rule.eft == "deny")
     refused = denies.parts if isinstance(denies, AnyOf) else (denies,)
     return conjunction((allows, *map(negation, refused)))
-
-
-def meaning(policy: Policy, subject: Subject, permission: str) -> frozenset[tuple[str, Expression]]:
-    """What decides, wherever it stands: each effect with its condition. Equal ones answer alike."""
-    rules = policy.residual(subject.role, subject.key, permission).rules
-    return frozenset((rule.eft, left) for rule, left in rules)

@@ -115,6 +115,17 @@ class Policy:
             known = self._of_role(role, permission) if person is None else self._of_person(role, person, permission)
         return known
 
+    def reaching(self, role: str, key: str | None, permission: str) -> tuple[tuple[Rule, Expression], ...]:
+        """The lines that reach a role and the person `key`, each with what is left of its condition.
+
+        Those of `residual`, for tools that compare lines: nothing is prepared to decide by them.
+        """
+        if role not in self.vocabulary.roles or permission not in self.vocabulary.by_permission:
+            return ()
+        person = key if key in self._persons else None
+        known = self._residuals.get((role, person, permission))
+        return self._left(role, person, permission) if known is None else known.rules
+
     def _of_role(self, role: str, permission: str) -> Residual:
         found = Residual(permission, self._left(role, None, permission))
         # Of two threads that find it at the same time, both go on with the same one.
@@ -174,8 +185,8 @@ class Policy:
         shared: SharedWith = no_shares,
     ) -> list[RuleTrace]:
         """Every rule about this caller and permission: whether it holds, and which facts it lacks."""
-        residual = self.residual(principal.role, principal.key, permission)
-        return [trace_rule(rule, left, permission, principal, obj, env, shared) for rule, left in residual.rules]
+        lines = self.reaching(principal.role, principal.key, permission)
+        return [trace_rule(rule, left, permission, principal, obj, env, shared) for rule, left in lines]
 
     def reads(self, principal: Principal, permission: str) -> frozenset[tuple[str, str]]:
         """What the rules look at for this caller and permission: `("obj", "owner_id")`, `("sub", "id")` …"""

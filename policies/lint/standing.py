@@ -83,10 +83,10 @@ class Standing:
         """The lines about a caller and a permission; those that are taken out are not counted."""
         known = self._cells.get((subject, permission))
         if known is None:
-            residual = self.policy.residual(subject.role, subject.key, permission)
+            reaching = self.policy.reaching(subject.role, subject.key, permission)
             named = self.policy.vocabulary.by_permission[permission].columns.keys()
             # A matcher may apply a line to a permission that it does not name, of a resource without its columns.
-            lines = {rule: self.number(left) for rule, left in residual.rules if columns(left) <= named}
+            lines = {rule: self.number(left) for rule, left in reaching if columns(left) <= named}
             known = self._cells[subject, permission] = Cell(subject, permission, lines)
             for rule, number in lines.items():
                 self._bearing[rule].append((known, number))

@@ -17,7 +17,7 @@ from ..comparison.search import Undecided
 from ..comparison.subjects import GUEST, Subject
 from ..evaluation.grants import ALWAYS_WORD, NO_GRANT, Grant, Part, ordered
 from ..evaluation.policy import Policy
-from ..syntax.expression import Expression, text
+from ..syntax.expression import Expression, negation, text
 from .changes import LESS, MORE, OTHER, UNDECIDED, Change, Changes
 from .persons import Alike, Persons
 from .reasons import Reasons
@@ -97,7 +97,7 @@ class _Diff:
     def _grant(self, policy: Policy, subject: Subject, permission: str) -> Grant:
         """What the lines give, without those that can never hold for the subject."""
         judged = ((rule, self._judged(left, subject, permission))
-                  for rule, left in policy.residual(subject.role, subject.key, permission).rules)
+                  for rule, left in policy.reaching(subject.role, subject.key, permission))
         parts = [Part(rule, left) for rule, left in judged if left is not False]
         allows = tuple(part for part in parts if part.rule.eft == "allow")
         denies = tuple(part for part in parts if part.rule.eft == "deny")
@@ -110,9 +110,9 @@ class _Diff:
     def _judged(self, left: Expression, subject: Subject, permission: str) -> Expression:
         """The condition, or whether it holds where that is the same whatever the facts are."""
         try:
-            if self._prover.example(left, subject, permission) is None:
+            if not self._prover.possible(left, subject, permission):
                 return False
-            return True if self._prover.exception(True, left, subject, permission) is None else left
+            return left if self._prover.possible(negation(left), subject, permission) else True
         except Undecided:
             return left
 

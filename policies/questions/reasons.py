@@ -31,7 +31,7 @@ class Reasons:
 
     def reaching(self, role: str, key: str | None, permission: str) -> list[str]:
         """The lines about a permission that the other policy has not, letter for letter."""
-        reached = self._policy.residual(role, key, permission).rules
+        reached = self._policy.reaching(role, key, permission)
         return [rule.place for rule, _ in reached if _says(rule) not in self._known]
 
     def _places(self, rule: Rule, example: Witness) -> Iterator[str]:

@@ -9,11 +9,15 @@ import pytest
 
 import policies
 from policies import Policy
+from policies.comparison import prover
 from policies.comparison.compare import Comparison, Difference
 from policies.comparison.prover import Prover
 from policies.comparison.search import MOST_NODES, Undecided
 from policies.comparison.subjects import Subject, allowed, subjects
+from policies.evaluation import policy as evaluation
 from policies.loading.loader import from_files
+from policies.syntax import expression
+from policies.syntax.expression import AllOf, Attribute
 from tests.policies.comparison.against_casbin import Tally, tried
 from tests.policies.comparison.worlds import worlds
 from tests.policies.generated import FILES
@@ -217,3 +221,23 @@ def test_so_many_conditions_of_one_permission_are_decided_well_within_the_bound(
     found = Comparison(old, new, most=MOST_NODES // 4).between(Subject("user"), "order.update")
     assert not found.undecided
     assert found.gained is None
+
+
+def test_goals_that_come_to_the_same_are_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched: list[object] = []
+    search = prover.example
+    monkeypatch.setattr(prover, "example", lambda goal, *rest: searched.append(goal) or search(goal, *rest))
+    own, draft = (expression.Comparison("==", Attribute("obj", name), right)
+                  for name, right in (("owner_id", Attribute("sub", "id")), ("status", "pending")))
+    one = Prover(SHIPPED)
+    for wide in (draft, AllOf((own, draft))):
+        assert one.exception(own, wide, Subject("user"), "order.view") is not None
+    assert len(searched) == 1
+
+
+def test_a_comparison_that_finds_nothing_prepares_no_decision(monkeypatch: pytest.MonkeyPatch) -> None:
+    prepared: list[object] = []
+    prepare = evaluation.Residual
+    monkeypatch.setattr(evaluation, "Residual", lambda *given: prepared.append(given) or prepare(*given))
+    assert not differences(SHIPPED, edited("p, support, order.view, own, allow"))
+    assert not prepared
