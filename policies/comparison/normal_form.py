@@ -17,25 +17,28 @@ def _settled(goal: Expression) -> Expression:
     """
     while isinstance(goal, AllOf):
         refuted = {one for part in goal.parts if isinstance(part, Negation) for one in _alternatives(part.part)}
-        parts = tuple(_without(part, refuted) for part in goal.parts)
-        left = conjunction(parts)
+        asked: set[Expression] = {part for part in goal.parts if not isinstance(part, AnyOf | Negation)}
+        left = conjunction(part if part in asked else _without(part, refuted, asked) for part in goal.parts)
         if left == goal:
             break
         goal = left
     return goal
 
 
-def _without(part: Expression, refuted: set[Expression]) -> Expression:
-    """A part of a conjunction, less the alternatives that the other parts refute."""
+def _without(part: Expression, refuted: set[Expression], asked: set[Expression]) -> Expression:
+    """A part of a conjunction, less what the other parts refute or ask for themselves."""
+    if part in asked:
+        return True
     match part:
         case AnyOf(parts):
-            return disjunction(False if one in refuted else _without(one, refuted) for one in parts)
+            return disjunction(False if one in refuted else _without(one, refuted, asked) for one in parts)
         case AllOf(parts):
-            return conjunction(False if one in refuted else _without(one, refuted) for one in parts)
+            return conjunction(False if one in refuted else _without(one, refuted, asked) for one in parts)
         case Negation(AllOf(parts)):
             # `!(a && b)` beside `a` is `!b`; what is known of the denials of both policies is the same.
-            return negation(conjunction(True if isinstance(one, Negation) and set(_alternatives(one.part)) <= refuted
-                                        else one for one in parts))
+            return negation(conjunction(
+                True if one in asked or (isinstance(one, Negation) and set(_alternatives(one.part)) <= refuted)
+                else one for one in parts))
     return part
 
 
