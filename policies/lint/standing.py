@@ -117,9 +117,8 @@ class Standing:
             for key in sorted(self.persons):
                 yield from self._of_person(rule, key, permissions)
         elif rule.eft == DENY:
-            lent = [key for key in sorted(self.persons) if rule.sub in self.policy.roles.closure(key)]
             for permission in sorted(permissions):
-                for key in dict.fromkeys((*lent, *self.given.get(permission, ()))):
+                for key in dict.fromkeys((*self._lent.get(rule.sub, ()), *self.given.get(permission, ()))):
                     yield from self._of_person(rule, key, (permission,))
 
     def alone(self, rule: Rule) -> Iterator[tuple[Cell, int]]:
@@ -130,6 +129,15 @@ class Standing:
             return
         for role in sorted(self.roles, key=lambda role: role != rule.sub):
             yield from self._in_cells(rule, Subject(role), permissions)
+
+    @cached_property
+    def _lent(self) -> Mapping[str, list[str]]:
+        """For each role the persons who were lent it, or an heir of it."""
+        found: dict[str, list[str]] = {}
+        for key in sorted(self.persons):
+            for name in self.policy.roles.closure(key):
+                found.setdefault(name, []).append(key)
+        return found
 
     @cached_property
     def given(self) -> Mapping[str, list[str]]:
