@@ -48,8 +48,8 @@ def test_the_lines_of_the_long_policy_are_shared_among_as_many_persons_as_are_as
 def test_each_figure_of_the_long_policy_is_measured(name):
     files, vocabulary = policy_size.policies()["shipped"] if name == "shipped" else files_of(50)
     figures = policy_size.measured(files, vocabulary)
-    assert {"load", "first login", "lint", "matrix", "diff"} <= figures.keys()
-    assert ("reload" in figures) is (name == "shipped")
+    assert {"load", "first login", "lint", "matrix", "diff", "diff of own"} <= figures.keys()
+    assert ({"reload", "check"} <= figures.keys()) is (name == "shipped")
 
 
 def test_the_picture_has_a_bar_for_each_rate_and_a_ratio_wherever_the_peer_has_one():
