@@ -6,20 +6,19 @@ the database, so a person is tried with every role that the invariant does not s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..evaluation.grants import Grants
 from ..evaluation.policy import Policy
-from ..syntax.expression import Expression, disjunction
+from ..syntax.expression import Expression, conjunction, disjunction
 from ..syntax.finding import Finding, single_person
 from ..syntax.roles import RoleLink
 from ..syntax.rules import Rule
 from .invariant_lines import ALWAYS, ATMOST, INVARIANTS_FILE, NEVER, ONLY, Invariant
 from .prover import Prover
 from .search import MOST_NODES, Undecided
-from .subjects import GUEST, Subject, allowed
+from .subjects import GUEST, Subject, allowed, by_role, named_in, persons
 from .witness import EVERY_CASE, Witness
 
 MOST_FINDINGS = 5  # about one invariant: a broad edit breaks it at once for a hundred permissions
@@ -66,13 +65,10 @@ class _Judge:
             yield from self._only(lines, permission)
         for (who, permission), lines in self._together(ATMOST).items():
             bound = disjunction(self._condition(one, permission) for one in lines)
-            subject = Subject(who)
-            yield from self._breach(lines, subject, permission, allowed(self._policy, subject, permission), bound)
+            yield from self._by_role(lines, who, permission, bound)
         for one in self._by_kind.get(ALWAYS, ()):
             for permission in self._covered(one):
-                subject, wanted = Subject(one.who), self._condition(one, permission)
-                yield from self._breach((one,), subject, permission, wanted,
-                                        allowed(self._policy, subject, permission))
+                yield from self._always(one, permission)
 
     def _together(self, kind: str) -> dict[tuple[str, ...], tuple[Invariant, ...]]:
         """The lines that are read together: those of one permission and, for `atmost`, of one role."""
@@ -91,9 +87,37 @@ class _Judge:
 
     def _never(self, one: Invariant, permission: str) -> Iterator[Breach]:
         if one.who in self._roles:
-            yield from self._given((one,), Subject(one.who), permission)
+            yield from self._by_role((one,), one.who, permission, False)
         else:
             yield from self._first((one,), one.who, self._roles, permission)
+
+    def _by_role(
+        self, lines: tuple[Invariant, ...], role: str, permission: str, bound: Expression
+    ) -> Iterator[Breach]:
+        """The breach by a role alone, else by a person whom conditions name."""
+        found = list(self._breach(lines, Subject(role), permission, allowed(self._policy, Subject(role), permission),
+                                  bound))
+        yield from found or self._by_condition(
+            lines, role, permission, lambda one: (by_role(self._policy, one, permission)[0], bound))
+
+    def _always(self, one: Invariant, permission: str) -> Iterator[Breach]:
+        subject, wanted = Subject(one.who), self._condition(one, permission)
+        found = list(self._breach((one,), subject, permission, wanted, allowed(self._policy, subject, permission)))
+        yield from found or self._by_condition(
+            (one,), one.who, permission,
+            lambda person: (conjunction((wanted, by_role(self._policy, person, permission)[1])), False))
+
+    def _by_condition(
+        self, lines: tuple[Invariant, ...], role: str, permission: str,
+        asked: Callable[[Subject], tuple[Expression, Expression]],
+    ) -> Iterator[Breach]:
+        """The first breach by the role's lines on a condition that names one of the persons whom other lines name,
+        too: by a role alone no such person asks."""
+        for person in self._in_conditions if role != GUEST else ():
+            subject = Subject(role, person)
+            if found := list(self._breach(lines, subject, permission, *asked(subject))):
+                yield from found
+                return
 
     def _only(self, lines: tuple[Invariant, ...], permission: str) -> Iterator[Breach]:
         roles, listed = self._policy.roles, {one.who for one in lines}
@@ -135,13 +159,18 @@ class _Judge:
 
     @cached_property
     def _persons(self) -> dict[str, list[str]]:
-        """For each permission the persons on whom lines about it bear."""
+        """For each permission the persons on whom lines about it bear, or may by a condition that names them."""
         found: dict[str, list[str]] = {}
-        grants = Grants(self._policy)
-        for person in grants.persons:
-            for permission in grants.concerning(person):
+        for person in persons(self._policy):
+            for permission in (self._policy.vocabulary.by_permission if person in self._in_conditions
+                               else self._policy.permissions_of_lines(person)):
                 found.setdefault(permission, []).append(person)
         return found
+
+    @cached_property
+    def _in_conditions(self) -> list[str]:
+        """The persons of lines whom the matcher names as well."""
+        return sorted(named_in(self._policy.model.matcher, persons(self._policy)))
 
 
 class _Report:
@@ -191,13 +220,19 @@ class _Report:
 
     def _way(self, rule: Rule, breach: Breach) -> tuple[Cause, ...]:
         """What gives a rule to a subject, the most likely first: the rule, and the links by which it is inherited,
-        unless the role that it names breaks the invariant itself. Of a person the lines about that person alone: what
-        a role may do is no fault of them."""
+        unless the role that it names breaks the invariant itself. Of a person the lines about that person alone, in
+        their first column or by their condition: what a role may do is no fault of them."""
         subject = breach.subject
         links = self._links(rule, subject)
         if subject.key is not None:
-            return links or ((rule,) if rule.sub == subject.key else ())
+            return links or ((rule,) if rule.sub == subject.key or self._concerns(rule, breach, subject.key) else ())
         return (rule,) if links and (rule.sub, breach.permission) in self._by_roles else (rule, *links)
+
+    def _concerns(self, rule: Rule, breach: Breach, person: str) -> bool:
+        """Whether a line of a role says something else to a person than to others of the role."""
+        asks = self._policy.folded(rule, breach.permission, breach.subject.role, person)
+        return bool(named_in(asks, (person,))) or asks != self._policy.folded(rule, breach.permission,
+                                                                              breach.subject.role)
 
     def _links(self, rule: Rule, subject: Subject) -> tuple[RoleLink, ...]:
         """The links by which a subject inherits a rule; none for a person who has it by the role as well."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from ..evaluation.policy import Policy
-from ..syntax.expression import Attribute, Comparison, Expression, Shared, atoms, columns, conjunction, negation
+from ..syntax.expression import Attribute, Expression, Shared, columns, conjunction, negation
 from ..syntax.vocabulary import Column
 from . import pools
 from .candidates import Ground
 from .normal_form import normal
 from .search import MOST_NODES, Undecided, example
-from .subjects import Subject, persons
+from .subjects import Subject, named_in, persons
 from .substitution import Facts, inputs, put
 from .witness import Witness, witness
 
@@ -66,7 +66,7 @@ class Prover:
             return None
         resource = self._vocabulary.by_permission[permission]
         # What holds for one person holds for all whom the goal does not name: five hundred persons are one search.
-        alike = subject if subject.key is None or _names(goal, subject.key) else Subject(subject.role, _ANYBODY)
+        alike = subject if subject.key is None or named_in(goal, (subject.key,)) else Subject(subject.role, _ANYBODY)
         ground = Ground(alike, permission, resource, self._named)
         key = (goal, self._kind_of[resource.name], alike.is_guest, alike.key, ground.shareable)
         if key not in self._known:
@@ -99,12 +99,6 @@ class Prover:
             return None if found is None else (found, False)
         except Undecided as undecided:
             return undecided
-
-
-def _names(goal: Expression, person: str) -> bool:
-    """Whether a literal of the goal is the key or the id of a person."""
-    names = (person, person.removeprefix("user:"))
-    return any(isinstance(atom, Comparison) and atom.right in names for atom in atoms(goal))
 
 
 def _of_person(facts: Facts, person: str) -> Facts:

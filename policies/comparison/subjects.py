@@ -6,7 +6,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..evaluation.policy import Policy
-from ..syntax.expression import AnyOf, Expression, conjunction, disjunction, negation
+from ..syntax.expression import (
+    AnyOf,
+    Atom,
+    Comparison,
+    Expression,
+    FunctionCall,
+    Operand,
+    atoms,
+    conjunction,
+    disjunction,
+    negation,
+)
 from ..syntax.rules import Rule
 
 GUEST = "guest"
@@ -29,11 +40,23 @@ class Subject:
 
 
 def persons(*policies: Policy) -> tuple[str, ...]:
-    """The keys (`user:<id>`) that lines of these policies name, sorted."""
-    return tuple(sorted({
-        name for policy in policies for name in (*(rule.sub for rule in policy.rules), *policy.roles.parents)
-        if name not in policy.vocabulary.roles
-    }))
+    """The keys (`user:<id>`) that lines of these policies name, or calls of `g` in their matchers, sorted."""
+    return tuple(sorted({key for policy in policies for key in policy.persons}))
+
+
+def named_in(expression: Expression, keys: Iterable[str]) -> frozenset[str]:
+    """Those persons, by key, whose key or id is a literal of the expression."""
+    literals = {operand for atom in atoms(expression) for operand in _operands(atom)}
+    return frozenset(key for key in keys if key in literals or key.removeprefix("user:") in literals)
+
+
+def _operands(atom: Atom) -> tuple[Operand, ...]:
+    match atom:
+        case Comparison(_, left, right):
+            return left, right
+        case FunctionCall(_, arguments):
+            return arguments
+    return ()
 
 
 def subjects(policies: Iterable[Policy], stored: Mapping[str, str] | None = None) -> list[Subject]:
@@ -58,3 +81,13 @@ def condition_of(rules: Lines) -> Expression:
     denies = disjunction(left for rule, left in rules if rule.eft == "deny")
     refused = denies.parts if isinstance(denies, AnyOf) else (denies,)
     return conjunction((allows, *map(negation, refused)))
+
+
+def by_role(policy: Policy, person: Subject, permission: str) -> tuple[Expression, Expression]:
+    """When lines of the person's role give a permission to the person, and no line denies it; and when lines of the
+    role deny it."""
+    names = policy.roles.closure(person.role)
+    rules = policy.reaching(person.role, person.key, permission)
+    allows = disjunction(left for rule, left in rules if rule.eft == "allow" and rule.sub in names)
+    denies = disjunction(left for rule, left in rules if rule.eft == "deny" and rule.sub in names)
+    return conjunction((allows, *(negation(left) for rule, left in rules if rule.eft == "deny"))), denies

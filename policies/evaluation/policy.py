@@ -164,8 +164,16 @@ class Policy:
         lines = ((rule, self.folded(rule, permission, who, who)) for rule in rules)
         return tuple((rule, left) for rule, left in lines if left is not False)
 
+    @cached_property
+    def persons(self) -> tuple[str, ...]:
+        """The keys (`user:<id>`) that lines name, or calls of `g` in the matcher, sorted."""
+        return tuple(sorted(self._persons - self.vocabulary.roles))
+
     def permissions_of_lines(self, who: str) -> frozenset[str]:
-        """The permissions on which lines can bear that name `who`, a role or a person's key, or what it inherits."""
+        """The permissions on which lines can bear that name `who`, a role or a person's key, or what it inherits; all
+        of them for a person whom the matcher names itself, or by a role that the person was lent."""
+        if who in self._persons - self.vocabulary.roles and self._index.sets_apart(who, ""):
+            return frozenset(self.vocabulary.by_permission)
         return self._index.permissions(who)
 
     def permissions_of_line(self, rule: Rule) -> frozenset[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ..comparison.search import Undecided
-from ..comparison.subjects import Subject
 from ..evaluation.fold import COMPARE
 from ..evaluation.rights import RIGHTS, rights_for
 from ..syntax.attributes import ENVIRONMENT, SUBJECT
@@ -76,7 +75,7 @@ class Conditions:
         return None
 
     def _cases(self, condition: Condition) -> Iterator[tuple[Cell, int]]:
-        """The condition as each role meets it with each permission whose resource has the columns that it reads; of
+        """The condition as each caller meets it with each permission whose resource has the columns that it reads; of
         permissions that are alike to it, one."""
         named, alike = columns(condition.expression), set()
         for name, resource in self._policy.vocabulary.by_permission.items():
@@ -84,10 +83,11 @@ class Conditions:
                 continue
             like = (bool(resource.columns), bool(rights_for(name.partition(".")[2])),
                     *(resource.columns[column] for column in sorted(named)))
-            for role in self._standing.roles if like not in alike else ():
+            for one in self._standing.callers(condition.expression) if like not in alike else ():
                 for effect in (ALLOW, DENY):
-                    rule = Rule(MODEL_FILE, condition.line, role, name, condition.name, effect)
-                    yield Cell(Subject(role), name, {}), self._standing.number(self._policy.folded(rule, name, role))
+                    rule = Rule(MODEL_FILE, condition.line, one.role, name, condition.name, effect)
+                    left = self._policy.folded(rule, name, one.role, one.key)
+                    yield Cell(one, name, {}), self._standing.number(left)
             alike.add(like)
 
     def _reason(self, rule: Rule) -> str:

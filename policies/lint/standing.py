@@ -14,7 +14,7 @@ from functools import cached_property
 from ..comparison.candidates import ID, KEY
 from ..comparison.prover import Prover
 from ..comparison.search import Undecided
-from ..comparison.subjects import GUEST, Subject, persons
+from ..comparison.subjects import GUEST, Subject, named_in, persons
 from ..comparison.witness import Witness
 from ..evaluation.policy import Policy
 from ..evaluation.rights import rights_for
@@ -158,6 +158,16 @@ class Standing:
         return bool(self.persons) and any(
             _names_callers(atom) for condition in self.policy.conditions.values()
             for atom in atoms(condition.expression))
+
+    def callers(self, expression: Expression) -> Iterator[Subject]:
+        """Each role alone; with a condition that names roles or persons also each person whom it can tell from them,
+        of those alike one."""
+        yield from map(Subject, self.roles)
+        alike: dict[object, str] = {}
+        for key in sorted(self.persons) if any(map(_names_callers, atoms(expression))) else ():
+            named = key if named_in(expression, (key,)) else None
+            alike.setdefault((self.policy.roles.closure(key) - {key}, named), key)
+        yield from (Subject(role, key) for key in alike.values() for role in self.roles if role != GUEST)
 
     @property
     def too_many(self) -> bool:

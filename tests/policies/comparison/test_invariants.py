@@ -126,6 +126,32 @@ def test_a_person_is_tried_with_every_role_that_is_not_listed() -> None:
                    "    p.when == 'writer' && r.sub.role == 'editor' || \\\n") == []
 
 
+OF_ANN = {
+    "by id": ("r.sub.id == '{id}'", ""),
+    "by key": ("r.sub.key == 'user:{id}'", ""),
+    "by `g`": ("g(r.sub.key, 'user:{id}')", ""),
+    "by a role that the person was lent": ("g(r.sub.key, 'support')", f"g, {ANN}, support"),
+}
+
+
+@pytest.mark.parametrize(("asks", "link"), OF_ANN.values(), ids=OF_ANN)
+@pytest.mark.parametrize("elsewhere", ["", f"p, {ANN}, page.view, always, allow"])
+def test_a_line_of_a_role_on_a_condition_that_names_a_person_is_judged_for_that_person(
+    asks: str, link: str, elsewhere: str
+) -> None:
+    branch = f"    p.when == 'ann' && {asks.format(id=ANN.removeprefix('user:'))} || \\\n"
+    for invariant, rule in (("only, owner, audit.view", "p, user, audit.view, ann, allow"),
+                            ("never, user, order.export", "p, user, order.export, ann, allow"),
+                            ("atmost, user, order.view, own", "p, user, order.view, ann, allow"),
+                            ("always, admin, *, always", "p, admin, order.view, ann, deny")):
+        if "support" in asks and not invariant.startswith("only"):
+            continue  # what a person was lent is no matter of their role
+        if invariant.startswith("atmost"):
+            invariant += "\natmost, user, order.view, shared"
+        found = refused(invariant, f"{rule}\n{elsewhere}", link, branch)
+        assert found and all(one.startswith("own.csv:1: with this line ") and ANN in one for one in found), found
+
+
 def test_what_one_person_may_never_do_holds_with_every_role() -> None:
     [finding] = refused(f"never, {ANN}, audit.view")
     assert finding.startswith(f"invariants.csv:1: {ANN} as admin may audit.view; ")

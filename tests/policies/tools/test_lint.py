@@ -134,6 +134,15 @@ def test_a_condition_that_only_a_higher_role_meets_is_no_warning() -> None:
     assert warning.startswith("rules.csv:2: warning: nobody whom this line reaches can ever meet `new`")
 
 
+@pytest.mark.parametrize(("asks", "links"), [
+    (f"g(r.sub.key, '{ANN}')", EVERY_ROLE), ("g(r.sub.key, 'support')", [*EVERY_ROLE, f"g, {ANN}, support"]),
+    (f"r.sub.id == '{ANN.removeprefix('user:')}'", EVERY_ROLE),
+])
+def test_a_condition_that_only_a_person_meets_whom_lines_name_is_no_warning(asks: str, links: list[str]) -> None:
+    rules = ["p, user, article.view, hers, allow", f"p, {ANN}, order.view, always, allow"]
+    assert said(*rules, links=links, text=model_with(f"'hers' && {asks}")) == []
+
+
 def test_an_exception_for_one_person_has_an_effect_and_one_that_all_have_has_none() -> None:
     rules = [RULE, f"p, {ANN}, article.view, published, allow", f"p, {ANN}, article.view, own_draft, allow",
              f"p, {ANN}, article.view, own, deny"]
