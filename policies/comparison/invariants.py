@@ -10,9 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from ..evaluation.fold import Folder
+from ..evaluation.grants import ALWAYS_WORD
 from ..evaluation.policy import Policy
 from ..syntax.expression import Expression, conjunction, disjunction
 from ..syntax.finding import Finding, single_person
+from ..syntax.model import MODEL_FILE
 from ..syntax.roles import RoleLink
 from ..syntax.rules import Rule
 from .invariant_lines import ALWAYS, ATMOST, INVARIANTS_FILE, NEVER, ONLY, Invariant
@@ -85,15 +88,21 @@ class _Judge:
     def _condition(self, one: Invariant, permission: str) -> Expression:
         return self._policy.folded(one.rule, permission, one.who)
 
+    def _promised(self, one: Invariant, permission: str) -> Expression:
+        """What a line of `always` promises: the condition itself, whatever else the matcher asks of every line."""
+        if one.when == ALWAYS_WORD:
+            return True
+        folder = Folder(self._policy.conditions[one.when].expression, self._policy.roles, self._policy.patterns)
+        return folder.fold({"act": permission, "role": one.who, "rule.sub": one.who, "rule.act": one.act,
+                            "rule.when": one.when, "rule.eft": one.rule.eft})
+
     def _never(self, one: Invariant, permission: str) -> Iterator[Breach]:
         if one.who in self._roles:
             yield from self._by_role((one,), one.who, permission, False)
         else:
             yield from self._first((one,), one.who, self._roles, permission)
 
-    def _by_role(
-        self, lines: tuple[Invariant, ...], role: str, permission: str, bound: Expression
-    ) -> Iterator[Breach]:
+    def _by_role(self, lines: tuple[Invariant, ...], role: str, permission: str, bound: Expression) -> Iterator[Breach]:
         """The breach by a role alone, else by a person whom conditions name."""
         found = list(self._breach(lines, Subject(role), permission, allowed(self._policy, Subject(role), permission),
                                   bound))
@@ -101,7 +110,7 @@ class _Judge:
             lines, role, permission, lambda one: (by_role(self._policy, one, permission)[0], bound))
 
     def _always(self, one: Invariant, permission: str) -> Iterator[Breach]:
-        subject, wanted = Subject(one.who), self._condition(one, permission)
+        subject, wanted = Subject(one.who), self._promised(one, permission)
         found = list(self._breach((one,), subject, permission, wanted, allowed(self._policy, subject, permission)))
         yield from found or self._by_condition(
             (one,), one.who, permission,
@@ -230,9 +239,8 @@ class _Report:
 
     def _concerns(self, rule: Rule, breach: Breach, person: str) -> bool:
         """Whether a line of a role says something else to a person than to others of the role."""
-        asks = self._policy.folded(rule, breach.permission, breach.subject.role, person)
-        return bool(named_in(asks, (person,))) or asks != self._policy.folded(rule, breach.permission,
-                                                                              breach.subject.role)
+        of_all, asks = (self._policy.folded(rule, breach.permission, breach.subject.role, one) for one in ("", person))
+        return bool(named_in(asks, (person,))) or asks != of_all
 
     def _links(self, rule: Rule, subject: Subject) -> tuple[RoleLink, ...]:
         """The links by which a subject inherits a rule; none for a person who has it by the role as well."""
@@ -247,6 +255,11 @@ class _Report:
         given = f"{first.subject} {'may not' if self._kind == ALWAYS else 'may'} {first.permission}{more}"
         said = str(first.witness)
         example = "; in every case" if said == EVERY_CASE else f"; for example: {said}"
+        if cause is None and self._kind == ALWAYS and (given_always := self._asks_more(first)):
+            message = f"{given}, though {given_always} gives it on `{ALWAYS_WORD}`: the matcher asks something more; " \
+                      f"{self._places} (`{self._lines[0]}`) promises otherwise{example}"
+            model, always = self._policy.model, self._policy.conditions[ALWAYS_WORD]
+            return Finding(MODEL_FILE, model.matcher_line if always.expression is True else always.line, message)
         if cause is None:
             return self._own(first, f"{self._reason(given)}{self._advice(first)}{example}")
         named = f"{self._places} (`{self._lines[0]}`)"
@@ -255,6 +268,12 @@ class _Report:
         message = f"with this line {given}{way}; {named} {verb}{self._advice(first)}{example}"
         person = first.subject.key or single_person(cause.sub if isinstance(cause, Rule) else cause.name)
         return Finding(cause.file, cause.line, message, person=person)
+
+    def _asks_more(self, breach: Breach) -> str:
+        """The place of a line that gives the permission on no condition, as its columns say; "" where none does."""
+        names = self._policy.roles.closure(breach.subject.role)
+        return next((rule.place for rule in self._policy.rules if rule.sub in names and rule.when == ALWAYS_WORD and
+                     rule.eft == "allow" and breach.permission in self._policy.patterns.covered(rule.act)), "")
 
     def _reason(self, given: str) -> str:
         return f"{given}: no line gives it" if self._kind == ALWAYS else given

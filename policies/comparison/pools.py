@@ -10,11 +10,13 @@ import ipaddress
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
+from itertools import islice
 
 _DAY, _MOMENT = date(2026, 11, 18), datetime(2026, 11, 18, 10, tzinfo=UTC)
 _TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
 _WEEK = 7
-_PRIVATE = ipaddress.ip_network("192.168.0.0/16")
+_PRIVATE, _LOCAL = ipaddress.ip_network("192.168.0.0/16"), ipaddress.ip_network("fd00::/64")
+MOST_TRIED = 1000  # addresses, to find one outside of all networks; beside them stand the neighbours of each network
 
 
 def person(number: int) -> str:
@@ -64,9 +66,13 @@ def addresses(literals: Iterable[str], networks: Iterable[str], count: int) -> l
         largest = 2**network.max_prefixlen - 1
         near = {end + step for end in (first, last) for step in range(-count, count + 1)}
         found |= {str(kind(number)) for number in near if 0 <= number <= largest}
-    outside = (str(address) for address in _PRIVATE.hosts() if not any(address in network for network in ranges))
-    fresh = (address for address in outside if address not in found)
-    return [*(next(fresh, "") for _ in range(count)), *sorted(found)]
+    fresh: list[str] = []
+    # Of both kinds: an address of one is in no network of the other, be it as wide as `0.0.0.0/0`.
+    for hosts in (_PRIVATE, _LOCAL):
+        outside = (str(address) for address in islice(hosts.hosts(), MOST_TRIED)
+                   if not any(address in network for network in ranges))
+        fresh += islice((address for address in outside if address not in found), count)
+    return [*fresh, *sorted(found)]
 
 
 def is_address(text: str) -> bool:

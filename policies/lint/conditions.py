@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from ..comparison.search import Undecided
 from ..evaluation.fold import COMPARE
+from ..evaluation.grants import ALWAYS_WORD
 from ..evaluation.rights import RIGHTS, rights_for
 from ..syntax.attributes import ENVIRONMENT, SUBJECT
 from ..syntax.expression import Atom, Attribute, Comparison, Shared, atoms, columns, text
@@ -16,6 +17,7 @@ from ..syntax.vocabulary import Column, Resource
 from ..wording.suggestions import hint
 from .standing import ALLOW, DENY, Cell, Standing
 
+NOT_ALWAYS = f"`{ALWAYS_WORD}` asks something here; give that another word, and let `{ALWAYS_WORD}` stand alone"
 CONTRADICTION = "its parts contradict each other"
 _KIND = Attribute("sub", "kind")
 
@@ -57,6 +59,10 @@ class Conditions:
                 self._told |= {word for word, condition in self._policy.conditions.items()
                                if atom in atoms(condition.expression)}
                 yield Finding(MODEL_FILE, model.line(atom), message, "warning")
+        always = self._policy.conditions.get(ALWAYS_WORD)
+        if always is not None and always.expression is not True:
+            self._told.add(ALWAYS_WORD)
+            yield Finding(MODEL_FILE, always.line, NOT_ALWAYS, "warning")
         for word, condition in self._policy.conditions.items():
             message = None if word in self._told or isinstance(condition.expression, bool) else self._whole(condition)
             if message:

@@ -113,6 +113,8 @@ OTHER = {
     "a day of the week": ("r.env.weekday < 6", "r.env.weekday < 7", "a Saturday"),
     "the next network": ("ipMatch(r.env.ip, '10.0.0.0/9')", "ipMatch(r.env.ip, '10.0.0.0/8')",
                          "the caller's address is 10.128.0.0"),
+    "the other kind of address": ("ipMatch(r.env.ip, '0.0.0.0/0') && r.env.ip != '10.0.0.1'", "r.env.ip != '10.0.0.1'",
+                                  "the caller's address is fd00::1"),
     "another's": ("r.obj.owner_id == r.sub.id", "(r.obj.owner_id == r.sub.id || r.obj.status == 'pending')",
                   "owner_id is another id"),
     "a missing value": ("r.obj.note == 'x' || r.obj.note != 'x'", "r.obj.total >= 0 || r.obj.total < 0",

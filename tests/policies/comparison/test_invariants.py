@@ -172,6 +172,21 @@ def test_what_no_line_gives_is_told_at_the_line_that_promises_it() -> None:
     assert finding.startswith("invariants.csv:2: support may not order.ship: no line gives it; ")
 
 
+@pytest.mark.parametrize(("old", "new", "guilty"), [
+    ("p.when == 'always' ||", "p.when == 'always' && r.env.hour > 8 ||", "p.when == 'always'"),
+    ("globMatch(r.act, p.act) && (", "globMatch(r.act, p.act) && ipMatch(r.env.ip, '10.0.0.0/8') && (", "m = "),
+    ("globMatch(r.act, p.act) && (", "globMatch(r.act, p.act) && r.act != 'user.update' && (", "m = "),
+])
+def test_a_matcher_that_asks_more_of_every_line_breaks_what_is_promised(old: str, new: str, guilty: str) -> None:
+    text = FILES["model.conf"].decode().replace(old, new)
+    number = next(number for number, row in enumerate(text.splitlines(), 1) if guilty in row)
+    with pytest.raises(Broken) as broken:
+        from_files({**files("always, admin, *, always"), "model.conf": text.encode()}, VOCABULARY)
+    (finding,) = map(str, broken.value.findings)
+    assert finding.startswith(f"model.conf:{number}: admin may not ")
+    assert "though admin.csv:11 gives it on `always`: the matcher asks something more; invariants.csv:1 " in finding
+
+
 def test_a_broad_edit_is_summed_up() -> None:
     found = refused("never, guest, *, except " + " ".join(
         ["session.create", "user.register", "contact.create", "health.view", "*.view"]),

@@ -102,6 +102,11 @@ def test_a_condition_that_never_holds_or_always_is_told_in_the_model(branch: str
         assert [one for one in found if one.startswith(f"model.conf:{line}: warning: ") and message in one], found
 
 
+def test_always_that_asks_something_is_told_in_the_model() -> None:
+    found = said(RULE, text=MODEL.replace("p.when == 'always'", "p.when == 'always' && r.env.hour > 8"))
+    assert any(one.startswith("model.conf:") and "`always` asks something here" in one for one in found), found
+
+
 @pytest.mark.parametrize(
     ("link", "message"),
     [
