@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
+from ..comparison.invariant_lines import INVARIANTS_FILE
 from ..syntax.files import Unreadable, read_bytes, write
+from ..syntax.finding import Finding
+from ..syntax.text import END
 from .loader import LARGEST_POLICY, digest
 
+LAST_GOOD = "policy.last-good.json"  # in the folder of the instance
 LARGEST_SNAPSHOT = 4 * LARGEST_POLICY  # bytes: all policy files together, escaped
+_TAKEN_AWAY = f"the file is gone. Bring it back; or, to give up its lines, write one whose only line is `{END}`"
 
 
 def keep(place: Path, files: Mapping[str, bytes]) -> None:
@@ -28,3 +33,9 @@ def kept(place: Path) -> dict[str, bytes] | None:
         return files if digest(files) == found["version"] else None
     except (Unreadable, ValueError, KeyError, TypeError, AttributeError):
         return None
+
+
+def taken_away(before: Collection[str], files: Collection[str]) -> list[Finding]:
+    """An error where the last good policy had invariants, and these files have none; each by the names of its files."""
+    return [Finding(INVARIANTS_FILE, 0, _TAKEN_AWAY)] if INVARIANTS_FILE in before and INVARIANTS_FILE not in files \
+        else []

@@ -23,23 +23,19 @@ from pathlib import Path
 from time import monotonic
 from types import FrameType
 
-from ..comparison.invariant_lines import INVARIANTS_FILE
 from ..evaluation.policy import Policy
 from ..syntax.files import Unreadable, read_bytes
 from ..syntax.finding import Finding, PolicyError
-from ..syntax.text import END
 from ..syntax.vocabulary import Vocabulary
 from . import loader, snapshot
 from .loader import CASES_FILE
 from .oracle import sampled
 
-LAST_GOOD = "policy.last-good.json"
 PATIENCE = 10.0  # seconds in which the folder must answer at the start
 OVERDUE = 10  # intervals after which a look that has not ended is reported
 STOP_PATIENCE = 1.0  # seconds that a stop waits for the thread
 Cases = Callable[[Policy, Path], Collection[Finding]]
 
-_TAKEN_AWAY = f"the file is gone. Bring it back; or, to give up its lines, write one whose only line is `{END}`"
 _SILENT = "the policy folder does not answer"
 _log = logging.getLogger("gatepost.policy")
 
@@ -87,7 +83,7 @@ class Watcher:
         """
         self._directory, self._vocabulary = directory, vocabulary
         self._plugins, self._required = dict(plugins or {}), tuple(required)
-        self._keep = None if keep is None else keep / LAST_GOOD
+        self._keep = None if keep is None else keep / snapshot.LAST_GOOD
         self._cases, self._interval, self._sample = cases, interval, sample
         self.failures = 0  # changes that were not taken over
         self._changing = threading.Lock()
@@ -260,8 +256,8 @@ class Watcher:
 
     def _checked(self, before: Collection[str]) -> Policy:
         policy = loader.load(self._directory, self._vocabulary, plugins=self._plugins, required=self._required)
-        if INVARIANTS_FILE in before and INVARIANTS_FILE not in policy.files:
-            raise PolicyError([Finding(INVARIANTS_FILE, 0, _TAKEN_AWAY)])
+        if gone := snapshot.taken_away(before, policy.files):
+            raise PolicyError(gone)
         findings = sampled(policy, seconds=self._sample)
         cases = self._directory / CASES_FILE
         # A link that leads nowhere is there, too: cases that cannot be read must not count as passed.

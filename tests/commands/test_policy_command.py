@@ -27,7 +27,7 @@ from models.tables.article import Article
 from models.tables.tenant import Tenant
 from models.tables.user import User
 from policies import SHIPPED, load
-from policies.loading import first_release
+from policies.loading import first_release, snapshot
 from policies.syntax.files import rewrite
 from tests.policies.editing import add_line, remove_line, replace, shipped_copy
 from tests.policies.shipped_vocabulary import VOCABULARY
@@ -183,6 +183,16 @@ def test_a_missing_shipped_file_is_named_with_the_command_that_brings_it(run: Ru
     assert run("diff", "shipped").exit_code == 1, "what an upgrade brought can be looked at before it is adopted"
     assert run("adopt", "orders").exit_code == 0
     assert run("check").exit_code == 0
+
+
+def test_check_tells_that_the_invariants_of_the_last_good_policy_are_gone(run: Run, instance: Path) -> None:
+    shutil.copyfile(SHIPPED / "invariants.csv", instance / "invariants.csv")
+    snapshot.keep(instance.parent / snapshot.LAST_GOOD, load(instance, VOCABULARY).files)
+    assert run("check").exit_code == 0
+    (instance / "invariants.csv").unlink()
+    result = run("check")
+    assert result.exit_code == 1 and "invariants.csv: the file is gone. Bring it back" in result.output
+    assert run("check", str(instance)).exit_code == 0, "a folder that is named is no instance's"
 
 
 def test_check_also_runs_the_cases_beside_the_files(run: Run, instance: Path) -> None:

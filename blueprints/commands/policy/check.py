@@ -10,6 +10,7 @@ import click
 from blueprints.commands.policy import folders
 from blueprints.commands.policy.output import AS_JSON, DIRECTORY, counted, finish
 from policies import Finding, PolicyError, load
+from policies.loading import snapshot
 from policies.loading.loader import CASES_FILE, unread
 from policies.tools.case_file import failures
 from policies.tools.lint import warnings
@@ -40,6 +41,8 @@ def check(directory: Path | None, strict: bool, as_json: bool) -> None:
         findings = [*warnings(found), *unread(folder)]
         numbers = [(len(found.rules), "rule"), (len(found.scopes), "scope line"), (len(findings), "warning")]
         summary = ", ".join([*(counted(*one) for one in numbers), f"version {version}"])
+        if directory is None:
+            findings += snapshot.taken_away(folders.last_good(), found.files)
         if os.path.lexists(folder / CASES_FILE):
             findings += failures(found, folder / CASES_FILE)
     finish(findings, {"policy_version": version}, as_json, summary,

@@ -11,6 +11,7 @@ import click
 from blueprints.commands.context import load_settings, show_path
 from blueprints.commands.policy.output import Unusable
 from policies import SHIPPED, Finding, Policy, PolicyError, load
+from policies.loading import snapshot
 from policies.loading.loader import CASES_FILE
 from policies.syntax.files import Unreadable, read_text
 from policies.tools.case_file import read_suite
@@ -29,6 +30,11 @@ def folder(directory: Path | None = None) -> Path:
         hint = "" if directory else " Name a folder, or run: gatepost init"
         raise click.ClickException(f"There is no folder {show_path(found)}.{hint}")
     return found
+
+
+def last_good() -> dict[str, bytes]:
+    """The files of the policy that the instance's service used last, by name; none before its first start."""
+    return snapshot.kept(load_settings().instance / snapshot.LAST_GOOD) or {}
 
 
 def named(word: str) -> Path:

@@ -17,7 +17,8 @@ import pytest
 
 from policies import PolicyError
 from policies.loading import loader, snapshot, watch
-from policies.loading.watch import LAST_GOOD, Overdue, Watcher
+from policies.loading.snapshot import LAST_GOOD
+from policies.loading.watch import Overdue, Watcher
 from policies.syntax.files import LARGEST_FILE, Unreadable, read_bytes
 from policies.tools.case_file import failures
 from tests.policies.editing import shipped_copy

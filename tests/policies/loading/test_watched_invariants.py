@@ -13,7 +13,8 @@ import pytest
 from policies import PolicyError, Principal
 from policies.evaluation.principal import FixedEnvironment
 from policies.loading.oracle import Oracle
-from policies.loading.watch import LAST_GOOD, Watcher
+from policies.loading.snapshot import LAST_GOOD
+from policies.loading.watch import Watcher
 from policies.tools.export import export
 from tests.policies.editing import add_line, remove_line, shipped_copy
 from tests.policies.shipped_vocabulary import VOCABULARY
