@@ -14,7 +14,8 @@ from .loader import LARGEST_POLICY, digest
 
 LAST_GOOD = "policy.last-good.json"  # in the folder of the instance
 LARGEST_SNAPSHOT = 4 * LARGEST_POLICY  # bytes: all policy files together, escaped
-_TAKEN_AWAY = f"the file is gone. Bring it back; or, to give up its lines, write one whose only line is `{END}`"
+_TAKEN_AWAY = (f"the file is gone. Bring it back (`gatepost policy adopt {Path(INVARIANTS_FILE).stem}` brings the "
+               f"shipped one); or, to give up its lines, write one whose only line is `{END}`")
 
 
 def keep(place: Path, files: Mapping[str, bytes]) -> None:

@@ -239,6 +239,8 @@ class Watcher:
             self._remember(policy)
             _log.warning("policy %s replaces %s", policy.version, self.current.version)
             self.current = policy
+        elif self.status.error is not None:
+            _log.warning("the files are mended: they are version %s, which is in use", policy.version)
         if self.status.version != policy.version or self.status.error is not None:
             self.status = Status(policy.version, _now())
 

@@ -27,7 +27,8 @@ from models.tables.article import Article
 from models.tables.tenant import Tenant
 from models.tables.user import User
 from policies import SHIPPED, load
-from policies.loading import first_release, snapshot
+from policies.loading import first_release
+from policies.loading.watch import Watcher
 from policies.syntax.files import rewrite
 from tests.policies.editing import add_line, remove_line, replace, shipped_copy
 from tests.policies.shipped_vocabulary import VOCABULARY
@@ -183,16 +184,6 @@ def test_a_missing_shipped_file_is_named_with_the_command_that_brings_it(run: Ru
     assert run("diff", "shipped").exit_code == 1, "what an upgrade brought can be looked at before it is adopted"
     assert run("adopt", "orders").exit_code == 0
     assert run("check").exit_code == 0
-
-
-def test_check_tells_that_the_invariants_of_the_last_good_policy_are_gone(run: Run, instance: Path) -> None:
-    shutil.copyfile(SHIPPED / "invariants.csv", instance / "invariants.csv")
-    snapshot.keep(instance.parent / snapshot.LAST_GOOD, load(instance, VOCABULARY).files)
-    assert run("check").exit_code == 0
-    (instance / "invariants.csv").unlink()
-    result = run("check")
-    assert result.exit_code == 1 and "invariants.csv: the file is gone. Bring it back" in result.output
-    assert run("check", str(instance)).exit_code == 0, "a folder that is named is no instance's"
 
 
 def test_check_also_runs_the_cases_beside_the_files(run: Run, instance: Path) -> None:
@@ -393,6 +384,17 @@ def test_what_invariants_mention_is_new_all_the_same(run: Run, behind: Path) -> 
     (behind / "invariants.csv").write_text("always, admin, order.cancel, always\n# end\n")
     assert run("adopt", "--new", "--yes").exit_code == 0
     remove_line(behind / "orders.csv", "p, user, order.cancel, own, allow")
+
+
+def test_check_reports_invariants_that_are_gone_as_the_service_does(run: Run, guarded: Path, tmp_path: Path) -> None:
+    Watcher(guarded, VOCABULARY, keep=guarded.parent, sample=0.02)
+    (guarded / "invariants.csv").unlink()
+    result = run("check")
+    assert result.exit_code == 1 and "invariants.csv: the file is gone. Bring it back (`gatepost " in result.stdout
+    # Of a folder to try things in, nothing is known from before.
+    assert run("check", shutil.copytree(guarded, tmp_path / "trial")).exit_code == 0
+    (guarded / "invariants.csv").write_text("# end\n")
+    assert run("check").exit_code == 0
 
 
 def test_the_export_leaves_invariants_out(run: Run, guarded: Path) -> None:

@@ -41,9 +41,8 @@ def check(directory: Path | None, strict: bool, as_json: bool) -> None:
         findings = [*warnings(found), *unread(folder)]
         numbers = [(len(found.rules), "rule"), (len(found.scopes), "scope line"), (len(findings), "warning")]
         summary = ", ".join([*(counted(*one) for one in numbers), f"version {version}"])
-        if directory is None:
-            findings += snapshot.taken_away(folders.last_good(), found.files)
         if os.path.lexists(folder / CASES_FILE):
             findings += failures(found, folder / CASES_FILE)
+        findings += snapshot.taken_away(folders.last_good(folder), found.files)
     finish(findings, {"policy_version": version}, as_json, summary,
            failing=("error", "warning") if strict else ("error",))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,9 +33,12 @@ def folder(directory: Path | None = None) -> Path:
     return found
 
 
-def last_good() -> dict[str, bytes]:
-    """The files of the policy that the instance's service used last, by name; none before its first start."""
-    return snapshot.kept(load_settings().instance / snapshot.LAST_GOOD) or {}
+def last_good(place: Path) -> Collection[str]:
+    """The names of the files of the last good policy of the instance whose folder this is; none of any other folder."""
+    settings = load_settings()
+    if place.resolve() != settings.policies.resolve():
+        return ()
+    return snapshot.kept(settings.instance / snapshot.LAST_GOOD) or ()
 
 
 def named(word: str) -> Path:

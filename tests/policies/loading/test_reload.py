@@ -114,7 +114,7 @@ def test_a_broken_edit_keeps_the_last_good_policy_and_says_so(
     assert name in caplog.text and before.version in caplog.text
 
 
-def test_a_mended_file_clears_the_error(directory: Path) -> None:
+def test_a_mended_file_clears_the_error_and_says_so(directory: Path, caplog: pytest.LogCaptureFixture) -> None:
     watcher = watching(directory)
     good = (directory / "articles.csv").read_bytes()
     (directory / "articles.csv").write_text(BROKEN)
@@ -125,6 +125,7 @@ def test_a_mended_file_clears_the_error(directory: Path) -> None:
     (directory / "articles.csv").write_bytes(good)
     settle(watcher)
     assert watcher.status.error is None
+    assert caplog.text.count(f"the files are mended: they are version {watcher.current.version}") == 1
 
 
 def test_a_removed_file_that_is_required_keeps_the_last_good_policy(directory: Path) -> None:
