@@ -122,9 +122,11 @@ def from_files(files: Mapping[str, bytes], vocabulary: Vocabulary, findings: lis
         findings.append(Finding("", 0, "the policy has no rules: nobody could do anything"))
     findings += Roles(lines.links).check()
     if model is not None:
-        findings += check.matchers(model, patterns, vocabulary.roles)
+        findings += (faults := check.matchers(model, patterns, vocabulary.roles))
         rules = [*lines.rules, *(one.rule for one in invariants if one.when)]
-        findings += check.conditions(model, rules, patterns, vocabulary)
+        # A part of the matcher that lost its brackets is asked of every line: none of them is at fault.
+        findings += [one for one in check.conditions(model, rules, patterns, vocabulary)
+                     if one.file == MODEL_FILE or not faults]
     if findings:
         raise PolicyError([*findings, *(model.remarks if model else ())])
     assert model is not None

@@ -206,6 +206,15 @@ def test_check_speaks_json(run: Run, instance: Path) -> None:
     assert (finding["file"], finding["line"], finding["severity"]) == ("contact.csv", 7, "error")
 
 
+def test_a_part_of_the_matcher_without_its_brackets_is_one_finding_and_no_rule_is_blamed(
+    run: Run, instance: Path
+) -> None:
+    replace(instance / "model.conf", "'own_draft' && r.obj.owner_id == r.sub.id &&",
+            "'own_draft' && r.obj.owner_id == r.sub.id ||")
+    printed = run("check").stdout.splitlines()
+    assert len(printed) == 2 and printed[0].startswith("model.conf:24: part of the matcher holds whatever")
+
+
 def test_check_counts_warnings_where_it_is_strict(run: Run, instance: Path) -> None:
     assert run("check", "--strict").exit_code == 0
     add_line(instance / "contact.csv", "p, support, contact.delete, always, allow")
