@@ -86,7 +86,7 @@ class Explanation:
     def summary(self) -> str:
         """One sentence."""
         on = f" on {self.object}" if self.object else ""
-        start = f"{self.who} ({self.principal.role})"
+        start = self.who if self.who == self.principal.role else f"{self.who} ({self.principal.role})"
         if self.verdict == DEPENDS:
             return f"{start} may {self.permission}, depending on the object"
         verdict = "may" if self.verdict == ALLOWED else "may not"

@@ -32,7 +32,7 @@ ADOPT_DOORS = "gatepost policy adopt invariants"
 @click.option("--yes", is_flag=True, help="Do not ask before writing; for --new.")
 @AS_JSON
 def adopt(name: str | None, new: bool, yes: bool, as_json: bool) -> None:
-    """Copy a policy file that the instance lacks, or the new lines.
+    """Take over missing shipped files, or the lines of an upgrade.
 
     NAME is a shipped file, or a plugin's; `tests` are the shipped cases. Nothing is replaced. --new adds the shipped
     lines about permissions that your files do not mention; it shows what they allow, and asks.

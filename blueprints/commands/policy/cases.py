@@ -89,9 +89,10 @@ class Trial:
               help="Also write the result as JUnit XML.")
 @AS_JSON
 def test_command(directory: Path | None, floor: int | None, junit: Path | None, as_json: bool) -> None:
-    """Ask the rules in DIR the cases in DIR/tests.yaml.
+    """Do the rules answer the cases of tests.yaml as they should?
 
-    Without DIR, those of the instance. Where there is no tests.yaml, the shipped cases are asked.
+    The rules and the cases of DIR; without DIR, those of the instance. Where there is no tests.yaml, the shipped cases
+    are asked.
 
     \b
     Example: gatepost policy test --coverage=80 --junit report.xml

@@ -21,9 +21,10 @@ from policies.tools.lint import warnings
 @click.option("--strict", is_flag=True, help="Warnings count as errors.")
 @AS_JSON
 def check(directory: Path | None, strict: bool, as_json: bool) -> None:
-    """Can the policy files in DIR be used?
+    """Can the policy files be used, and do they mean what they seem to?
 
-    Without DIR, those of the instance. Exit code 1 when they cannot; with --strict also when there are warnings.
+    Those in DIR; without DIR, those of the instance. Exit code 1 when they cannot; with --strict also when there are
+    warnings.
 
     \b
     Example: gatepost policy check trial

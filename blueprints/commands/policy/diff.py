@@ -24,10 +24,10 @@ _BATCH = 500  # ids in one statement; SQLite takes 32 766
               help="Ask the database for the roles of persons whom lines name; else each role is tried.")
 @AS_JSON
 def diff_command(places: tuple[str, ...], instance: bool, as_json: bool) -> None:
-    """What NEW allows that OLD does not, and the reverse.
+    """What does a change really change? With an example of each.
 
-    Each is a folder, or `shipped`. Without OLD, the instance's files. Each change comes with an example, on which both
-    were tried. Exit code 1 when there is a difference, or when one could not be ruled out.
+    What NEW allows that OLD does not, and the reverse. Each is a folder, or `shipped`. Without OLD, the instance's
+    files. Each example was tried on both. Exit code 1 when there is a difference, or when one could not be ruled out.
 
     \b
     Example: gatepost policy diff trial

@@ -31,6 +31,7 @@ from models.base import Rows, is_id
 from models.tables.tenant import Tenant
 from models.tables.user import User
 from policies import Policy, Principal
+from policies.questions.explanation import DEPENDS
 from policies.wording.suggestions import did_you_mean
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def explain_command(
     create_app: AppFactory, who: str, scopes: tuple[str, ...], at: str | None, ip: str | None, device: str | None,
     method: str | None, directory: Path | None, expect: str | None, as_json: bool, permission: str, id: str | None,
 ) -> None:
-    """Explain what a user or role is answered, and why.
+    """Why is this user or role allowed or refused it?
 
     It is about a request that needs PERMISSION, with ID about that object. The answer names the line that decided and
     the facts it looked at, for a refusal the lines that came nearest to granting it, and the rules in code. `hidden`
@@ -100,7 +101,8 @@ def explain_command(
         for line in found.as_lines():
             echo(line)
     if expect is not None and found.result != expect:
-        echo(f"Expected {expect}, and it is {found.result}.", err=True)
+        answer = "it depends on the object" if found.result == DEPENDS else f"it is {found.result}"
+        echo(f"Expected {expect}, and {answer}.", err=True)
         click.get_current_context().exit(1)
 
 
@@ -115,8 +117,8 @@ def find_principal(ground: Ground, who: str) -> tuple[User | None, Principal]:
         return None, guest(tenant) if who == "guest" else Principal("<id>", "user:<id>", who, tenant, "<department>")
     user = User.by_email(who.strip().lower()) if ground.services is not None else None
     if user is None:
-        near = did_you_mean(who, roles)
-        raise click.ClickException(f"There is no such user or role{near}. Roles: {', '.join(sorted(roles))}")
+        near = did_you_mean(who, roles) or "."
+        raise click.ClickException(f"There is no such user or role{near} Roles: {', '.join(sorted(roles))}")
     return user, principal_of(user)
 
 
@@ -144,8 +146,8 @@ def _found(create_app: AppFactory, directory: Path | None, asked: Asked) -> Pred
 def _prediction(ground: Ground, asked: Asked) -> Prediction:
     policy, permission = ground.policy, asked.permission
     if permission not in policy.vocabulary.by_permission:
-        near = did_you_mean(permission, policy.vocabulary.by_permission)
-        raise click.ClickException(f"There is no permission {permission!r}{near}. See: gatepost policy matrix")
+        near = did_you_mean(permission, policy.vocabulary.by_permission) or "."
+        raise click.ClickException(f"There is no permission {permission!r}{near} See: gatepost policy matrix")
     user, principal = find_principal(ground, asked.who)
     resource = permission.partition(".")[0]
     collection = next((one for one in folders.registry().collections.values() if one.resource == resource), None)
@@ -181,7 +183,8 @@ def _scoped(policy: Policy, principal: Principal, scopes: list[str] | None) -> P
         return principal
     for scope in scopes:
         if scope not in policy.scope_names:
-            raise click.ClickException(f"There is no scope {scope!r}{did_you_mean(scope, policy.scope_names)}. "
+            near = did_you_mean(scope, policy.scope_names) or "."
+            raise click.ClickException(f"There is no scope {scope!r}{near} "
                                        f"Scopes: {', '.join(sorted(policy.scope_names))}")
     if principal.kind == "guest":
         raise click.ClickException("A guest has no token: --scope needs a user or another role.")

@@ -22,7 +22,7 @@ from policies.tools.export import export
 @overwrite_option
 @AS_JSON
 def export_command(directory: Path | None, target: Path | None, overwrite: bool, as_json: bool) -> None:
-    """Print the policy for the Casbin editor.
+    """Print the rules for the Casbin editor.
 
     As one model and one CSV file of plain Casbin. Only the user who runs this can read the files.
 

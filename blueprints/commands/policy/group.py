@@ -22,7 +22,11 @@ from blueprints.commands.printing import Group
 
 
 class Tools(Group):
-    """Errors exit with 2, because 1 means findings; with `--json` they are JSON."""
+    """Errors exit with 2, because 1 means findings; with `--json` they are JSON. Commands are listed as they are used:
+    look, try, then what is rare."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -34,8 +38,13 @@ class Tools(Group):
 
 @click.group(cls=Tools)
 def policy() -> None:
-    """Check, explain, test and compare the access rules."""
+    """Check, explain, test and compare the access rules.
+
+    The rules are the files in <instance>/policies; README.md there is the guide. To try a change, copy that folder,
+    edit the copy, and name it to `check`, `test` and `diff`. Exit codes: 0 fine, 1 findings or differences, 2 cannot
+    run.
+    """
 
 
-for _command in (check, explain_command, matrix_command, test_command, diff_command, export_command, adopt):
+for _command in (explain_command, matrix_command, check, test_command, diff_command, adopt, export_command):
     policy.add_command(_command)

@@ -30,7 +30,7 @@ def matrix_command(
     directory: Path | None, roles: tuple[str, ...], resources: tuple[str, ...], html: Path | None, overwrite: bool,
     as_json: bool,
 ) -> None:
-    """Who may do what, as a table.
+    """Who may do what? A table, or a page.
 
     A row for each permission, a column for each role, conditions in the cells. Only the user who runs this can read
     the page.
