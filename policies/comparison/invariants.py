@@ -265,7 +265,7 @@ class _Report:
         named = f"{self._places} (`{self._lines[0]}`)"
         verb = "promises otherwise" if self._kind == ALWAYS else "rules that out"
         way = ", by way of " + ", ".join(f"{link.file}:{link.line}" for link in ways[first]) if ways[first] else ""
-        message = f"with this line {given}{way}; {named} {verb}{self._advice(first)}{example}"
+        message = f"with this line {given}{way}; {named} {verb}{self._advice(first, cause)}{example}"
         person = first.subject.key or single_person(cause.sub if isinstance(cause, Rule) else cause.name)
         return Finding(cause.file, cause.line, message, person=person)
 
@@ -278,10 +278,16 @@ class _Report:
     def _reason(self, given: str) -> str:
         return f"{given}: no line gives it" if self._kind == ALWAYS else given
 
-    def _advice(self, breach: Breach) -> str:
+    def _advice(self, breach: Breach, cause: Cause | None = None) -> str:
         if self._kind == NEVER and breach.subject.key:
             line = f"p, {breach.subject.key}, {self._lines[0].act}, always, deny"
             return f"; whatever role a person has, `{line}` would refuse it"
+        inherited = isinstance(cause, Rule) and cause.sub not in (breach.subject.role, breach.subject.key)
+        if self._kind == ALWAYS and isinstance(cause, Rule) and inherited:
+            if cause.sub == GUEST:
+                return "; every role inherits guest: use the condition `anonymous` for guests only"
+            return (f"; a deny is inherited: to take it from {cause.sub} alone, narrow or take out the line that "
+                    "allows it")
         return ""
 
     def _undecided(self) -> Iterator[Finding]:

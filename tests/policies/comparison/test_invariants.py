@@ -167,6 +167,20 @@ def test_findings_about_a_person_say_so_that_other_tenants_are_not_told() -> Non
     assert {finding.person for finding in error.value.findings} == {ANN, BOB}
 
 
+@pytest.mark.parametrize(("line", "advice"), [
+    ("p, guest, article.view, always, deny",
+     "every role inherits guest: use the condition `anonymous` for guests only"),
+    ("p, support, order.view, always, deny",
+     "a deny is inherited: to take it from support alone, narrow or take out the line that allows it"),
+])
+def test_a_deny_that_administrators_inherit_is_told_with_what_to_write_instead(line: str, advice: str) -> None:
+    [finding] = refused("always, admin, *, always", line)
+    assert finding.startswith("own.csv:1: with this line admin may not ")
+    assert finding.endswith(f"`always, admin, *, always`) promises otherwise; {advice}; in every case")
+    [finding] = refused("always, admin, *, always", "p, admin, article.view, always, deny")
+    assert finding.endswith("promises otherwise; in every case")
+
+
 def test_what_no_line_gives_is_told_at_the_line_that_promises_it() -> None:
     [finding] = refused("# first\nalways, support, order.ship, own")
     assert finding.startswith("invariants.csv:2: support may not order.ship: no line gives it; ")
