@@ -76,7 +76,8 @@ class Trial:
     @property
     def summary(self) -> str:
         report = self.report
-        return ", ".join((f"{counted(len(report.suite.cases), 'case')} of {show_path(self.path)}",
+        cases = f"{folders.SHIPPED_WORD}/{self.path.name}" if self.shipped else show_path(self.path)
+        return ", ".join((f"{counted(len(report.suite.cases), 'case')} of {cases}",
                           counted(report.asked, "question"), counted(len(report.failures), "wrong answer"),
                           self.figure))
 
