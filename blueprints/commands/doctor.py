@@ -12,7 +12,6 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from importlib.metadata import entry_points
 from pathlib import Path
-from textwrap import indent
 
 import apsw
 import click
@@ -53,7 +52,7 @@ def doctor(create_app: AppFactory) -> None:
         try:
             text, good = check(settings), True
         except Exception as error:
-            text, good = f"{error}", False
+            text, good = str(error).replace("\n", f"\n{' ' * 6}"), False
         findings += not good
         mark = click.style("ok  ", fg="green") if good else click.style("FAIL", fg="red", bold=True)
         echo_lines(f"  {name:12} {text}", mark=mark)
@@ -140,7 +139,7 @@ def _policy(create_app: AppFactory) -> str:
         policy, state = services.policy.current, services.policy.status
         if state.error is not None:
             raise RuntimeError(f"version {policy.version}, the last good one, stays in use, because the files are "
-                               f"broken:\n{indent(state.error, ' ' * 6)}")
+                               f"broken:\n{state.error}")
         return f"version {policy.version}, {len(policy.rules)} rules, {len(warnings(policy))} warnings"
 
 

@@ -136,6 +136,16 @@ def test_commands_say_when_there_is_no_instance(tmp_path):
         assert "gatepost init" in done.stderr
 
 
+def test_the_doctor_sets_each_line_of_a_finding_below_its_head(instance):
+    (instance.folder / "policy.last-good.json").unlink(missing_ok=True)
+    place = instance.folder / "policies" / "contact.csv"
+    place.write_text(place.read_text().replace("# end", "p, usr, contact.view, always, allow\n" * 2 + "# end"))
+    done = instance.run("doctor")
+    assert done.returncode == 1
+    shown = [line for line in done.stdout.splitlines() if "contact.csv:" in line]
+    assert len(shown) == 2 and shown[0].startswith("FAIL  policy ") and shown[1].startswith("      contact.csv:8: ")
+
+
 def test_the_doctor_says_how_large_things_have_become(instance):
     backups = instance.folder / "backups"
     backups.mkdir(exist_ok=True)
