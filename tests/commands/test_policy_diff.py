@@ -14,8 +14,8 @@ from policies.questions.changes import NOTHING
 from tests.policies.editing import add_line, remove_line
 from tests.running import Instance
 
-OWN = "p, user, article.update, own, allow"
-UPDATERS = "user, support, moderator, manager, developer"
+OWN = "p, user, comment.update, own, allow"
+UPDATERS = "user, support, editor, manager, developer"
 
 
 @pytest.fixture
@@ -31,30 +31,30 @@ def test_a_fresh_instance_differs_from_the_shipped_files_in_nothing(instance: In
 
 
 def test_it_tells_what_a_folder_would_change_here_and_leaves_with_1(instance: Instance, trial: Path) -> None:
-    add_line(trial / "articles.csv", OWN)
+    add_line(trial / "comments.csv", OWN)
     done = instance.run("policy", "diff", str(trial))
     assert done.returncode == 1
     summary, _, change, *details = done.stdout.splitlines()
-    assert summary == f"{UPDATERS} gain 1 (article.update)"
-    assert change == "+ article.update: own_draft, shared_draft → own_draft, shared_draft, own"
+    assert summary == f"{UPDATERS} gain 1 (comment.update)"
+    assert change == "+ comment.update: own_pending → own_pending, own"
     assert details[0] == f"    for    {UPDATERS}"
     assert details[1].startswith("    gains  for example: ") and "owner_id is the caller's id" in details[1]
-    assert details[2].startswith("    line   articles.csv:")
+    assert details[2].startswith("    line   comments.csv:")
 
 
 def test_the_old_rules_are_those_of_the_instance_unless_they_are_named(instance: Instance, trial: Path) -> None:
-    add_line(trial / "articles.csv", OWN)
+    add_line(trial / "comments.csv", OWN)
     here = str(instance.folder / "policies")
     assert instance.run("policy", "diff", here, str(trial)) == instance.run("policy", "diff", str(trial))
-    assert instance.run("policy", "diff", str(trial), here).stdout.startswith(f"{UPDATERS} lose 1 (article.update)\n")
+    assert instance.run("policy", "diff", str(trial), here).stdout.startswith(f"{UPDATERS} lose 1 (comment.update)\n")
 
 
 def test_shipped_on_the_left_tells_what_other_rules_do_beyond_the_shipped_ones(
     instance: Instance, trial: Path
 ) -> None:
-    add_line(trial / "articles.csv", OWN)
+    add_line(trial / "comments.csv", OWN)
     done = instance.run("policy", "diff", "shipped", str(trial))
-    assert (done.returncode, done.stdout.splitlines()[0]) == (1, f"{UPDATERS} gain 1 (article.update)")
+    assert (done.returncode, done.stdout.splitlines()[0]) == (1, f"{UPDATERS} gain 1 (comment.update)")
 
 
 def test_json_has_the_summary_and_each_change_with_its_witness(instance: Instance, trial: Path) -> None:
@@ -96,10 +96,10 @@ def _person(instance: Instance, role: str) -> str:
 def test_what_could_not_be_decided_is_said_and_leaves_with_1(
     instance: Instance, trial: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    add_line(trial / "articles.csv", OWN)
+    add_line(trial / "comments.csv", OWN)
     monkeypatch.setattr("policies.questions.diff.Comparison", partial(Comparison, most=0))
     done = instance.run("policy", "diff", str(trial))
-    assert done.returncode == 1 and "? article.update: " in done.stdout
+    assert done.returncode == 1 and "? comment.update: " in done.stdout
 
 
 @pytest.mark.parametrize("arguments", [[], ["shipped"] * 3], ids=len)

@@ -36,7 +36,7 @@ def instance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("GATEPOST_INSTANCE", str(tmp_path / "instance"))
     monkeypatch.chdir(tmp_path)
     shipped = SimpleNamespace(vocabulary=VOCABULARY, plugin_policies={}, collections={},
-                              required_policies=sorted(path.name for path in SHIPPED.glob("*.csv")))
+                              required_policies=sorted(first_release.FILES))
     monkeypatch.setattr(folders, "registry", lambda: shipped)
     return shipped_copy(tmp_path / "instance" / "policies")
 
