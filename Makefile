@@ -10,7 +10,7 @@ IN_PARALLEL := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .PHONY: help serve test test-newest coverage lint types messages bench bench-pages bench-search bench-policy bench-login \
-  bench-export bench-kill attacks faults growth proofs mutations campaigns profile picture wheel constraints sbom clean
+  bench-export bench-kill attacks faults growth proofs campaigns profile picture wheel constraints sbom clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):.*## /\1\t/' | \
@@ -69,13 +69,13 @@ faults: $(VENV)/test.stamp ## delays and errors of clients when a database is si
 growth: $(VENV)/test.stamp ## gigabytes a day that one address or account can store within the rate limits
 	$(BIN)/python -m benchmarks.growth $(BENCH_ARGS)
 
-proofs: $(VENV)/test.stamp ## comparisons of 500 pairs of policies against Casbin and chance; PAIRS="--pairs 500 --seed 1"
+proofs: $(VENV)/test.stamp ## what is proved of rules, against Casbin, brute force and chance; PAIRS="--pairs 500"
 	$(BIN)/python -m tests.policies.comparison.against_casbin $(PAIRS)
-
-mutations: $(VENV)/test.stamp ## each shipped rule changed in ten ways and more: refused where it breaks an invariant?
+	$(BIN)/python -m tests.policies.questions.diff_against_casbin
 	$(BIN)/python -m tests.policies.comparison.mutations
+	$(BIN)/python -m tests.policies.mistakes
 
-campaigns: attacks faults growth bench-kill proofs mutations ## all of these, which take too long for `make test`
+campaigns: attacks faults growth bench-kill proofs ## all of these, which take too long for `make test`
 
 profile: $(VENV)/gatepost.stamp ## where the time of one request goes, stage by stage
 	$(BIN)/python -m benchmarks.profile

@@ -1,6 +1,6 @@
 """No edit of a shipped line opens a door that an invariant names, and none that opens none is refused: a sample.
 
-`make mutations` tries every edit.
+`make proofs` tries every edit.
 """
 
 from __future__ import annotations
