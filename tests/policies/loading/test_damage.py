@@ -23,10 +23,9 @@ class Baseline:
             ("model.conf", "roles.csv", "articles.csv" if name in ("model.conf", "roles.csv") else name)
         )
         self.files = {file: WITH_INVARIANTS[file] for file in wanted}
-        if name == INVARIANTS_FILE:
-            self.files["admin.csv"] = WITH_INVARIANTS["admin.csv"]
-        if name == "scopes.csv":
-            self.files["session.csv"] = WITH_INVARIANTS["session.csv"]
+        # What the file needs beside it: what must always be allowed, and a rule about what a scope names.
+        needed = {INVARIANTS_FILE: ("admin.csv", "session.csv"), "scopes.csv": ("session.csv",)}
+        self.files |= {file: WITH_INVARIANTS[file] for file in needed.get(name, ())}
         self.policy = from_files(self.files, VOCABULARY)
         samples = itertools.islice(sample_questions(self.policy, random.Random(3)), 150)
         self.asked = [question for _, question in samples]
