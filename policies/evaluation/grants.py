@@ -1,7 +1,7 @@
 """What a role may effectively do: every rule that reaches it, its own and the inherited ones, as one `Grant`.
 
-The matrix shows grants, the diff compares them. A grant has the words of the condition column, to show, and their
-meaning, to compare: a renamed condition is no change, a redefined one is.
+The matrix, the diff and `explain` show grants, in the words of the condition column. Whether one gives more than
+another is told by `comparison`.
 """
 
 from __future__ import annotations
@@ -19,15 +19,11 @@ from ..syntax.expression import (
     conjunction,
     disjunction,
     negation,
-    text,
 )
 from ..syntax.rules import Rule
-from .plan import disjuncts
 from .policy import Policy
 
 ALWAYS_WORD = "always"
-# Each alternative as the set of facts that it asks for; the empty set asks for nothing.
-Alternatives = frozenset[frozenset[str]]
 _KIND = Attribute("sub", "kind")
 # The order in which roles are shown, from the least permissions to the most.
 ROLE_ORDER = ("guest", "user", "support", "editor", "moderator", "manager", "developer", "owner", "admin")
@@ -76,16 +72,6 @@ class Grant:
         if not denied:
             return allowed
         return f"{allowed}, but not {denied}" if allowed else f"denied {denied}"
-
-    @property
-    def meaning(self) -> tuple[Alternatives, Alternatives]:
-        """What allows and what denies: equal for grants that answer alike, as far as texts can tell."""
-        return _alternatives(self.allows), _alternatives(self.denies)
-
-    def covers(self, other: Grant) -> bool:
-        """Whether this grant allows everything that `other` allows, as far as texts can tell."""
-        (allows, denies), (others, refused) = self.meaning, other.meaning
-        return _implied(others, allows) and _implied(denies, refused)
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -153,31 +139,3 @@ def _with_kind(expression: Expression, kind: str) -> Expression:
         case Comparison("==" | "!=" as operator, left, right) if left == _KIND and "guest" in (kind, right):
             return (kind == right) is (operator == "==")
     return expression
-
-
-def _alternatives(parts: tuple[Part, ...]) -> Alternatives:
-    whole = disjunction(part.expression for part in parts)
-    return frozenset(_facts(branch) for branch in disjuncts(whole)) if whole is not False else frozenset()
-
-
-def _facts(branch: Expression) -> frozenset[str]:
-    if branch is True:
-        return frozenset()
-    return frozenset(map(_canonical, branch.parts if isinstance(branch, AllOf) else (branch,)))
-
-
-def _implied(narrow: Alternatives, wide: Alternatives) -> bool:
-    """Whether each alternative of `narrow` asks for all that some alternative of `wide` asks for."""
-    return all(any(less <= more for less in wide) for more in narrow)
-
-
-def _canonical(expression: Expression) -> str:
-    """The expression as text, with its parts sorted, so that equal ones have equal texts."""
-    match expression:
-        case AllOf(parts):
-            return " && ".join(sorted(f"({_canonical(part)})" for part in parts))
-        case AnyOf(parts):
-            return " || ".join(sorted(f"({_canonical(part)})" for part in parts))
-        case Negation(part):
-            return f"!({_canonical(part)})"
-    return text(expression)

@@ -10,6 +10,9 @@ from typing import Any, cast
 
 import peewee as pw
 
+from ..comparison.prover import Prover
+from ..comparison.search import Undecided
+from ..comparison.subjects import Subject, allowed
 from ..evaluation.compiled import SharedWith, no_shares
 from ..evaluation.grants import Grants, ordered
 from ..evaluation.plan import ALWAYS, NEVER, Plan
@@ -17,11 +20,13 @@ from ..evaluation.policy import Policy
 from ..evaluation.principal import Environment, Principal
 from ..evaluation.rule_trace import RuleTrace
 from ..evaluation.sql import where
+from ..syntax.expression import Expression
 from ..syntax.rules import Rule
 from . import facts
 from .explanation import ALLOWED, DEPENDS, REFUSED, Explanation, Remark, Step
 
 MOST_MISSES = 5
+MOST_NODES = 1_000  # of the search for what another role may do; a request waits for it
 _SHARES = "id IN (SELECT object_id FROM shares …)"
 
 
@@ -116,14 +121,23 @@ def _roles(policy: Policy, role: str) -> tuple[str, ...]:
 
 def _would(policy: Policy, role: str, permission: str) -> dict[str, tuple[str, ...]]:
     """Who has the permission in a way that `role` has not: condition → roles."""
-    grants = Grants(policy)
-    mine = grants.of(role, permission)
+    grants, prover = Grants(policy), Prover(policy, most=MOST_NODES)
+    mine = allowed(policy, Subject(role), permission)
     found: dict[str, list[str]] = {}
     for name in ordered(policy.vocabulary.roles):
-        theirs = grants.of(name, permission)
-        if not mine.covers(theirs):
-            found.setdefault(theirs.words, []).append(name)
+        if _more(prover, allowed(policy, Subject(name), permission), mine, Subject(name), permission):
+            found.setdefault(grants.of(name, permission).words, []).append(name)
     return {words: tuple(names) for words, names in found.items()}
+
+
+def _more(prover: Prover, theirs: Expression, mine: Expression, subject: Subject, permission: str) -> bool:
+    """Whether a role is allowed what another is not, to some object where there are objects; also where that cannot be
+    decided."""
+    try:
+        found = prover.exception(theirs, mine, subject, permission)
+    except Undecided:
+        return True
+    return found is not None and (found.row is not None or not found.ground.resource.columns)
 
 
 def _covering(policy: Policy, principal: Principal, permission: str) -> Iterator[str]:

@@ -104,6 +104,14 @@ def test_where_no_line_reaches_it_names_the_roles_that_have_the_permission(shipp
     assert found.would == {"always": ("manager", "developer", "owner", "admin")}
 
 
+def test_a_role_that_has_the_same_in_other_words_has_nothing_more(directory: Path) -> None:
+    for word, asks in (("drafts", "=="), ("others", "!=")):
+        add_line(directory / "model.conf", f"    p.when == '{word}' && r.obj.status {asks} 'draft' || \\")
+        add_line(directory / "articles.csv", f"p, user, article.publish, {word}, allow")
+    found = explain(load(directory, VOCABULARY), caller(), "article.publish", None, NOW)
+    assert (found.verdict, found.would) == (DEPENDS, {})
+
+
 def test_a_deny_is_named_as_such(directory: Path) -> None:
     add_line(directory / "articles.csv", f"p, user:{ANN}, article.update, always, deny")
     policy = load(directory, VOCABULARY)
