@@ -29,6 +29,7 @@ from ..syntax.expression import (
     disjunction,
     negation,
 )
+from ..syntax.matcher import MIRRORED
 from ..syntax.patterns import Patterns
 from ..syntax.roles import Roles
 
@@ -104,7 +105,7 @@ class Folder:
                     return COMPARE[symbol](left, right) if type(left) is type(right) else symbol == "!="
                 if not isinstance(left, Attribute):
                     left, right = right, left
-                    symbol = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(symbol, symbol)
+                    symbol = MIRRORED[symbol]
                 return Comparison(symbol, left, right)
         return part
 

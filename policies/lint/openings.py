@@ -62,7 +62,8 @@ class Openings:
             link.name in self._everyone and link.inherits != GUEST and any(
                 other.inherits == link.inherits and other.name != link.name and not single_person(other.name)
                 for other in self._policy.roles.links))
-        kept = _closure(self._policy, link.name, link) | ({GUEST} if link.name in self._everyone else self._everyone)
+        kept = self._policy.roles.closure_without(link) | (
+            {GUEST} if link.name in self._everyone else self._everyone)
         most = self._policy.permissions_of_lines(link.inherits)
         gained = self._inherited(link.name, kept, most) if everybody or self._nearly_all(most) else []
         if not gained or not (everybody or self._nearly_all(gained)):
@@ -121,14 +122,3 @@ def _told(who: str, gained: list[str], policy: Policy) -> str:
     if len(gained) == 1:
         return f"this line gives {who} {named}"
     return f"this line gives {who} {len(gained)} of {len(policy.vocabulary.by_permission)} permissions ({named})"
-
-
-def _closure(policy: Policy, name: str, without: RoleLink) -> frozenset[str]:
-    """What a role is and inherits without one of the links."""
-    reached, waiting = {name}, [name]
-    while waiting:
-        for link in policy.roles.parents.get(waiting.pop(), ()):
-            if link != without and link.inherits not in reached:
-                reached.add(link.inherits)
-                waiting.append(link.inherits)
-    return frozenset(reached)

@@ -38,16 +38,23 @@ class Roles:
         known = self._closures.get(name)
         if known is not None:
             return known
-        reached, waiting = {name}, [name]
-        while waiting:
-            for link in self.parents.get(waiting.pop(), ()):
-                if link.inherits not in reached:
-                    reached.add(link.inherits)
-                    waiting.append(link.inherits)
-        closure = frozenset(reached)
+        closure = self._reached(name, None)
         if name in self.parents:
             self._closures[name] = closure
         return closure
+
+    def closure_without(self, link: RoleLink) -> frozenset[str]:
+        """What the name of a link would inherit without it, and the name itself."""
+        return self._reached(link.name, link)
+
+    def _reached(self, name: str, without: RoleLink | None) -> frozenset[str]:
+        reached, waiting = {name}, [name]
+        while waiting:
+            for link in self.parents.get(waiting.pop(), ()):
+                if link is not without and link.inherits not in reached:
+                    reached.add(link.inherits)
+                    waiting.append(link.inherits)
+        return frozenset(reached)
 
     def chain(self, name: str, ancestor: str) -> tuple[RoleLink, ...] | None:
         """The shortest way from `name` up to `ancestor`: empty when they are the same, None without a way."""

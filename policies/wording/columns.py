@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
+from .suggestions import singular
+
 NO_PATTERN = "`*` alone stands for any, as in article.*; write a line for each"
 SPREADSHEET = "take them out of every line (a spreadsheet adds them)"
 CONFLICT = "this is the mark of an unfinished merge; keep one of its two sides, and take the marks out"
@@ -88,5 +90,5 @@ def permission_of(word: str, known: Callable[[str], bool]) -> str:
     meant = next((name for name, words in _WRONG_ACTIONS.items() if action in words), "")
     if not resource:
         return meant if meant == "*" else ""
-    singular = f"{resource[:-3]}y" if resource.endswith("ies") else resource.removesuffix("s")
-    return next((one for name in (resource, singular) if known(one := f"{name}.{meant}")), "") if meant else ""
+    names = (resource, singular(resource)) if meant else ()
+    return next((one for name in names if known(one := f"{name}.{meant}")), "")

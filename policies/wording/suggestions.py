@@ -69,13 +69,14 @@ def _parts(word: str) -> tuple[str, ...]:
     return tuple(part for part in _SEPARATORS.split(latin(word).casefold()) if part)
 
 
-def _singular(part: str) -> str:
+def singular(part: str) -> str:
+    """`category` for `categories`, `order` for `orders`."""
     return f"{part[:-3]}y" if part.endswith("ies") else part.removesuffix("s")
 
 
 _FORMS: tuple[Callable[[tuple[str, ...]], tuple[str, ...]], ...] = (
     lambda parts: parts,
     lambda parts: ("".join(parts),) if parts else (),
-    lambda parts: tuple(map(_singular, parts)),
-    lambda parts: tuple(sorted(map(_singular, parts))),
+    lambda parts: tuple(map(singular, parts)),
+    lambda parts: tuple(sorted(map(singular, parts))),
 )
