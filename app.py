@@ -37,8 +37,8 @@ from models.engine.database import Database
 from models.migrate import missing, pending
 from models.records.search import is_current
 from models.tables.tenant import Tenant
+from policies.cases.case_file import failures
 from policies.loading.watch import Watcher
-from policies.tools.case_file import failures
 from settings import Settings
 
 

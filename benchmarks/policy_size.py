@@ -25,14 +25,14 @@ from benchmarks.policy import NOON, files_of, median
 from blueprints.commands.policy import folders
 from blueprints.commands.policy.check import check
 from policies import SHIPPED, Policy, Principal
+from policies.cases.case_file import failures
+from policies.cases.case_run import Coverage, run
+from policies.lint.warnings import warnings
 from policies.loading.loader import CASES_FILE, from_files, read_files
 from policies.loading.watch import Watcher
 from policies.questions.diff import diff
 from policies.syntax.model import MODEL_FILE
 from policies.syntax.vocabulary import Vocabulary
-from policies.tools.case_file import failures
-from policies.tools.case_run import Coverage, run
-from policies.tools.lint import warnings
 from policies.tools.matrix import matrix
 
 LINES, PERSONS = 5000, 500

@@ -15,8 +15,8 @@ from gatepost import Call, Collection, Fault, Id, Line, Message, Problem, Routes
 from models.tables.user import User
 from policies import Principal
 from policies.comparison.invariant_lines import INVARIANTS_FILE, lines_of
+from policies.lint.warnings import warnings
 from policies.syntax.finding import single_person
-from policies.tools.lint import warnings
 from policies.wording.suggestions import nearest
 
 from .http.protocol.problems import not_found

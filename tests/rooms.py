@@ -22,7 +22,7 @@ HOUSES: Mapping[str, Steps] = {
     "models": (("engine",), ("records", "lists"), ("tables",)),
     "models/engine": ((".",), ("sqlite", "postgres"), ("connect",)),
     "policies": (("wording",), ("syntax",), ("evaluation",), ("comparison",), ("loading", "lint"),
-                 ("tools", "questions")),
+                 ("cases", "tools", "questions")),
 }
 FACE = "gatepost"
 INNER = ("blueprints/http", "models", "policies")  # what the face is made of

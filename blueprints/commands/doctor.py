@@ -25,7 +25,7 @@ from models.migrate import missing, pending
 from models.tables.service_token import ServiceToken
 from models.tables.sizes import measure
 from models.tables.user import User
-from policies.tools.lint import warnings
+from policies.lint.warnings import warnings
 from settings import Settings
 
 LEAST_DISK = 200 * 2**20  # bytes below which a busy SQLite may soon be unable to write

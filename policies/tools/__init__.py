@@ -1,5 +1,5 @@
-"""What an administrator does with policy files: lint, matrix, test cases and export, on files alone.
+"""What an administrator makes of policy files: the table of who may do what, and one file of plain Casbin.
 
-Runs at commands, and where a service tries its cases before it takes over a change; never decides a request.
-May import `loading` and the rooms below it, not `questions`.
+Runs at commands alone; never decides a request. May import `loading` and the rooms below it, not `cases` and
+`questions`.
 """

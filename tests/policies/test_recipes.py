@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from policies import SHIPPED, PolicyError, load
+from policies.cases.case_file import read_suite
+from policies.cases.case_run import Coverage, run
+from policies.lint.warnings import warnings
 from policies.syntax.finding import Finding
-from policies.tools.case_file import read_suite
-from policies.tools.case_run import Coverage, run
-from policies.tools.lint import warnings
 from tests.policies.editing import add_line, remove_line, replace, shipped_copy
 from tests.policies.shipped_vocabulary import VOCABULARY
 

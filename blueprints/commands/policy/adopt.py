@@ -13,13 +13,13 @@ from blueprints.commands.policy import folders
 from blueprints.commands.policy.output import AS_JSON, Unusable, counted, print_json
 from blueprints.commands.printing import echo, echo_lines
 from policies import Policy, PolicyError
+from policies.cases.case_run import run
 from policies.comparison.invariant_lines import INVARIANTS_FILE
 from policies.loading.loader import CASES_FILE, from_files
 from policies.questions.additions import NotAddable, additions, extended, narrowed
 from policies.questions.changes import NOTHING
 from policies.questions.diff import diff
 from policies.syntax.files import Unreadable, read_bytes, rewrite, write
-from policies.tools.case_run import run
 from policies.wording.suggestions import did_you_mean
 
 ADOPT_NEW = "gatepost policy adopt --new"

@@ -17,11 +17,11 @@ from blueprints.commands.policy import folders
 from blueprints.commands.policy.output import AS_JSON, DIRECTORY, counted, show
 from blueprints.commands.printing import echo
 from policies import SHIPPED, Finding, Policy
+from policies.cases.case_run import Coverage, Report, run
+from policies.cases.junit import as_junit
 from policies.loading.loader import CASES_FILE
 from policies.questions.additions import additions
 from policies.syntax.files import write
-from policies.tools.case_run import Coverage, Report, run
-from policies.tools.junit import as_junit
 
 _COVERAGE = "--coverage"
 _XML = b"<?xml"

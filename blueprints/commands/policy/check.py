@@ -10,10 +10,10 @@ import click
 from blueprints.commands.policy import folders
 from blueprints.commands.policy.output import AS_JSON, DIRECTORY, counted, finish
 from policies import Finding, PolicyError, load
+from policies.cases.case_file import failures
+from policies.lint.warnings import warnings
 from policies.loading import snapshot
 from policies.loading.loader import CASES_FILE, unread
-from policies.tools.case_file import failures
-from policies.tools.lint import warnings
 
 
 @click.command()

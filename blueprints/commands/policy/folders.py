@@ -12,11 +12,11 @@ import click
 from blueprints.commands.context import load_settings, show_path
 from blueprints.commands.policy.output import Unusable
 from policies import SHIPPED, Finding, Policy, PolicyError, load
+from policies.cases.case_file import read_suite
+from policies.cases.cases import Suite
 from policies.loading import snapshot
 from policies.loading.loader import CASES_FILE
 from policies.syntax.files import Unreadable, read_text
-from policies.tools.case_file import read_suite
-from policies.tools.cases import Suite
 
 if TYPE_CHECKING:
     from blueprints.http.resources.registry import Registry

@@ -7,7 +7,7 @@ import pytest
 from blueprints.http.resources.registry import discover
 from models import indexes
 from policies import SHIPPED, load
-from policies.tools.lint import warnings
+from policies.lint.warnings import warnings
 
 
 def test_a_start_does_not_look_for_indexes_and_the_lint_does(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,8 @@ import pytest
 from policies import PolicyError
 from policies.comparison.invariant_lines import lines_of
 from policies.comparison.invariants import MOST_FINDINGS, broken
+from policies.lint.warnings import warnings
 from policies.loading.loader import Broken, digest, from_files
-from policies.tools.lint import warnings
 from tests.policies.generated import FILES, WITH_INVARIANTS
 from tests.policies.shipped_vocabulary import VOCABULARY
 

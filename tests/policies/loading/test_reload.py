@@ -17,9 +17,9 @@ import pytest
 
 import policies
 from policies import Finding, PolicyError, Principal
+from policies.cases.case_file import failures
 from policies.loading.snapshot import LAST_GOOD
 from policies.loading.watch import Watcher
-from policies.tools.case_file import failures
 from tests.policies.shipped_vocabulary import VOCABULARY
 from tests.running import wait_until
 

@@ -9,8 +9,8 @@ from itertools import zip_longest
 from pathlib import Path
 
 from policies import Finding, Policy, PolicyError, load
+from policies.lint.warnings import warnings
 from policies.loading.loader import unread
-from policies.tools.lint import warnings
 from tests.policies import editing
 from tests.policies.editing import shipped_copy
 from tests.policies.generated import FILES

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from policies import SHIPPED, Policy, load
+from policies.lint.warnings import warnings
 from policies.loading import first_release
 from policies.questions.additions import HEADING, NotAddable, additions, extended, narrowed
 from policies.questions.diff import diff
-from policies.tools.lint import warnings
 from tests.policies.editing import add_line, remove_line, replace, shipped_copy
 from tests.policies.shipped_vocabulary import VOCABULARY
 

@@ -11,8 +11,8 @@ from casbin.core_enforcer import EnforceContext
 from casbin.persist.adapter import load_policy_line
 
 from policies import SHIPPED, Policy, load
-from policies.tools.case_file import read_suite
-from policies.tools.cases import Question
+from policies.cases.case_file import read_suite
+from policies.cases.cases import Question
 from policies.tools.export import Export, export
 from tests.policies.editing import add_line, shipped_copy
 from tests.policies.shipped_vocabulary import VOCABULARY

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policies import SHIPPED, PolicyError
+from policies.cases.case_file import read_suite
 from policies.syntax.finding import Finding
-from policies.tools.case_file import read_suite
+from tests.policies.cases.test_cases import HEAD
 from tests.policies.shipped_vocabulary import VOCABULARY
-from tests.policies.tools.test_cases import HEAD
 
 SCOPES = ("read:articles", "write:articles", "read:pages")
 

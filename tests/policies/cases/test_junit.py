@@ -9,10 +9,10 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from policies import SHIPPED, Policy, load
+from policies.cases.case_file import read_suite
+from policies.cases.case_run import run
+from policies.cases.junit import as_junit
 from policies.syntax.finding import Finding
-from policies.tools.case_file import read_suite
-from policies.tools.case_run import run
-from policies.tools.junit import as_junit
 from tests.policies.shipped_vocabulary import VOCABULARY
 
 # Element → the attributes that it must have, and the elements that may be in it, in this order.

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from policies import SHIPPED, Policy, load
+from policies.cases.case_file import failures, read_suite
+from policies.cases.case_run import Coverage, run
+from policies.cases.cases import Suite
 from policies.evaluation.rights import RIGHTS
-from policies.tools.case_file import failures, read_suite
-from policies.tools.case_run import Coverage, run
-from policies.tools.cases import Suite
 from tests.policies.editing import add_line, remove_line, shipped_copy
 from tests.policies.shipped_vocabulary import VOCABULARY
 

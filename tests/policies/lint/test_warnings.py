@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from policies.lint.standing import Standing
-from policies.tools.lint import UNDECIDED, warnings
+from policies.lint.warnings import UNDECIDED, warnings
 from tests.policies.generated import BRANCHES, FILES, MODEL, assembled
 
 RULE = "p, user, article.view, own, allow"

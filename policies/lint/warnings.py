@@ -8,16 +8,16 @@ from functools import lru_cache
 from ..comparison.invariant_lines import aimless
 from ..comparison.search import Undecided
 from ..evaluation.policy import Policy
-from ..lint.conditions import Conditions
-from ..lint.denies import Denies
-from ..lint.links import about_roles, about_scopes
-from ..lint.lists import Lists
-from ..lint.openings import Openings
-from ..lint.redundant import Idle, redundancy
-from ..lint.standing import DENY, Standing
-from ..lint.words import listed, places, quoted, verb
 from ..syntax.finding import Finding, single_person
 from ..syntax.rules import Rule
+from .conditions import Conditions
+from .denies import Denies
+from .links import about_roles, about_scopes
+from .lists import Lists
+from .openings import Openings
+from .redundant import Idle, redundancy
+from .standing import DENY, Standing
+from .words import listed, places, quoted, verb
 
 # So many lines that one line settles are told there, and not each at its own line.
 MANY = 3
