@@ -19,7 +19,7 @@ SHOWS = ("view_private", "view_facts")
 
 
 def is_read(permission: str) -> bool:
-    """Whether a permission lets nobody change anything."""
+    """Whether a permission changes nothing."""
     return permission.partition(".")[2] in (*READS, *SHOWS)
 
 

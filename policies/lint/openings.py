@@ -1,4 +1,4 @@
-"""Lines that open more than an author hardly meant: everything to everybody, or nearly everything to one."""
+"""Lines that open more than an author hardly meant: everything to every caller, or nearly everything to one."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Openings:
         return None
 
     def widens(self, rule: Rule, settled: Rule) -> bool:
-        """Whether a line gives to everybody, or to all who signed in, what another gives to fewer or on a condition."""
+        """Whether a line gives to every caller, or to every user, what another gives to fewer or on a condition."""
         if rule.sub not in self._everyone or rule.eft != ALLOW or single_person(settled.sub):
             return False
         return settled.sub not in self._everyone or settled.when != rule.when

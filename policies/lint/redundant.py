@@ -1,4 +1,4 @@
-"""Lines without effect: what settles them already, so that taking them out changes nothing for anybody."""
+"""Lines without effect: what settles them already, so that taking them out changes no decision."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Redundancy:
     """What was found out about every line. No line is in two of these.
 
     copies     lines that stand above already, with the first of them
-    never      lines that hold for nobody whom they reach
+    never      lines that hold for no caller whom they reach
     idle       lines that can hold and change nothing; all can be taken out together
     undecided  lines of which that could not be found out
     """

@@ -131,7 +131,7 @@ class Changes:
 
     @property
     def summary(self) -> tuple[Summary, ...]:
-        """By role in the order of roles, then by person and scope; those who change alike together."""
+        """By role in the order of roles, then by person and scope; roles and persons that change alike together."""
         found: dict[str, dict[str, dict[str, None]]] = {}
         for change in self.all:
             for who in change.who:

@@ -32,7 +32,7 @@ class Alike:
 
 
 class Persons:
-    """Who is to be compared for a permission; nobody where no line about it has changed."""
+    """Which persons are to be compared for a permission: none where no line about it has changed."""
 
     def __init__(self, old: Policy, new: Policy) -> None:
         self._roles = old.vocabulary.roles
@@ -50,7 +50,7 @@ class Persons:
         sides = [_Lines(policy, self._quoted, of) for policy, of in zip((old, new), meanings, strict=True)]
         for key in persons(old, new):
             before, after = (side.of(key) for side in sides)
-            # A person whom a condition names is like nobody else.
+            # A person whom a condition names is like no other.
             itself = key if self._quoted & {key, key.removeprefix("user:")} else None
             for permission in old.vocabulary.by_permission if self._loose else dict.fromkeys((*before, *after)):
                 signature = (before.get(permission, _NOTHING), after.get(permission, _NOTHING), itself)
