@@ -72,7 +72,7 @@ growth: $(VENV)/test.stamp ## gigabytes a day that one address or account can st
 proofs: $(VENV)/test.stamp ## what is proved of rules, against Casbin, brute force and chance; PAIRS="--pairs 500"
 	$(BIN)/python -m tests.policies.comparison.against_casbin $(PAIRS)
 	$(BIN)/python -m tests.policies.questions.diff_against_casbin
-	$(BIN)/python -m tests.policies.comparison.mutations
+	$(BIN)/python -m tests.policies.invariants.mutations
 	$(BIN)/python -m tests.policies.mistakes
 
 campaigns: attacks faults growth bench-kill proofs ## all of these, which take too long for `make test`

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from blueprints.commands.policy.folders import policy_in
 from policies import Policy
-from policies.comparison.invariant_lines import ONLY, lines_of
+from policies.invariants.lines import ONLY, lines_of
 from policies.syntax.rules import Rule
 
 

@@ -14,7 +14,7 @@ from marshmallow import fields
 from gatepost import Call, Collection, Fault, Id, Line, Message, Problem, Routes, Rows, StrictSchema, is_id
 from models.tables.user import User
 from policies import Principal
-from policies.comparison.invariant_lines import INVARIANTS_FILE, lines_of
+from policies.invariants.lines import INVARIANTS_FILE, lines_of
 from policies.lint.warnings import warnings
 from policies.syntax.finding import single_person
 from policies.wording.suggestions import nearest

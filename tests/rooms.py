@@ -21,7 +21,7 @@ HOUSES: Mapping[str, Steps] = {
     "blueprints/http/servers": ((".",), ("waitress", "granian")),
     "models": (("engine",), ("records", "lists"), ("tables",)),
     "models/engine": ((".",), ("sqlite", "postgres"), ("connect",)),
-    "policies": (("wording",), ("syntax",), ("evaluation",), ("comparison",), ("loading", "lint"),
+    "policies": (("wording",), ("syntax",), ("evaluation",), ("comparison",), ("invariants",), ("loading", "lint"),
                  ("cases", "tools", "questions")),
 }
 FACE = "gatepost"

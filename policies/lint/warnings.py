@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
-from ..comparison.invariant_lines import aimless
 from ..comparison.search import Undecided
 from ..evaluation.policy import Policy
+from ..invariants.lines import aimless
 from ..syntax.finding import Finding, single_person
 from ..syntax.rules import Rule
 from .conditions import Conditions

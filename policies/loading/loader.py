@@ -8,9 +8,9 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
-from ..comparison import invariants as proofs
-from ..comparison.invariant_lines import INVARIANTS_FILE, read
 from ..evaluation.policy import Policy
+from ..invariants import report
+from ..invariants.lines import INVARIANTS_FILE, read
 from ..syntax.files import Unreadable, read_bytes
 from ..syntax.finding import Finding, PolicyError
 from ..syntax.model import MODEL_FILE, read_model
@@ -131,7 +131,7 @@ def from_files(files: Mapping[str, bytes], vocabulary: Vocabulary, findings: lis
         raise PolicyError([*findings, *(model.remarks if model else ())])
     assert model is not None
     policy = Policy(vocabulary, model, lines, files, digest(files))
-    if broken := proofs.broken(policy, invariants):
+    if broken := report.broken(policy, invariants):
         raise Broken(broken)
     return policy
 

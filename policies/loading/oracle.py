@@ -19,10 +19,10 @@ import casbin.core_enforcer
 import casbin.persist.adapter
 import casbin.util
 
-from ..comparison.invariant_lines import INVARIANTS_FILE
 from ..evaluation.compiled import Row, SharedWith, no_shares
 from ..evaluation.policy import Policy
 from ..evaluation.principal import Principal
+from ..invariants.lines import INVARIANTS_FILE
 from ..syntax.attributes import ENVIRONMENT, SUBJECT
 from ..syntax.expression import Attribute, Comparison, atoms
 from ..syntax.finding import Finding

@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from ..comparison.invariant_lines import INVARIANTS_FILE
+from ..invariants.lines import INVARIANTS_FILE
 from ..syntax.files import Unreadable, read_bytes, write
 from ..syntax.finding import Finding
 from ..syntax.text import END

@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from ..comparison.invariant_lines import INVARIANTS_FILE
 from ..evaluation.policy import Policy
+from ..invariants.lines import INVARIANTS_FILE
 from ..loading import first_release
 from ..loading.loader import from_files
 from ..syntax.expression import AnyOf

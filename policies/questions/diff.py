@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from ..comparison.compare import Comparison
-from ..comparison.invariant_lines import lines_of
 from ..comparison.prover import Prover
 from ..comparison.search import Undecided
 from ..comparison.subjects import GUEST, Subject
 from ..evaluation.grants import ALWAYS_WORD, NO_GRANT, Grant, Part, ordered
 from ..evaluation.policy import Policy
+from ..invariants.lines import lines_of
 from ..syntax.expression import Expression, negation, text
 from .changes import LESS, MORE, OTHER, UNDECIDED, Change, Changes
 from .persons import Alike, Persons

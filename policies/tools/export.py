@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..comparison.invariant_lines import INVARIANTS_FILE
+from ..invariants.lines import INVARIANTS_FILE
 from ..syntax.files import Unreadable, read_text
 from ..syntax.finding import Finding, PolicyError
 from ..syntax.model import MODEL_FILE

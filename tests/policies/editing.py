@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 from policies import SHIPPED
-from policies.comparison.invariant_lines import INVARIANTS_FILE
+from policies.invariants.lines import INVARIANTS_FILE
 
 ALWAYS_BRANCH = "    p.when == 'always' || \\\n"
 

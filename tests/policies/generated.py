@@ -8,7 +8,7 @@ import pytest
 
 import policies
 from policies import Policy, PolicyError
-from policies.comparison.invariant_lines import INVARIANTS_FILE
+from policies.invariants.lines import INVARIANTS_FILE
 from policies.loading.loader import from_files
 from policies.loading.oracle import PEOPLE
 from tests.policies.shipped_vocabulary import VOCABULARY

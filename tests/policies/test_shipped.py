@@ -13,8 +13,8 @@ from policies import SHIPPED, Policy, load
 from policies.cases.case_file import read_suite
 from policies.cases.case_run import Coverage, run
 from policies.cases.cases import Question
-from policies.comparison.invariant_lines import INVARIANTS_FILE
 from policies.evaluation.grants import Grants
+from policies.invariants.lines import INVARIANTS_FILE
 from policies.lint.warnings import warnings
 from tests.policies.editing import shipped_copy
 from tests.policies.shipped_vocabulary import PERMISSIONS, ROLES, VOCABULARY

@@ -14,7 +14,7 @@ from blueprints.commands.policy.output import AS_JSON, Unusable, counted, print_
 from blueprints.commands.printing import echo, echo_lines
 from policies import Policy, PolicyError
 from policies.cases.case_run import run
-from policies.comparison.invariant_lines import INVARIANTS_FILE
+from policies.invariants.lines import INVARIANTS_FILE
 from policies.loading.loader import CASES_FILE, from_files
 from policies.questions.additions import NotAddable, additions, extended, narrowed
 from policies.questions.changes import NOTHING

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from policies import PolicyError
-from policies.comparison.invariant_lines import INVARIANTS_FILE
+from policies.invariants.lines import INVARIANTS_FILE
 from policies.loading.loader import from_files
 from policies.loading.oracle import sample_questions
 from tests.policies.generated import MATCHER, MODEL, WITH_INVARIANTS

@@ -10,7 +10,7 @@ import pytest
 
 from policies import Policy, load
 from policies.comparison.compare import Comparison
-from policies.comparison.invariant_lines import INVARIANTS_FILE
+from policies.invariants.lines import INVARIANTS_FILE
 from policies.questions.changes import NOTHING, Changes, grouped
 from policies.questions.diff import diff
 from policies.syntax.rules import Lines

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from policies import PolicyError
-from policies.comparison.invariant_lines import lines_of
-from policies.comparison.invariants import MOST_FINDINGS, broken
+from policies.invariants.lines import lines_of
+from policies.invariants.report import MOST_FINDINGS, broken
 from policies.lint.warnings import warnings
 from policies.loading.loader import Broken, digest, from_files
 from tests.policies.generated import FILES, WITH_INVARIANTS

@@ -9,7 +9,7 @@ import pytest
 
 from policies import PolicyError
 from policies.loading.loader import Broken, from_files
-from tests.policies.comparison.mutations import (
+from tests.policies.invariants.mutations import (
     PERMISSIONS,
     SHIPPED,
     Mutation,

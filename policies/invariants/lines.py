@@ -1,4 +1,4 @@
-"""invariants.csv: what may never happen, line by line. It holds no rules; `invariants` judges a policy by it.
+"""invariants.csv: what may never happen, line by line. It holds no rules; `judge` holds a policy to it.
 
     never,  WHO, PERMISSION[, except PERMISSION …]
     only,   WHO, PERMISSION[, except PERMISSION …]

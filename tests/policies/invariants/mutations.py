@@ -3,7 +3,7 @@
 The judge here shares nothing with `policies.comparison`: it reads invariants.csv by itself, and asks `Policy.decide`
 about every role and person, kind of caller, object and circumstance that the conditions of model.conf can tell apart.
 
-`python -m tests.policies.comparison.mutations` tries all of them: no policy is used that breaks an invariant, and none
+`python -m tests.policies.invariants.mutations` tries all of them: no policy is used that breaks an invariant, and none
 is refused that breaks none.
 """
 

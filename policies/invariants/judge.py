@@ -1,0 +1,169 @@
+"""Where a policy does not keep its invariants: proved for every request, with an example of each breach.
+
+Decided for each role alone, with all that it inherits, and for each person whom lines name. A person's role stands in
+the database, so a person is tried with every role that the invariant does not speak of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..comparison.prover import Prover
+from ..comparison.search import Undecided
+from ..comparison.subjects import GUEST, Subject, allowed, by_role, named_in, persons
+from ..comparison.witness import Witness
+from ..evaluation.fold import Folder
+from ..evaluation.grants import ALWAYS_WORD
+from ..evaluation.policy import Policy
+from ..syntax.expression import Expression, conjunction, disjunction
+from .lines import ALWAYS, ATMOST, NEVER, ONLY, Invariant
+
+
+@dataclass(frozen=True, eq=False)
+class Breach:
+    """A request that an invariant rules out and the policy allows; for `always` one that the policy refuses.
+
+    lines    the invariants that are read together
+    witness  None: it could not be decided whether there is such a request
+    """
+
+    lines: tuple[Invariant, ...]
+    subject: Subject
+    permission: str
+    witness: Witness | None
+
+
+class Judge:
+    """Asks a policy about every invariant."""
+
+    def __init__(self, policy: Policy, invariants: Iterable[Invariant], most: int) -> None:
+        """`most` bounds each search (`search.example`)."""
+        self._policy, self._prover = policy, Prover(policy, most=most)
+        self._roles = sorted(policy.vocabulary.roles)
+        self._by_kind: dict[str, list[Invariant]] = {}
+        for one in invariants:
+            self._by_kind.setdefault(one.kind, []).append(one)
+
+    def breaches(self) -> Iterator[Breach]:
+        """Every breach, and where it could not be decided whether there is one."""
+        for one in self._by_kind.get(NEVER, ()):
+            for permission in self._covered(one):
+                yield from self._never(one, permission)
+        for (permission,), lines in self._together(ONLY).items():
+            yield from self._only(lines, permission)
+        for (who, permission), lines in self._together(ATMOST).items():
+            bound = disjunction(self._condition(one, permission) for one in lines)
+            yield from self._by_role(lines, who, permission, bound)
+        for one in self._by_kind.get(ALWAYS, ()):
+            for permission in self._covered(one):
+                yield from self._always(one, permission)
+
+    def _together(self, kind: str) -> dict[tuple[str, ...], tuple[Invariant, ...]]:
+        """The lines that are read together: those of one permission and, for `atmost`, of one role."""
+        found: dict[tuple[str, ...], tuple[Invariant, ...]] = {}
+        for one in self._by_kind.get(kind, ()):
+            for permission in self._covered(one):
+                key = (permission,) if kind == ONLY else (one.who, permission)
+                found[key] = (*found.get(key, ()), one)
+        return found
+
+    def _covered(self, one: Invariant) -> list[str]:
+        return sorted(one.covered(self._policy.patterns))
+
+    def _condition(self, one: Invariant, permission: str) -> Expression:
+        return self._policy.folded(one.rule, permission, one.who)
+
+    def _promised(self, one: Invariant, permission: str) -> Expression:
+        """What a line of `always` promises: the condition itself, whatever else the matcher asks of every line."""
+        if one.when == ALWAYS_WORD:
+            return True
+        folder = Folder(self._policy.conditions[one.when].expression, self._policy.roles, self._policy.patterns)
+        return folder.fold({"act": permission, "role": one.who, "rule.sub": one.who, "rule.act": one.act,
+                            "rule.when": one.when, "rule.eft": one.rule.eft})
+
+    def _never(self, one: Invariant, permission: str) -> Iterator[Breach]:
+        if one.who in self._roles:
+            yield from self._by_role((one,), one.who, permission, False)
+        else:
+            yield from self._first((one,), one.who, self._roles, permission)
+
+    def _by_role(self, lines: tuple[Invariant, ...], role: str, permission: str, bound: Expression) -> Iterator[Breach]:
+        """The breach by a role alone, else by a person whom conditions name."""
+        found = list(self._breach(lines, Subject(role), permission, allowed(self._policy, Subject(role), permission),
+                                  bound))
+        yield from found or self._by_condition(
+            lines, role, permission, lambda one: (by_role(self._policy, one, permission)[0], bound))
+
+    def _always(self, one: Invariant, permission: str) -> Iterator[Breach]:
+        subject, wanted = Subject(one.who), self._promised(one, permission)
+        found = list(self._breach((one,), subject, permission, wanted, allowed(self._policy, subject, permission)))
+        yield from found or self._by_condition(
+            (one,), one.who, permission,
+            lambda person: (conjunction((wanted, by_role(self._policy, person, permission)[1])), False))
+
+    def _by_condition(
+        self, lines: tuple[Invariant, ...], role: str, permission: str,
+        asked: Callable[[Subject], tuple[Expression, Expression]],
+    ) -> Iterator[Breach]:
+        """The first breach by the role's lines on a condition that names one of the persons whom other lines name,
+        too: by a role alone no such person asks."""
+        for person in self._in_conditions if role != GUEST else ():
+            subject = Subject(role, person)
+            if found := list(self._breach(lines, subject, permission, *asked(subject))):
+                yield from found
+                return
+
+    def _only(self, lines: tuple[Invariant, ...], permission: str) -> Iterator[Breach]:
+        roles, listed = self._policy.roles, {one.who for one in lines}
+        others = [role for role in self._roles if not roles.closure(role) & listed]
+        sound = []
+        for role in others:
+            found = list(self._given(lines, Subject(role), permission))
+            yield from found
+            if not found:
+                sound.append(role)
+        for person in self._persons.get(permission, ()):
+            if not roles.closure(person) & listed:
+                yield from self._first(lines, person, sound, permission)
+
+    def _first(
+        self, lines: tuple[Invariant, ...], person: str, roles: Iterable[str], permission: str
+    ) -> Iterator[Breach]:
+        """The breach by a person with the first of the roles with which there is one."""
+        for role in roles:
+            if role != GUEST and (found := list(self._given(lines, Subject(role, person), permission))):
+                yield from found
+                return
+
+    def _given(self, lines: tuple[Invariant, ...], subject: Subject, permission: str) -> Iterator[Breach]:
+        yield from self._breach(lines, subject, permission, allowed(self._policy, subject, permission), False)
+
+    def _breach(
+        self, lines: tuple[Invariant, ...], subject: Subject, permission: str, narrow: Expression, wide: Expression
+    ) -> Iterator[Breach]:
+        try:
+            found = self._prover.exception(narrow, wide, subject, permission)
+        except Undecided:
+            yield Breach(lines, subject, permission, None)
+            return
+        if found is not None:
+            # A request that the policy itself does not answer so proves nothing.
+            tried = found.answer(self._policy) is (lines[0].kind != ALWAYS)
+            yield Breach(lines, subject, permission, found if tried else None)
+
+    @cached_property
+    def _persons(self) -> dict[str, list[str]]:
+        """For each permission the persons on whom lines about it bear, or may by a condition that names them."""
+        found: dict[str, list[str]] = {}
+        for person in persons(self._policy):
+            for permission in (self._policy.vocabulary.by_permission if person in self._in_conditions
+                               else self._policy.permissions_of_lines(person)):
+                found.setdefault(permission, []).append(person)
+        return found
+
+    @cached_property
+    def _in_conditions(self) -> list[str]:
+        """The persons of lines whom the matcher names as well."""
+        return sorted(named_in(self._policy.model.matcher, persons(self._policy)))
