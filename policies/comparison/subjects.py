@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..evaluation.policy import Policy
@@ -57,17 +57,6 @@ def _operands(atom: Atom) -> tuple[Operand, ...]:
         case FunctionCall(_, arguments):
             return arguments
     return ()
-
-
-def subjects(policies: Iterable[Policy], stored: Mapping[str, str] | None = None) -> list[Subject]:
-    """Each role alone, and each person with the role that is `stored` (key → role), or with each role but guest."""
-    policies = tuple(policies)
-    roles = sorted(frozenset().union(*(policy.vocabulary.roles for policy in policies)))
-    found = [Subject(role) for role in roles]
-    for key in persons(*policies):
-        known = (stored or {}).get(key)
-        found += [Subject(role, key) for role in ((known,) if known else roles) if role != GUEST]
-    return found
 
 
 def allowed(policy: Policy, subject: Subject, permission: str) -> Expression:

@@ -17,6 +17,7 @@ from .lists import Lists
 from .openings import Openings
 from .redundant import Idle, redundancy
 from .standing import DENY, Standing
+from .widened import about_trusted
 from .words import listed, places, quoted, verb
 
 # So many lines that one line settles are told there, and not each at its own line.
@@ -71,6 +72,7 @@ class _Linter:
         yield from self._lists.of_conditions
         yield from about_roles(self._policy, self._openings)
         yield from about_scopes(self._policy)
+        yield from about_trusted(self._policy)
 
     def _about_working(self, rule: Rule) -> Iterator[str]:
         yield from _decided(lambda: self._conditions.always(rule))

@@ -210,6 +210,8 @@ OF_INVARIANTS: dict[str, Edit] = {
     "promises otherwise": _append("contact.csv", "p, admin, contact.view, always, deny"),
     "no line gives it": _append("invariants.csv", "always, user, order.approve, own"),
     "begins with never, only, atmost or always": _append("invariants.csv", CONTACT),
+    "the shipped condition of that name": _change(
+        "model.conf", "p.when == 'own_draft' && r.obj.owner_id == r.sub.id && ", "p.when == 'own_draft' && "),
     "a pattern of no permission": _append("invariants.csv", "never, guest, note.*"),
 }
 

@@ -10,10 +10,9 @@ import argparse
 from dataclasses import dataclass
 
 from policies.comparison.compare import Comparison
-from policies.comparison.subjects import subjects
 from policies.comparison.witness import Witness
 from policies.loading.oracle import Oracle
-from tests.policies.comparison.worlds import VOCABULARY, World, worlds
+from tests.policies.comparison.worlds import VOCABULARY, World, subjects, worlds
 
 QUESTIONS = 2000  # random requests a pair of policies
 
@@ -38,7 +37,7 @@ def tried(world: World, tally: Tally, questions: int = QUESTIONS) -> None:
     comparison = Comparison(world.old, world.new)
     before, after = Oracle(world.old.files), Oracle(world.new.files)
     same = []
-    for subject in subjects((world.old, world.new)):
+    for subject in subjects(world.old, world.new):
         for permission in VOCABULARY.by_permission:
             found = comparison.between(subject, permission)
             tally.undecided += found.undecided

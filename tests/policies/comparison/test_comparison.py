@@ -13,13 +13,13 @@ from policies.comparison import prover
 from policies.comparison.compare import Comparison, Difference
 from policies.comparison.prover import Prover
 from policies.comparison.search import MOST_NODES, Undecided
-from policies.comparison.subjects import Subject, allowed, subjects
+from policies.comparison.subjects import Subject, allowed
 from policies.evaluation import policy as evaluation
 from policies.loading.loader import from_files
 from policies.syntax import expression
 from policies.syntax.expression import AllOf, Attribute
 from tests.policies.comparison.against_casbin import Tally, tried
-from tests.policies.comparison.worlds import worlds
+from tests.policies.comparison.worlds import subjects, worlds
 from tests.policies.generated import FILES
 from tests.policies.shipped_vocabulary import VOCABULARY
 
@@ -49,7 +49,7 @@ def differences(old: Policy, new: Policy) -> dict[tuple[str, str], Difference]:
     """(subject, permission) → difference, of all that differ."""
     comparison = Comparison(old, new)
     found = {(str(subject), permission): comparison.between(subject, permission)
-             for subject in subjects((old, new)) for permission in VOCABULARY.by_permission}
+             for subject in subjects(old, new) for permission in VOCABULARY.by_permission}
     return {where: difference for where, difference in found.items() if difference}
 
 

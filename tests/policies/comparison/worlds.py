@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from policies import SHIPPED, Column, Policy, PolicyError, Principal, Resource, Vocabulary
-from policies.comparison.subjects import Subject
+from policies.comparison.subjects import GUEST, Subject, persons
 from policies.evaluation.principal import FixedEnvironment
 from policies.evaluation.rights import rights_for
 from policies.loading.loader import from_files
@@ -192,6 +192,13 @@ class World:
             reasons = ("has no column", "could be shared")
             assert all(any(reason in one.message for reason in reasons) for one in error.findings), error
             return None
+
+
+def subjects(*policies: Policy) -> list[Subject]:
+    """Each role alone, and each person whom lines name with each role but guest."""
+    roles = sorted(frozenset().union(*(policy.vocabulary.roles for policy in policies)))
+    found = [Subject(role) for role in roles]
+    return [*found, *(Subject(role, key) for key in persons(*policies) for role in roles if role != GUEST)]
 
 
 def worlds(first: int, count: int) -> Iterator[World]:

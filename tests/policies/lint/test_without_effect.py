@@ -9,13 +9,12 @@ import pytest
 
 from policies import Policy
 from policies.comparison.compare import Comparison
-from policies.comparison.subjects import subjects
 from policies.lint.redundant import Redundancy, redundancy
 from policies.lint.standing import Standing
 from policies.loading.loader import from_files
 from policies.syntax.rules import Rule
 from tests.policies import generated
-from tests.policies.comparison.worlds import VOCABULARY, worlds
+from tests.policies.comparison.worlds import VOCABULARY, subjects, worlds
 
 WORLDS, REQUESTS = 40, 300
 
@@ -36,7 +35,7 @@ def without(policy: Policy, rules: Iterable[Rule]) -> Policy:
 
 def differ(one: Policy, other: Policy) -> list[tuple[str, str]]:
     comparison = Comparison(one, other)
-    return [(str(subject), permission) for subject in subjects((one, other))
+    return [(str(subject), permission) for subject in subjects(one, other)
             for permission in sorted(one.vocabulary.by_permission) if comparison.between(subject, permission)]
 
 

@@ -1,0 +1,64 @@
+"""Conditions that give more than the shipped ones of the same name, where an invariant trusts the name.
+
+`atmost, user, article.update, own_draft` means what model.conf says of `own_draft` now: widening the condition opens
+the door without touching the line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from ..comparison.prover import Prover
+from ..comparison.search import Undecided
+from ..comparison.subjects import Subject
+from ..comparison.witness import Witness
+from ..evaluation.fold import Folder
+from ..evaluation.policy import Policy
+from ..invariants.lines import ATMOST, Invariant, lines_of
+from ..syntax.expression import Expression
+from ..syntax.finding import Finding
+from ..syntax.model import MODEL_FILE, Condition, read_model
+
+_SHIPPED = Path(__file__).parents[1] / MODEL_FILE
+
+
+def about_trusted(policy: Policy) -> Iterator[Finding]:
+    """A warning for each condition of an `atmost` line that holds where the shipped one does not."""
+    shipped, prover, told = _shipped(), Prover(policy), set[str]()
+    for one in lines_of(policy):
+        mine, theirs = policy.conditions.get(one.when), shipped.get(one.when)
+        if one.kind != ATMOST or mine is None or theirs is None or one.when in told:
+            continue
+        if mine.expression != theirs.expression and (example := _example(policy, prover, one, mine, theirs)):
+            told.add(one.when)
+            message = f"`{one.when}` gives more than the shipped condition of that name, and {one.place} (`{one}`) " \
+                      f"allows whatever it gives; for example: {example}"
+            yield Finding(MODEL_FILE, mine.line, message, "warning")
+
+
+def _example(
+    policy: Policy, prover: Prover, one: Invariant, mine: Condition, theirs: Condition
+) -> Witness | None:
+    """A request on which one condition holds and the other does not."""
+    for permission in sorted(one.covered(policy.patterns)):
+
+        def folded(expression: Expression, asked: str = permission) -> Expression:
+            folder = Folder(expression, policy.roles, policy.patterns)
+            return folder.fold({"act": asked, "role": one.who, "rule.sub": one.who, "rule.act": one.act,
+                                "rule.when": one.when, "rule.eft": one.rule.eft})
+
+        try:
+            found = prover.exception(folded(mine.expression), folded(theirs.expression), Subject(one.who), permission)
+        except Undecided:
+            continue
+        if found is not None:
+            return found
+    return None
+
+
+@cache
+def _shipped() -> dict[str, Condition]:
+    model, _ = read_model(_SHIPPED.read_bytes())
+    return dict(model.conditions) if model is not None else {}
