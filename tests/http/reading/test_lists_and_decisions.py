@@ -34,7 +34,7 @@ BRANCHES = {
     "newer": "r.obj.created_at >= '2026-01-01T00:00:00.000000Z'",
     "stamped": "r.obj.updated_at >= r.obj.created_at",
     "young": "r.obj.version <= 1",
-    "huge": "r.obj.version < 9223372036854775807",
+    "huge": "r.obj.version < 9007199254740991",
     "negative": "0 > r.obj.version",
     "noon_draft": "(r.env.hour >= 12 && r.obj.status == 'draft' || "
                   "r.env.ip == '10.1.2.3' && r.obj.status == 'pending')",
@@ -128,8 +128,8 @@ class Rules:
             lines = self.lines()
             try:
                 return lines, self.policy(lines)
-            except PolicyError:
-                continue
+            except PolicyError as refused:
+                assert not any(found.file == "model.conf" for found in refused.findings), refused
 
     def with_one_more(self, lines, effect):
         while True:
