@@ -15,8 +15,6 @@ from policies import Policy
 from policies.comparison.subjects import persons
 from policies.questions.diff import diff
 
-_BATCH = 500  # ids in one statement; SQLite takes 32 766
-
 
 @click.command("diff")
 @click.argument("places", nargs=-1, required=True, metavar="[OLD] NEW")
@@ -49,9 +47,5 @@ def diff_command(places: tuple[str, ...], instance: bool, as_json: bool) -> None
 def _roles_of(*policies: Policy) -> dict[str, str]:
     """The stored role of each person whom lines name, by key. Raises ClickException without a database."""
     ids = [key.removeprefix("user:") for key in persons(*policies)]
-    found: dict[str, str] = {}
     with open_instance():
-        for start in range(0, len(ids), _BATCH):
-            users = User.select(User.id, User.role).where(User.id.in_(ids[start:start + _BATCH]))
-            found |= {f"user:{user.id}": user.role for user in users}
-    return found
+        return {f"user:{id}": role for id, role in User.roles(ids).items()}

@@ -40,7 +40,7 @@ CROSSING = {
     "shape.Shape.rows",  # its filters hold the tenant
     "session.Session.by_id", "session.Session.user_of",
     "tenant.Tenant.add", "tenant.Tenant.by_name", "tenant.Tenant.by_id", "tenant.Tenant.all",
-    "user.User.by_email", "user.User.by_id", "user.User.administrators",
+    "user.User.by_email", "user.User.by_id", "user.User.administrators", "user.User.roles",
 }
 
 
