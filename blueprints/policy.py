@@ -27,6 +27,8 @@ from .http.resources.circumstances import CircumstancesSchema, endpoint_of, envi
 from .http.resources.names import Names, shown_to
 from .http.resources.predicted import Prediction, Question, predict
 
+_BATCH = 500  # persons in one statement: rules may name more than a database takes at once
+
 routes = Routes("policy", "The access rules in force, and why they allow or refuse.")
 
 
@@ -218,11 +220,12 @@ def trouble(call: Call) -> str | None:
 def _told(call: Call, names: Iterable[str]) -> frozenset[str]:
     """Those of the persons among `names` (`user:<id>`) of whom the caller may be told; and "", which is no person."""
     by_id = {name.partition(":")[2]: name for name in names}
-    ids = {id for id in by_id if is_id(id)}
-    if not ids or call.principal.kind == "guest":
-        return frozenset(("",))
-    found = Rows(User, call.tenant_id).select(User.id).where(User.id.in_(ids))
-    return frozenset(("", *(by_id[user.id] for user in found)))
+    ids = [id for id in by_id if is_id(id)] if call.principal.kind != "guest" else []
+    rows, found = Rows(User, call.tenant_id), {""}
+    for start in range(0, len(ids), _BATCH):
+        users = rows.select(User.id).where(User.id.in_(ids[start:start + _BATCH]))
+        found |= {by_id[user.id] for user in users}
+    return frozenset(found)
 
 
 def _principal(call: Call, who: str) -> tuple[dict[str, Any] | None, Principal]:

@@ -261,3 +261,15 @@ def database(opened: Database) -> Iterator[Database]:
     """That database as the current one, with one connection held."""
     with opened.connected():
         yield opened
+
+
+class _Undo(Exception):
+    pass
+
+
+@contextlib.contextmanager
+def undone(database: Database) -> Iterator[None]:
+    """The block runs in one transaction, which is rolled back."""
+    with contextlib.suppress(_Undo), database.connected(), database.writing(), database.atomic():
+        yield
+        raise _Undo

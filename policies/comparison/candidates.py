@@ -12,7 +12,7 @@ from datetime import date
 from functools import cached_property
 
 from ..evaluation.rights import rights_for
-from ..syntax.attributes import ENVIRONMENT, SUBJECT
+from ..syntax.attributes import ENVIRONMENT, REQUESTS, SUBJECT
 from ..syntax.expression import Atom, Attribute, Comparison, Expression, FunctionCall, Shared, atoms, attributes
 from ..syntax.rules import PERSON
 from ..syntax.vocabulary import Column, Resource, is_of
@@ -25,7 +25,6 @@ ID, KEY, KIND, TENANT = (Attribute("sub", name) for name in ("id", "key", "kind"
 ADDRESS, DATE, WEEKDAY, METHOD, REQUEST = (
     Attribute("env", name) for name in ("ip", "date", "weekday", "method", "request")
 )
-REQUESTS = {"GET": "read", "POST": "write", "HEAD": "read", "PUT": "write", "PATCH": "write", "DELETE": "write"}
 _ORDER = ("sub", "env", "obj")
 _PREFIX = "user:"
 Attributes = tuple[Attribute, ...]

@@ -31,11 +31,14 @@ SAME = Difference(None, None)
 
 
 class Comparison:
-    """Compares two policies of one vocabulary, exactly."""
+    """Compares two policies of one vocabulary, exactly.
+
+    prover  remembers what was found about their conditions
+    """
 
     def __init__(self, old: Policy, new: Policy, most: int = MOST_NODES) -> None:
         self.old, self.new = old, new
-        self._prover = Prover(old, new, most=most)
+        self.prover = Prover(old, new, most=most)
 
     def between(self, subject: Subject, permission: str) -> Difference:
         """The difference for one subject and one permission; each example was tried on both policies."""
@@ -44,8 +47,8 @@ class Comparison:
             return SAME
         before, after = condition_of(old), condition_of(new)
         try:
-            gained = self._tried(self._prover.exception(after, before, subject, permission), self.new, self.old)
-            lost = self._tried(self._prover.exception(before, after, subject, permission), self.old, self.new)
+            gained = self._tried(self.prover.exception(after, before, subject, permission), self.new, self.old)
+            lost = self._tried(self.prover.exception(before, after, subject, permission), self.old, self.new)
         except Undecided:
             return Difference(None, None, undecided=True)
         return Difference(gained, lost)

@@ -30,8 +30,12 @@ class Prover:
         self._known: dict[tuple[object, ...], _Found | Undecided] = {}
         # Resources with equal columns have equal facts: each is known by the first of its kind.
         kinds: dict[frozenset[tuple[str, Column]], str] = {}
-        self._kind_of = {name: kinds.setdefault(frozenset(resource.columns.items()), name)
-                         for name, resource in self._vocabulary.resources.items()}
+        self._kind_of = {permission: kinds.setdefault(frozenset(resource.columns.items()), resource.name)
+                         for permission, resource in self._vocabulary.by_permission.items()}
+
+    def kind(self, permission: str) -> str:
+        """The same for permissions of resources with equal columns: a goal has the same facts for them."""
+        return self._kind_of[permission]
 
     def example(self, goal: Expression, subject: Subject, permission: str) -> Witness | None:
         """A request of this subject for this permission on which `goal` holds; None when there is none.
@@ -68,7 +72,7 @@ class Prover:
         # What holds for one person holds for all whom the goal does not name: five hundred persons are one search.
         alike = subject if subject.key is None or named_in(goal, (subject.key,)) else Subject(subject.role, _ANYBODY)
         ground = Ground(alike, permission, resource, self._named)
-        key = (goal, self._kind_of[resource.name], alike.is_guest, alike.key, ground.shareable)
+        key = (goal, self._kind_of[permission], alike.is_guest, alike.key, ground.shareable)
         if key not in self._known:
             self._known[key] = self._normal(goal, ground, key[1:])
         found = self._known[key]
@@ -94,7 +98,7 @@ class Prover:
                 found = example(goal, ground.variables(goal), self._most)
                 if found is not None:
                     return found, True
-            without = put(goal, _nothing(goal))
+            without = normal(put(goal, _nothing(goal)))
             found = example(without, ground.variables(without), self._most)
             return None if found is None else (found, False)
         except Undecided as undecided:

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..syntax.expression import AllOf, Expression, conjunction
-from .normal_form import normal
 from .substitution import Facts, Input, Value, inputs, put
 
 MOST_NODES = 20_000  # some seconds; the largest policies that were tried took fewer than 4 000
@@ -35,10 +34,10 @@ class Variable:
 def example(goal: Expression, variables: Sequence[Variable], most: int = MOST_NODES) -> Facts | None:
     """Facts on which `goal` holds whatever the rest is, as few as can be dropped to; None when there are none.
 
-    `variables` cover every input of the goal, in the order in which ties are broken. Raises Undecided after `most`
-    nodes.
+    A goal in its normal form is found quickest. `variables` cover every input of it, in the order in which ties are
+    broken. Raises Undecided after `most` nodes.
     """
-    found = _Search(variables, most).run(normal(goal))
+    found = _Search(variables, most).run(goal)
     return None if found is None else _reduced(goal, found, variables)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ..evaluation.policy import Policy
+from ..evaluation.policy import GUEST, Policy
 from ..syntax.expression import (
     AnyOf,
     Atom,
@@ -20,7 +20,6 @@ from ..syntax.expression import (
 )
 from ..syntax.rules import Rule
 
-GUEST = "guest"
 Lines = Sequence[tuple[Rule, Expression]]  # each with what is left of its condition
 
 

@@ -26,8 +26,7 @@ _ME, _OBJECT, _TENANT = pools.person(1), pools.person(0xF0), pools.person(0xF1)
 class Witness:
     """A request: who asks, in which circumstances, about which object. Only `facts` matter; the rest is made up.
 
-    row     every column of the object; None: there is no object
-    shares  whether a share gives the permission
+    row  every column of the object; None: there is no object
     """
 
     ground: Ground

@@ -6,7 +6,7 @@ another is told by `comparison`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from ..syntax.expression import (
@@ -98,14 +98,7 @@ class Grants:
 
         For a person it counts only the rules that name the person; those of the person's role come on top.
         """
-        parts = list(self._bearing(who, permission))
-        allows = tuple(part for part in parts if part.rule.eft == "allow")
-        denies = tuple(part for part in parts if part.rule.eft == "deny")
-        if who in self._policy.vocabulary.roles and (not allows or any(part.expression is True for part in denies)):
-            return NO_GRANT
-        # What is always allowed needs no further reason.
-        unconditional = tuple(part for part in allows if part.expression is True)
-        return Grant(unconditional[:1] or allows, denies)
+        return grant(self._bearing(who, permission), on_top=who not in self._policy.vocabulary.roles)
 
     def concerning(self, person: str) -> frozenset[str]:
         """The permissions that the rules of a person cover."""
@@ -119,6 +112,18 @@ class Grants:
                 left = _with_kind(left, kind)
             if left is not False:
                 yield Part(rule, left)
+
+
+def grant(parts: Iterable[Part], *, on_top: bool = False) -> Grant:
+    """What rules give together; `on_top`: beside others, so that a denial by itself is told as well."""
+    found = list(parts)
+    allows = tuple(part for part in found if part.rule.eft == "allow")
+    denies = tuple(part for part in found if part.rule.eft == "deny")
+    if not on_top and (not allows or any(part.expression is True for part in denies)):
+        return NO_GRANT
+    # What is always allowed needs no further reason.
+    unconditional = tuple(part for part in allows if part.expression is True)
+    return Grant(unconditional[:1] or allows, denies)
 
 
 def ordered(roles: Collection[str]) -> list[str]:

@@ -8,7 +8,7 @@ is assumed of its form.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 from ..syntax.expression import Attribute, Comparison, Expression, FunctionCall, atoms, attributes
@@ -66,7 +66,7 @@ class Index:
         """Whether a person may be answered otherwise than others of the same role."""
         names = self._roles.closure(key)
         return not self._is_only_named(key) or any(
-            not names.isdisjoint(self._lines[act]) for act in self._acts(permission)
+            not names.isdisjoint(self._lines[act]) for act in self._acts_of.get(permission, ())
         )
 
     def permissions(self, who: str) -> frozenset[str]:
@@ -84,7 +84,7 @@ class Index:
         return any(self._left(name, role, role) != self._left(name, role, NOBODY) for name in names)
 
     def _of(self, names: frozenset[str], permission: str) -> list[Rule]:
-        found = [line for act in self._acts(permission)
+        found = [line for act in self._acts_of.get(permission, ())
                  for name in names & self._lines[act].keys() for line in self._lines[act][name]]
         return [rule for _, rule in sorted(found)]
 
@@ -103,9 +103,6 @@ class Index:
     def _left(self, name: str, role: str, key: str | None) -> Expression:
         known = {"rule.sub": name, "role": role}
         return self._folder.fold(known if key is None else {**known, "key": key})
-
-    def _acts(self, permission: str) -> Iterator[str]:
-        yield from self._acts_of.get(permission, ())
 
     @cached_property
     def _everywhere(self) -> tuple[str, ...]:

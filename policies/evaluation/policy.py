@@ -206,6 +206,11 @@ class Policy:
         """What a rule asks for a permission, of a caller with the role or key that it names."""
         return self.folded(rule, permission, rule.sub, rule.sub)
 
+    def meant(self, condition: Condition, rule: Rule, permission: str) -> Expression:
+        """The same of a condition by itself, of this policy or another, whatever else the matcher asks of each line."""
+        return Folder(condition.expression, self.roles, self.patterns).fold(
+            _known(rule, act=permission, role=rule.sub))
+
     def _scope_covers(self, scope: str, permission: str) -> bool:
         if scope not in self.scope_names:
             return False

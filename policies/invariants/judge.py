@@ -12,11 +12,10 @@ from functools import cached_property
 
 from ..comparison.prover import Prover
 from ..comparison.search import Undecided
-from ..comparison.subjects import GUEST, Subject, allowed, by_role, named_in, persons
+from ..comparison.subjects import Subject, allowed, by_role, named_in, persons
 from ..comparison.witness import Witness
-from ..evaluation.fold import Folder
 from ..evaluation.grants import ALWAYS_WORD
-from ..evaluation.policy import Policy
+from ..evaluation.policy import GUEST, Policy
 from ..syntax.expression import Expression, conjunction, disjunction
 from .lines import ALWAYS, ATMOST, NEVER, ONLY, Invariant
 
@@ -79,9 +78,7 @@ class Judge:
         """What a line of `always` promises: the condition itself, whatever else the matcher asks of every line."""
         if one.when == ALWAYS_WORD:
             return True
-        folder = Folder(self._policy.conditions[one.when].expression, self._policy.roles, self._policy.patterns)
-        return folder.fold({"act": permission, "role": one.who, "rule.sub": one.who, "rule.act": one.act,
-                            "rule.when": one.when, "rule.eft": one.rule.eft})
+        return self._policy.meant(self._policy.conditions[one.when], one.rule, permission)
 
     def _never(self, one: Invariant, permission: str) -> Iterator[Breach]:
         if one.who in self._roles:

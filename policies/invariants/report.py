@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from ..comparison.search import MOST_NODES
-from ..comparison.subjects import GUEST, Subject, named_in
+from ..comparison.subjects import Subject, named_in
 from ..comparison.witness import EVERY_CASE
 from ..evaluation.grants import ALWAYS_WORD
-from ..evaluation.policy import Policy
+from ..evaluation.policy import GUEST, Policy
 from ..syntax.finding import Finding, single_person
 from ..syntax.model import MODEL_FILE
 from ..syntax.roles import RoleLink

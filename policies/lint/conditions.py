@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from ..comparison.candidates import KIND
 from ..comparison.search import Undecided
 from ..evaluation.fold import COMPARE
 from ..evaluation.grants import ALWAYS_WORD
@@ -19,7 +20,6 @@ from .standing import ALLOW, DENY, Cell, Standing
 
 NOT_ALWAYS = f"`{ALWAYS_WORD}` asks something here; give that another word, and let `{ALWAYS_WORD}` stand alone"
 CONTRADICTION = "its parts contradict each other"
-_KIND = Attribute("sub", "kind")
 
 
 class Conditions:
@@ -109,7 +109,7 @@ class Conditions:
             message = self._literal(atom, resources.values())
             if message:
                 return message
-        if any(isinstance(atom, Comparison) and atom.left == _KIND and atom.right == "guest" for atom in asked):
+        if any(isinstance(atom, Comparison) and atom.left == KIND and atom.right == "guest" for atom in asked):
             return "only callers without credentials are guests"
         return CONTRADICTION
 

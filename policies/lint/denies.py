@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..comparison.candidates import ID
 from ..comparison.search import Undecided
-from ..comparison.subjects import GUEST
+from ..evaluation.policy import GUEST
 from ..syntax.attributes import ENVIRONMENT, SUBJECT, in_words
 from ..syntax.expression import (
     AllOf,

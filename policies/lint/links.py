@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..comparison.subjects import GUEST
-from ..evaluation.policy import Policy
+from ..evaluation.policy import GUEST, Policy
 from ..evaluation.rights import is_read
 from ..syntax.finding import Finding, single_person
 from ..syntax.roles import RoleLink, Roles

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable
 
 from ..comparison.candidates import KIND
 from ..comparison.search import Undecided
-from ..comparison.subjects import GUEST, Subject
-from ..evaluation.policy import Policy
+from ..comparison.subjects import Subject
+from ..evaluation.policy import GUEST, Policy
 from ..evaluation.rights import is_read
 from ..syntax.expression import Shared, atoms, attributes
 from ..syntax.finding import single_person

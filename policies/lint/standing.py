@@ -14,9 +14,9 @@ from functools import cached_property
 from ..comparison.candidates import ID, KEY
 from ..comparison.prover import Prover
 from ..comparison.search import Undecided
-from ..comparison.subjects import GUEST, Subject, named_in, persons
+from ..comparison.subjects import Subject, named_in, persons
 from ..comparison.witness import Witness
-from ..evaluation.policy import Policy
+from ..evaluation.policy import GUEST, Policy
 from ..evaluation.rights import rights_for
 from ..syntax.expression import (
     Attribute,
@@ -75,9 +75,6 @@ class Standing:
         self._cells: dict[tuple[Subject, str], Cell] = {}
         self._known: dict[tuple[object, ...], Witness | Undecided | None] = {}
         self._bearing: dict[Rule, list[tuple[Cell, int]]] = {rule: [] for rule in policy.rules}
-        kinds: dict[object, int] = {}
-        self._kinds = {resource.name: kinds.setdefault(frozenset(resource.columns.items()), len(kinds))
-                       for resource in policy.vocabulary.resources.values()}
 
     def cell(self, subject: Subject, permission: str) -> Cell:
         """The lines about a caller and a permission; those that are taken out are not counted."""
@@ -240,8 +237,7 @@ class Standing:
         if subject.key is not None and not any(self._naming(number) for number in numbers):
             subject = Subject(subject.role)
         verb = cell.permission.partition(".")[2]
-        kind = self._kinds[self.policy.vocabulary.by_permission[cell.permission].name]
-        key = (question, kind, bool(rights_for(verb)), subject.key, subject.is_guest)
+        key = (question, self.prover.kind(cell.permission), bool(rights_for(verb)), subject.key, subject.is_guest)
         if key not in self._known:
             self._known[key] = self._found(goal(), subject, cell.permission)
         known = self._known[key]

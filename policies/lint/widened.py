@@ -14,10 +14,8 @@ from ..comparison.prover import Prover
 from ..comparison.search import Undecided
 from ..comparison.subjects import Subject
 from ..comparison.witness import Witness
-from ..evaluation.fold import Folder
 from ..evaluation.policy import Policy
 from ..invariants.lines import ATMOST, Invariant, lines_of
-from ..syntax.expression import Expression
 from ..syntax.finding import Finding
 from ..syntax.model import MODEL_FILE, Condition, read_model
 
@@ -43,14 +41,9 @@ def _example(
 ) -> Witness | None:
     """A request on which one condition holds and the other does not."""
     for permission in sorted(one.covered(policy.patterns)):
-
-        def folded(expression: Expression, asked: str = permission) -> Expression:
-            folder = Folder(expression, policy.roles, policy.patterns)
-            return folder.fold({"act": asked, "role": one.who, "rule.sub": one.who, "rule.act": one.act,
-                                "rule.when": one.when, "rule.eft": one.rule.eft})
-
+        narrow, wide = (policy.meant(condition, one.rule, permission) for condition in (mine, theirs))
         try:
-            found = prover.exception(folded(mine.expression), folded(theirs.expression), Subject(one.who), permission)
+            found = prover.exception(narrow, wide, Subject(one.who), permission)
         except Undecided:
             continue
         if found is not None:

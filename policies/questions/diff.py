@@ -11,11 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from ..comparison.compare import Comparison
-from ..comparison.prover import Prover
 from ..comparison.search import Undecided
-from ..comparison.subjects import GUEST, Subject
-from ..evaluation.grants import ALWAYS_WORD, NO_GRANT, Grant, Part, ordered
-from ..evaluation.policy import Policy
+from ..comparison.subjects import Subject
+from ..evaluation.grants import ALWAYS_WORD, Grant, Part, grant, ordered
+from ..evaluation.policy import GUEST, Policy
 from ..invariants.lines import lines_of
 from ..syntax.expression import Expression, negation, text
 from .changes import LESS, MORE, OTHER, UNDECIDED, Change, Changes
@@ -39,7 +38,7 @@ class _Diff:
     def __init__(self, old: Policy, new: Policy, stored: Mapping[str, str]) -> None:
         self._old, self._new, self._stored = old, new, stored
         self._roles = ordered(old.vocabulary.roles)
-        self._comparison, self._prover = Comparison(old, new), Prover(old, new)
+        self._comparison = Comparison(old, new)
         self._persons = Persons(old, new)
         self._here, self._before = Reasons(new, old), Reasons(old, new)
 
@@ -98,21 +97,14 @@ class _Diff:
         """What the lines give, without those that can never hold for the subject."""
         judged = ((rule, self._judged(left, subject, permission))
                   for rule, left in policy.reaching(subject.role, subject.key, permission))
-        parts = [Part(rule, left) for rule, left in judged if left is not False]
-        allows = tuple(part for part in parts if part.rule.eft == "allow")
-        denies = tuple(part for part in parts if part.rule.eft == "deny")
-        if not allows or any(part.expression is True for part in denies):
-            return NO_GRANT
-        # What is always allowed needs no further reason.
-        unconditional = tuple(part for part in allows if part.expression is True)
-        return Grant(unconditional[:1] or allows, denies)
+        return grant(Part(rule, left) for rule, left in judged if left is not False)
 
     def _judged(self, left: Expression, subject: Subject, permission: str) -> Expression:
         """The condition, or whether it holds where that is the same whatever the facts are."""
         try:
-            if not self._prover.possible(left, subject, permission):
+            if not self._comparison.prover.possible(left, subject, permission):
                 return False
-            return left if self._prover.possible(negation(left), subject, permission) else True
+            return left if self._comparison.prover.possible(negation(left), subject, permission) else True
         except Undecided:
             return left
 

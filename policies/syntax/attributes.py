@@ -12,11 +12,13 @@ SUBJECT: Mapping[str, Column] = {
     "id": Column(str, True, "uuid"), "key": TEXT, "role": TEXT, "tenant_id": Column(str, False, "uuid"),
     "department": OPTIONAL_TEXT, "kind": Column(str, False, values=("guest", "user", "service")),
 }
+# What kind of request each method makes.
+REQUESTS = {"GET": "read", "POST": "write", "HEAD": "read", "PUT": "write", "PATCH": "write", "DELETE": "write"}
 ENVIRONMENT: Mapping[str, Column] = {
     "hour": Column(int, False, values=tuple(range(24))), "weekday": Column(int, False, values=tuple(range(1, 8))),
     "date": Column(str, False, "date"), "ip": OPTIONAL_TEXT,
     "device": Column(str, False, values=("desktop", "mobile", "tablet", "bot", "other")),
-    "method": Column(str, False, values=("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")),
+    "method": Column(str, False, values=tuple(REQUESTS)),
     "request": Column(str, False, values=("read", "write")),
 }
 WORDS = {

@@ -6,8 +6,6 @@ What a call changes is undone, so that one set of rows serves all of them.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -17,8 +15,8 @@ import pytest
 
 from blueprints.http.request.call import Endpoint
 from models.base import Record
-from models.engine.database import Database
 from tests.apps import NO_ROW, PASSWORD, Caller, Given
+from tests.databases import undone
 
 COLLECTIONS = ("articles", "products", "orders", "comments", "categories", "pages", "users")
 RESOURCES = {"articles": "article", "products": "product", "orders": "order", "comments": "comment",
@@ -216,21 +214,6 @@ CHANGES: dict[str, dict[str, Any]] = {
 @pytest.fixture(scope="module")
 def world(app, given, elsewhere, as_user) -> World:
     return World(app, given, elsewhere, as_user)
-
-
-class _Undo(Exception):
-    pass
-
-
-@contextmanager
-def undone(database: Database) -> Iterator[None]:
-    """The block runs in one transaction, which is rolled back."""
-    try:
-        with database.connected(), database.writing(), database.atomic():
-            yield
-            raise _Undo
-    except _Undo:
-        pass
 
 
 @pytest.mark.parametrize("row", TABLE, ids=[f"{row.method} {row.path} {row.about}" for row in TABLE])

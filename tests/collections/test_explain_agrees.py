@@ -8,7 +8,6 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -18,11 +17,11 @@ import pytest
 from blueprints.http.request.identity import service_token
 from blueprints.http.writing.rules_in_code import NAMES
 from models.base import later
-from models.engine.database import Database
 from models.tables.audit import Audit
 from models.tables.service_token import ServiceToken
 from models.tables.user import User
 from tests.apps import PASSWORD, ROLES, Caller
+from tests.databases import undone
 from tests.running import ROOT
 
 EXPLAIN = "/api/admin/policy/explain"
@@ -78,21 +77,6 @@ class Request:
     method: str
     path: str
     body: dict[str, Any] | None = None
-
-
-class _Undo(Exception):
-    pass
-
-
-@contextmanager
-def undone(database: Database) -> Iterator[None]:
-    """The block runs in one transaction, which is rolled back."""
-    try:
-        with database.connected(), database.writing(), database.atomic():
-            yield
-            raise _Undo
-    except _Undo:
-        pass
 
 
 @pytest.fixture(scope="module")

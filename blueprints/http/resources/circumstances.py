@@ -15,13 +15,11 @@ from webargs.fields import DelimitedList
 
 from policies.evaluation.principal import Environment, FixedEnvironment
 from policies.evaluation.rights import READS
+from policies.syntax.attributes import ENVIRONMENT, REQUESTS
 
 from ..request.call import Endpoint
 from ..schemas.fields import Line, StrictSchema, length, one_of
 
-DEVICES = ("desktop", "mobile", "tablet", "bot", "other")  # that `RequestEnvironment` tells apart
-METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
-_READING = ("GET", "HEAD")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:\d\d)?", re.ASCII)
 
 
@@ -58,8 +56,9 @@ class CircumstancesSchema(StrictSchema):
     at = Moment(maximum=40, metadata={
         "description": "At this time, such as 2026-11-18T22:00: in the zone of the settings unless it has an offset."})
     ip = Address(maximum=45, metadata={"description": "From this address."})
-    device = fields.String(validate=one_of(list(DEVICES)), metadata={"description": "With this kind of device."})
-    method = fields.String(validate=one_of(list(METHODS)), metadata={
+    device = fields.String(validate=one_of([*map(str, ENVIRONMENT["device"].values)]), metadata={
+        "description": "With this kind of device."})
+    method = fields.String(validate=one_of(list(REQUESTS)), metadata={
         "description": "By this method, instead of the one that the permission is asked for with."})
     scopes = DelimitedList(Line(), data_key="scope", validate=length(1, 100), metadata={
         "description": "By a service token with these scopes, separated by commas."})
@@ -79,7 +78,7 @@ def environment(asked: Mapping[str, Any], permission: str, endpoint: Endpoint | 
     found = FixedEnvironment(ip=None) if own is None else FixedEnvironment(ip=own.ip, device=own.device)
     said = {name: asked[name] for name in ("ip", "device") if name in asked}
     return replace(found.at(_local(asked.get("at"), zone)), **said, method=method,
-                   request="read" if method in _READING else "write")
+                   request=REQUESTS[method])
 
 
 def endpoint_of(found: Collection[Endpoint], *, about_row: bool, method: str | None = None) -> Endpoint | None:

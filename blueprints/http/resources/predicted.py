@@ -16,6 +16,7 @@ from policies import ALWAYS
 from policies.questions.explain import explain
 from policies.questions.explanation import ALLOWED, DEPENDS, MARK, REFUSED, Explanation
 from policies.questions.facts import Called, nameless
+from policies.syntax.attributes import ENVIRONMENT
 
 from ..protocol.problems import Problem, not_found
 from ..request.access import Access
@@ -160,8 +161,7 @@ class Prediction:
             "view": None if self.view is None else self.view.summary,
             "rules": [{"name": rule.name, "text": rule.text, "holds": rule.holds,
                        "status": None if rule.refusal is None else rule.refusal.status} for rule in self.rules],
-            "circumstances": {name: getattr(environment, name) for name in (
-                "hour", "weekday", "date", "ip", "device", "method", "request")},
+            "circumstances": {name: getattr(environment, name) for name in ENVIRONMENT},
         }
 
 
