@@ -16,7 +16,7 @@ from models.tables.user import User
 from policies import Principal
 from policies.invariants.lines import INVARIANTS_FILE, lines_of
 from policies.lint.warnings import warnings
-from policies.syntax.finding import single_person
+from policies.wording.finding import single_person
 from policies.wording.suggestions import nearest
 
 from .http.protocol.problems import not_found

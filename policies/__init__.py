@@ -11,8 +11,8 @@ from .evaluation.plan import ALWAYS, IF, NEVER, Outcome, Plan
 from .evaluation.policy import Policy
 from .evaluation.principal import Principal
 from .loading.loader import load
-from .syntax.finding import Finding, PolicyError
 from .syntax.vocabulary import Column, Resource, Vocabulary
+from .wording.finding import Finding, PolicyError
 
 # The shipped files: what `gatepost init` copies into an instance.
 SHIPPED = Path(__file__).parent

@@ -16,8 +16,8 @@ import yaml
 from ..evaluation.policy import Policy
 from ..evaluation.principal import FixedEnvironment
 from ..syntax.files import Unreadable, read_text
-from ..syntax.finding import Finding, PolicyError
 from ..syntax.vocabulary import Vocabulary
+from ..wording.finding import Finding, PolicyError
 from ..wording.suggestions import did_you_mean
 from .case_run import run
 from .case_world import World

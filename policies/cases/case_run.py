@@ -12,9 +12,9 @@ from typing import Any
 from ..evaluation.policy import Policy
 from ..evaluation.principal import Principal
 from ..evaluation.rule_trace import RuleTrace
-from ..syntax.finding import Finding
 from ..syntax.roles import RoleLink
 from ..syntax.rules import Rule, ScopeRule
+from ..wording.finding import Finding
 from .cases import Question, Suite
 
 

@@ -14,8 +14,8 @@ from ..evaluation.policy import Policy
 from ..evaluation.principal import FixedEnvironment, Principal
 from ..evaluation.rights import RIGHTS
 from ..evaluation.rule_trace import RuleTrace
-from ..syntax.finding import Finding
 from ..syntax.vocabulary import Vocabulary
+from ..wording.finding import Finding
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from xml.etree import ElementTree as ET
 
-from ..syntax.finding import Finding
+from ..wording.finding import Finding
 from .case_run import Report
 from .cases import Case
 

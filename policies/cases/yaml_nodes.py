@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from ..syntax.finding import Finding
+from ..wording.finding import Finding
 from ..wording.suggestions import did_you_mean
 
 Entry = tuple[str, yaml.Node, yaml.Node]  # name, and the nodes of key and value

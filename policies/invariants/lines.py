@@ -15,10 +15,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ..evaluation.policy import Policy
-from ..syntax.finding import Finding, quoted, single_person
 from ..syntax.patterns import Patterns
 from ..syntax.rules import PERSON, UNKNOWN_PERMISSION, Rule
 from ..syntax.text import decoded, meaningful
+from ..wording.finding import Finding, quoted, single_person
 from ..wording.suggestions import did_you_mean, hint
 
 INVARIANTS_FILE = "invariants.csv"

@@ -9,10 +9,10 @@ from ..comparison.subjects import Subject, named_in
 from ..comparison.witness import EVERY_CASE
 from ..evaluation.grants import ALWAYS_WORD
 from ..evaluation.policy import GUEST, Policy
-from ..syntax.finding import Finding, single_person
 from ..syntax.model import MODEL_FILE
 from ..syntax.roles import RoleLink
 from ..syntax.rules import Rule
+from ..wording.finding import Finding, single_person
 from .judge import Breach, Judge
 from .lines import ALWAYS, INVARIANTS_FILE, NEVER, Invariant
 

@@ -11,10 +11,10 @@ from ..evaluation.grants import ALWAYS_WORD
 from ..evaluation.rights import RIGHTS, rights_for
 from ..syntax.attributes import ENVIRONMENT, SUBJECT
 from ..syntax.expression import Atom, Attribute, Comparison, Shared, atoms, columns, text
-from ..syntax.finding import Finding
 from ..syntax.model import MODEL_FILE, Condition
 from ..syntax.rules import Rule
 from ..syntax.vocabulary import Column, Resource
+from ..wording.finding import Finding
 from ..wording.suggestions import hint
 from .standing import ALLOW, DENY, Cell, Standing
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from ..evaluation.policy import GUEST, Policy
 from ..evaluation.rights import is_read
-from ..syntax.finding import Finding, single_person
 from ..syntax.roles import RoleLink, Roles
 from ..syntax.rules import ScopeRule
+from ..wording.finding import Finding, single_person
 from .openings import Openings
 from .words import listed
 

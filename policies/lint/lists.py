@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from ..evaluation.plan import disjuncts
 from ..evaluation.policy import Policy
 from ..syntax.expression import AllOf, Attribute, Comparison, Expression, Shared, columns
-from ..syntax.finding import Finding
 from ..syntax.model import MODEL_FILE
 from ..syntax.rules import Rule
 from ..syntax.vocabulary import Resource
+from ..wording.finding import Finding
 from .standing import ALLOW
 
 

@@ -10,9 +10,9 @@ from ..comparison.subjects import Subject
 from ..evaluation.policy import GUEST, Policy
 from ..evaluation.rights import is_read
 from ..syntax.expression import Shared, atoms, attributes
-from ..syntax.finding import single_person
 from ..syntax.roles import RoleLink
 from ..syntax.rules import Rule
+from ..wording.finding import single_person
 from .standing import ALLOW, Cell, Standing
 
 ADMIN, USER = "admin", "user"

@@ -8,8 +8,8 @@ from functools import lru_cache
 from ..comparison.search import Undecided
 from ..evaluation.policy import Policy
 from ..invariants.lines import aimless
-from ..syntax.finding import Finding, single_person
 from ..syntax.rules import Rule
+from ..wording.finding import Finding, single_person
 from .conditions import Conditions
 from .denies import Denies
 from .links import about_roles, about_scopes

@@ -22,12 +22,12 @@ from ..syntax.expression import (
     columns,
     reads_object,
 )
-from ..syntax.finding import Finding, quoted, single_person
 from ..syntax.model import MODEL_FILE, Model
 from ..syntax.patterns import Patterns
 from ..syntax.roles import Roles
 from ..syntax.rules import PERSON, Rule
 from ..syntax.vocabulary import Column, Resource, Vocabulary, is_of
+from ..wording.finding import Finding, quoted, single_person
 from ..wording.suggestions import did_you_mean, hint
 
 NEGATED_OBJECT = "`!` over the object: a missing value would read as a match; write != instead"

@@ -25,10 +25,10 @@ from ..evaluation.principal import Principal
 from ..invariants.lines import INVARIANTS_FILE
 from ..syntax.attributes import ENVIRONMENT, SUBJECT
 from ..syntax.expression import Attribute, Comparison, atoms
-from ..syntax.finding import Finding
 from ..syntax.model import MODEL_FILE
 from ..syntax.rules import Rule
 from ..syntax.vocabulary import Resource
+from ..wording.finding import Finding
 
 # Casbin carries no types.
 Enforcer: Any = casbin.Enforcer

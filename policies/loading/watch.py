@@ -25,8 +25,8 @@ from types import FrameType
 
 from ..evaluation.policy import Policy
 from ..syntax.files import Unreadable, read_bytes
-from ..syntax.finding import Finding, PolicyError
 from ..syntax.vocabulary import Vocabulary
+from ..wording.finding import Finding, PolicyError
 from . import loader, snapshot
 from .loader import CASES_FILE
 from .oracle import sampled

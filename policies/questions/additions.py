@@ -17,10 +17,10 @@ from ..invariants.lines import INVARIANTS_FILE
 from ..loading import first_release
 from ..loading.loader import from_files
 from ..syntax.expression import AnyOf
-from ..syntax.finding import PolicyError
 from ..syntax.model import MODEL_FILE, Condition, read_model
 from ..syntax.rules import Rule, ScopeRule
 from ..syntax.text import END, decoded, meaningful
+from ..wording.finding import PolicyError
 from .diff import diff
 
 HEADING = "# New with an upgrade, added by `gatepost policy adopt --new`:"

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 
 from ..wording import expressions
 from ..wording.characters import odd
+from ..wording.finding import Finding, quoted
 from ..wording.suggestions import did_you_mean, hint
 from .attributes import ENVIRONMENT, SUBJECT
 from .expression import AllOf, AnyOf, Attribute, Comparison, Expression, FunctionCall, Negation, Operand, Shared
-from .finding import Finding, quoted
 
 ROOTS = {"sub", "obj", "env"}
 # Casbin's own functions that answer from their arguments alone, the same in each of its languages, with the

@@ -10,10 +10,10 @@ from typing import TypeGuard
 
 from ..wording.columns import conflict
 from ..wording.expressions import balance
+from ..wording.finding import Finding, quoted
 from ..wording.suggestions import did_you_mean, hint, nearest
 from . import matcher
 from .expression import AllOf, AnyOf, Attribute, Comparison, Expression, atoms, conjunction, disjunction, text
-from .finding import Finding, quoted
 from .matcher import Places
 from .text import decoded
 

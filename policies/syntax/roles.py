@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from .finding import Finding, single_person
+from ..wording.finding import Finding, single_person
 
 # Casbin gives up silently on a chain of ten links.
 LONGEST_CHAIN = 9

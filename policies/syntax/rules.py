@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..wording import columns as form
+from ..wording.finding import QUOTED, Finding, quoted, single_person
 from ..wording.suggestions import did_you_mean, hint
-from .finding import QUOTED, Finding, quoted, single_person
 from .patterns import Patterns
 from .roles import RoleLink
 from .text import decoded, meaningful

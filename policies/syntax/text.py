@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from ..wording.characters import odd, unseen
 from ..wording.columns import SPREADSHEET
-from .finding import Finding
+from ..wording.finding import Finding
 
 END = "# end"
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from ..invariants.lines import INVARIANTS_FILE
 from ..syntax.files import Unreadable, read_text
-from ..syntax.finding import Finding, PolicyError
 from ..syntax.model import MODEL_FILE
+from ..wording.finding import Finding, PolicyError
 
 
 @dataclass(frozen=True, slots=True)

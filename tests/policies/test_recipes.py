@@ -14,7 +14,7 @@ from policies import SHIPPED, PolicyError, load
 from policies.cases.case_file import read_suite
 from policies.cases.case_run import Coverage, run
 from policies.lint.warnings import warnings
-from policies.syntax.finding import Finding
+from policies.wording.finding import Finding
 from tests.policies.editing import add_line, remove_line, replace, shipped_copy
 from tests.policies.shipped_vocabulary import VOCABULARY
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from policies import SHIPPED, PolicyError
 from policies.cases.case_file import read_suite
-from policies.syntax.finding import Finding
+from policies.wording.finding import Finding
 from tests.policies.cases.test_cases import HEAD
 from tests.policies.shipped_vocabulary import VOCABULARY
 

@@ -12,7 +12,7 @@ from policies import SHIPPED, Policy, load
 from policies.cases.case_file import read_suite
 from policies.cases.case_run import run
 from policies.cases.junit import as_junit
-from policies.syntax.finding import Finding
+from policies.wording.finding import Finding
 from tests.policies.shipped_vocabulary import VOCABULARY
 
 # Element → the attributes that it must have, and the elements that may be in it, in this order.

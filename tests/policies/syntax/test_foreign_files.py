@@ -10,7 +10,7 @@ import pytest
 from policies import PolicyError, load
 from policies.cases.case_file import failures
 from policies.loading.loader import CASES_FILE
-from policies.syntax.finding import QUOTED
+from policies.wording.finding import QUOTED
 from tests.policies.editing import add_line, shipped_copy
 from tests.policies.shipped_vocabulary import VOCABULARY
 from tests.running import Instance
