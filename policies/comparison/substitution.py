@@ -18,8 +18,10 @@ from ..syntax.expression import (
     Comparison,
     Expression,
     FunctionCall,
+    InGroup,
     Negation,
     Operand,
+    PluginCall,
     Shared,
     atoms,
     attributes,
@@ -29,7 +31,7 @@ from ..syntax.expression import (
 )
 from ..syntax.matcher import MIRRORED
 
-Input = Attribute | Shared | FunctionCall
+Input = Attribute | Shared | FunctionCall | InGroup | PluginCall
 Value = str | int | None  # None: missing
 Facts = Mapping[Input, Value]
 

@@ -76,7 +76,7 @@ class Witness:
     def _fact(self, one: Input, value: Value) -> str:
         if isinstance(one, Shared):
             return f"it is {'' if value else 'not '}shared with the caller"
-        if isinstance(one, FunctionCall):
+        if not isinstance(one, Attribute):
             return f"{text(one)} {'holds' if value else 'does not hold'}"
         if value is None:
             return f"{in_words(one)} is missing"

@@ -1,13 +1,15 @@
 """The expressions that are left of a matcher: a small tree, the same for Python, SQL and people.
 
-An expression is True, False, a comparison, a call of a function, `shared`, or AllOf, AnyOf, Negation of expressions.
-An operand is an attribute, a text or a whole number.
+An expression is True, False, a comparison, a question (Casbin's own functions, `shared`, `inGroup`, those of plugins),
+or AllOf, AnyOf, Negation of expressions. An operand is an attribute, a text or a whole number.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+
+from .vocabulary import Function
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +25,28 @@ class Attribute:
         return f"r.{self.root}.{self.name}" if self.name else f"r.{self.root}"
 
 
-Operand = Attribute | str | int
+@dataclass(frozen=True, slots=True)
+class Prefixed:
+    """`'language:' + r.obj.language`: what the condition column is compared with, to take a parameter out of it."""
+
+    prefix: str
+    attribute: Attribute
+
+    def __str__(self) -> str:
+        return f"'{self.prefix}' + {self.attribute}"
+
+
+@dataclass(frozen=True, slots=True)
+class GroupOfCaller:
+    """The group at one place among those of the caller: in plans alone, where each is bound by itself."""
+
+    place: int
+
+    def __str__(self) -> str:
+        return f"r.sub.groups[{self.place}]"
+
+
+Operand = Attribute | Prefixed | GroupOfCaller | str | int
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +72,21 @@ class Shared:
 
 
 @dataclass(frozen=True, slots=True)
+class InGroup:
+    """`inGroup(r.sub, 'atlas')`, `inGroup(r.sub, r.obj.team)`: the caller belongs to the group, if it is named."""
+
+    group: Attribute | str
+
+
+@dataclass(frozen=True, slots=True)
+class PluginCall:
+    """`near(r.sub, r.obj, r.env, 'sea')`: a function that a plugin brings, with what follows the three."""
+
+    function: Function
+    literals: tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class AllOf:
     parts: tuple[Expression, ...]
 
@@ -63,8 +101,9 @@ class Negation:
     part: Expression
 
 
-Atom = Comparison | FunctionCall | Shared
-Expression = bool | Comparison | FunctionCall | Shared | AllOf | AnyOf | Negation
+Atom = Comparison | FunctionCall | Shared | InGroup | PluginCall
+Expression = bool | Comparison | FunctionCall | Shared | InGroup | PluginCall | AllOf | AnyOf | Negation
+GROUPS = Attribute("sub", "groups")
 
 
 def conjunction(parts: Iterable[Expression]) -> Expression:
@@ -108,7 +147,7 @@ def atoms(expression: Expression) -> Iterator[Atom]:
                 yield from atoms(part)
         case Negation(part):
             yield from atoms(part)
-        case Comparison() | FunctionCall() | Shared():
+        case Comparison() | FunctionCall() | Shared() | InGroup() | PluginCall():
             yield expression
 
 
@@ -116,12 +155,14 @@ def attributes(atom: Atom) -> tuple[Attribute, ...]:
     """The attributes that an atom reads."""
     match atom:
         case Comparison():
-            left, right = atom.left, atom.right
-            if isinstance(right, Attribute):
-                return (left, right) if isinstance(left, Attribute) else (right,)
-            return (left,) if isinstance(left, Attribute) else ()
+            sides = (side.attribute if isinstance(side, Prefixed) else side for side in (atom.left, atom.right))
+            return tuple(side for side in sides if isinstance(side, Attribute))
         case FunctionCall(_, arguments):
             return tuple(argument for argument in arguments if isinstance(argument, Attribute))
+        case InGroup(group):
+            return (GROUPS, group) if isinstance(group, Attribute) else (GROUPS,)
+        case PluginCall(function):
+            return tuple(Attribute(root, name) for root, name in function.reads)
         case Shared():
             return ()
 
@@ -151,6 +192,10 @@ def text(expression: Expression) -> str:
             return f"{function}({', '.join(map(_operand, arguments))})"
         case Shared():
             return "shared(r.sub, r.obj, r.act)"
+        case InGroup(group):
+            return f"inGroup(r.sub, {_operand(group)})"
+        case PluginCall(function, literals):
+            return f"{function.name}({', '.join(('r.sub', 'r.obj', 'r.env', *map(_operand, literals)))})"
         case Negation(part):
             return f"!({text(part)})"
         case AllOf(parts):

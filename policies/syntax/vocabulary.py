@@ -69,12 +69,34 @@ class Resource:
         return {name: values.get(name) for name in self.columns}
 
 
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function that a plugin brings to the matcher, which names it as `near(r.sub, r.obj, r.env, 'sea')`.
+
+    It has a half for one object and a half for a table, which agree. Two of the same name are the same.
+
+    name      as the matcher calls it
+    reads     what it looks at: `("obj", "region")`, `("sub", "department")`, `("env", "now")`
+    literals  the types of what follows r.sub, r.obj and r.env: `(str,)` for `near(r.sub, r.obj, r.env, 'sea')`
+    holds     whether it holds: called with the caller, the object (column → value), the circumstances, the literals
+    where     the same as SQL: called with the table's columns (name → node), a function that gives the value of
+              `("sub", "department")` to the statement, and the literals
+    """
+
+    name: str
+    reads: tuple[tuple[str, str], ...] = field(compare=False)
+    literals: tuple[type[str] | type[int], ...] = field(compare=False)
+    holds: Callable[..., bool] = field(compare=False)
+    where: Callable[..., Any] = field(compare=False)
+
+
 @dataclass(frozen=True)
 class Vocabulary:
-    """All resources by name, and the roles that a user may have."""
+    """All resources and functions by name, and the roles that a user may have."""
 
     resources: Mapping[str, Resource]
     roles: frozenset[str]
+    functions: Mapping[str, Function] = field(default_factory=dict)
 
     @cached_property
     def by_permission(self) -> Mapping[str, Resource]:
