@@ -30,8 +30,8 @@ from ..syntax.expression import (
     negation,
 )
 from ..syntax.matcher import MIRRORED
-from ..syntax.patterns import Patterns
 from ..syntax.roles import Roles
+from ..syntax.vocabulary import Patterns
 
 Known = Mapping[str, str]
 _KEY, _ROLE = Attribute("sub", "key"), Attribute("sub", "role")

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 from ..syntax.expression import Attribute, Comparison, Expression, FunctionCall, atoms, attributes
-from ..syntax.patterns import Patterns
 from ..syntax.roles import Roles
 from ..syntax.rules import Rule
+from ..syntax.vocabulary import Patterns
 from .fold import Folder
 
 Numbered = tuple[int, Rule]  # with the place in the order of the files

@@ -8,10 +8,9 @@ from functools import cached_property
 
 from ..syntax.expression import Expression, atoms, attributes
 from ..syntax.model import Condition, Model
-from ..syntax.patterns import Patterns
 from ..syntax.roles import Roles
 from ..syntax.rules import Lines, Rule, ScopeRule
-from ..syntax.vocabulary import Vocabulary
+from ..syntax.vocabulary import Patterns, Vocabulary
 from .compiled import NO_OBJECT, Row, SharedWith, no_shares
 from .fold import Folder
 from .index import Index

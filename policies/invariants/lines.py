@@ -15,9 +15,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ..evaluation.policy import Policy
-from ..syntax.patterns import Patterns
 from ..syntax.rules import PERSON, UNKNOWN_PERMISSION, Rule
 from ..syntax.text import decoded, meaningful
+from ..syntax.vocabulary import Patterns
 from ..wording.finding import Finding, quoted, single_person
 from ..wording.suggestions import did_you_mean, hint
 

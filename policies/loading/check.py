@@ -23,10 +23,9 @@ from ..syntax.expression import (
     reads_object,
 )
 from ..syntax.model import MODEL_FILE, Model
-from ..syntax.patterns import Patterns
 from ..syntax.roles import Roles
 from ..syntax.rules import PERSON, Rule
-from ..syntax.vocabulary import Column, Resource, Vocabulary, is_of
+from ..syntax.vocabulary import Column, Patterns, Resource, Vocabulary, is_of
 from ..wording.finding import Finding, quoted, single_person
 from ..wording.suggestions import did_you_mean, hint
 

@@ -13,11 +13,10 @@ from ..invariants import report
 from ..invariants.lines import INVARIANTS_FILE, read
 from ..syntax.files import Unreadable, read_bytes
 from ..syntax.model import MODEL_FILE, read_model
-from ..syntax.patterns import Patterns
 from ..syntax.roles import Roles
 from ..syntax.rules import UNKNOWN_PERMISSION, Reader
 from ..syntax.text import END, decoded, meaningful
-from ..syntax.vocabulary import Vocabulary
+from ..syntax.vocabulary import Patterns, Vocabulary
 from ..wording.finding import Finding, PolicyError
 from ..wording.suggestions import nearest
 from . import check

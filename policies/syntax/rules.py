@@ -10,9 +10,9 @@ from functools import cached_property
 from ..wording import columns as form
 from ..wording.finding import QUOTED, Finding, quoted, single_person
 from ..wording.suggestions import did_you_mean, hint
-from .patterns import Patterns
 from .roles import RoleLink
 from .text import decoded, meaningful
+from .vocabulary import Patterns
 
 COLUMNS = {
     "p": ("who", "permission", "when", "effect"),

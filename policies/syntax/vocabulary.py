@@ -1,4 +1,4 @@
-"""The words that a policy may use: resources with their permissions and columns, and roles.
+"""The words that a policy may use: resources with their permissions and columns, functions and patterns.
 
 The registry of collections makes the vocabulary; a policy that uses any other word is refused at load.
 """
@@ -73,7 +73,7 @@ class Resource:
 class Function:
     """A function that a plugin brings to the matcher, which names it as `near(r.sub, r.obj, r.env, 'sea')`.
 
-    It has a half for one object and a half for a table, which agree. Two of the same name are the same.
+    It has a half for one object and a half for a table, which agree.
 
     name      as the matcher calls it
     reads     what it looks at: `("obj", "region")`, `("sub", "department")`, `("env", "now")`
@@ -84,10 +84,10 @@ class Function:
     """
 
     name: str
-    reads: tuple[tuple[str, str], ...] = field(compare=False)
-    literals: tuple[type[str] | type[int], ...] = field(compare=False)
-    holds: Callable[..., bool] = field(compare=False)
-    where: Callable[..., Any] = field(compare=False)
+    reads: tuple[tuple[str, str], ...]
+    literals: tuple[type[str] | type[int], ...]
+    holds: Callable[..., bool]
+    where: Callable[..., Any]
 
 
 @dataclass(frozen=True)
@@ -104,3 +104,27 @@ class Vocabulary:
         return {
             permission: resource for resource in self.resources.values() for permission in sorted(resource.permissions)
         }
+
+
+class Patterns:
+    """Which permissions a pattern of the permission column covers: `article.*`, `*.view`, `*`.
+
+    For letters, digits, `_`, `.` and `*`, which alone are allowed, this answers as Casbin's globMatch does; a test
+    compares both. Each pattern is expanded once, because globMatch compiles its pattern on every call.
+    """
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.permissions = frozenset(vocabulary.by_permission)
+        self._known: dict[str, frozenset[str]] = {}
+
+    def covered(self, pattern: str) -> frozenset[str]:
+        """The permissions that a pattern covers; none when it is misspelt."""
+        known = self._known.get(pattern)
+        if known is None:
+            if "*" in pattern and not re.search(r"[^a-z0-9_.*]|\*\*", pattern):
+                expression = re.compile(".*".join(map(re.escape, pattern.split("*"))))
+                known = frozenset(filter(expression.fullmatch, self.permissions))
+            else:
+                known = frozenset((pattern,)) & self.permissions
+            self._known[pattern] = known
+        return known

@@ -12,7 +12,7 @@ import pytest
 import policies
 from policies import Policy
 from policies.loading.oracle import Oracle, sample_questions, sampled
-from policies.syntax.patterns import Patterns
+from policies.syntax.vocabulary import Patterns
 from tests.policies.generated import MODELS, PATTERNS, policy
 from tests.policies.shipped_vocabulary import VOCABULARY
 
