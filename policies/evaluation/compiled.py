@@ -11,7 +11,18 @@ from collections.abc import Callable, Mapping
 from operator import attrgetter
 from typing import Any
 
-from ..syntax.expression import AllOf, AnyOf, Attribute, Comparison, Expression, FunctionCall, Negation, Shared
+from ..syntax.expression import (
+    AllOf,
+    AnyOf,
+    Attribute,
+    Comparison,
+    Expression,
+    FunctionCall,
+    GroupOfCaller,
+    InGroup,
+    Negation,
+    Shared,
+)
 from .fold import COMPARE
 from .plan import Plan
 from .principal import Principal
@@ -48,6 +59,8 @@ def compiled(expression: Expression, permission: str) -> Test:
             return _in_network(network)
         case Shared():
             return lambda s, o, e, shared: o is not NO_OBJECT and shared(s, o, permission)
+        case InGroup(group):
+            return _in_group(group)
         case Negation(part):
             inner = compiled(part, permission)
             return lambda s, o, e, x: not inner(s, o, e, x)
@@ -123,8 +136,11 @@ def _never(s: Principal, o: Row, e: Any, x: SharedWith) -> bool:
     return False
 
 
-def value_of(attribute: Attribute) -> Callable[[Principal, Row, Any], Any]:
+def value_of(attribute: Attribute | GroupOfCaller) -> Callable[[Principal, Row, Any], Any]:
     """The function that reads an attribute from (principal, object, environment)."""
+    if isinstance(attribute, GroupOfCaller):
+        place = attribute.place
+        return lambda s, o, e: s.groups[place]
     name, read = attribute.name, attrgetter(attribute.name)
     if attribute.root == "sub":
         return lambda s, o, e: read(s)
@@ -139,16 +155,25 @@ def _comparison(comparison: Comparison) -> Test:
         raise TypeError(f"{comparison} has no attribute on the left")
     if comparison.operator == "==" and left.root == "obj":
         column = left.name
-        if not isinstance(right, Attribute):
+        if isinstance(right, str | int):
             return lambda s, o, e, x: o[column] == right
-        if right.root == "sub":
+        if isinstance(right, Attribute) and right.root == "sub":
             read = attrgetter(right.name)
             return lambda s, o, e, x: (found := o[column]) is not None and found == read(s)
     compare, first = COMPARE[comparison.operator], value_of(left)
-    if not isinstance(right, Attribute):
+    if isinstance(right, str | int):
         return lambda s, o, e, x: (a := first(s, o, e)) is not None and compare(a, right)
+    if not isinstance(right, Attribute | GroupOfCaller):
+        raise TypeError(f"{comparison} is not folded")
     second = value_of(right)
     return lambda s, o, e, x: (a := first(s, o, e)) is not None and (b := second(s, o, e)) is not None and compare(a, b)
+
+
+def _in_group(group: Attribute | str) -> Test:
+    if isinstance(group, str):
+        return lambda s, o, e, x: group in s.groups
+    read = value_of(group)
+    return lambda s, o, e, x: (name := read(s, o, e)) is not None and name in s.groups
 
 
 def _in_network(text: str) -> Test:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..syntax.conditions import is_parameter
 from ..syntax.expression import (
     AllOf,
     AnyOf,
@@ -21,8 +22,10 @@ from ..syntax.expression import (
     Comparison,
     Expression,
     FunctionCall,
+    InGroup,
     Negation,
     Operand,
+    Prefixed,
     atoms,
     attributes,
     conjunction,
@@ -101,12 +104,16 @@ class Folder:
                 return negation(self._folded(inner, known))
             case Comparison(symbol, left, right):
                 left, right = _put(left, known), _put(right, known)
+                if isinstance(right, Prefixed):
+                    return _with_parameter(left, right)
                 if not isinstance(left, Attribute) and not isinstance(right, Attribute):
                     return COMPARE[symbol](left, right) if type(left) is type(right) else symbol == "!="
                 if not isinstance(left, Attribute):
                     left, right = right, left
                     symbol = MIRRORED[symbol]
                 return Comparison(symbol, left, right)
+            case InGroup(Attribute() as group) if isinstance(name := _put(group, known), str):
+                return InGroup(name)
         return part
 
     def _called(self, call: _Call, known: Known) -> Expression:
@@ -154,5 +161,16 @@ def _need(attribute: Operand) -> str | None:
 
 
 def _put(operand: Operand, known: Known) -> Operand:
+    if isinstance(operand, Prefixed):
+        value = _put(operand.attribute, known)
+        return operand.prefix + value if isinstance(value, str) else operand
     need = _need(operand)
     return operand if need is None else known.get(need, operand)
+
+
+def _with_parameter(word: Operand, right: Prefixed) -> Expression:
+    """`p.when == 'language:' + r.obj.language`, for a line: a comparison with what stands behind the colon."""
+    if not isinstance(word, str):
+        return Comparison("==", word, right)
+    prefix, parameter = word[:len(right.prefix)], word[len(right.prefix):]
+    return Comparison("==", right.attribute, parameter) if prefix == right.prefix and is_parameter(parameter) else False

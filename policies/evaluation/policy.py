@@ -6,8 +6,9 @@ from collections import deque
 from collections.abc import Mapping
 from functools import cached_property
 
+from ..syntax.conditions import Condition
 from ..syntax.expression import Expression, atoms, attributes
-from ..syntax.model import Condition, Model
+from ..syntax.model import Model
 from ..syntax.roles import Roles
 from ..syntax.rules import Lines, Rule, ScopeRule
 from ..syntax.vocabulary import Patterns, Vocabulary

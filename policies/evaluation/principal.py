@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Protocol
 
 
@@ -27,7 +27,8 @@ class Principal:
 
 
 class Environment(Protocol):
-    """What a condition reads as `r.env`: hour 0–23, weekday ISO 1–7, date YYYY-MM-DD; request is read or write."""
+    """What a condition reads as `r.env`: hour 0–23, weekday ISO 1–7 and date YYYY-MM-DD in the zone of the settings,
+    now YYYY-MM-DDTHH:MM:SS.ffffffZ in UTC; request is read or write."""
 
     @property
     def hour(self) -> int: ...
@@ -35,6 +36,8 @@ class Environment(Protocol):
     def weekday(self) -> int: ...
     @property
     def date(self) -> str: ...
+    @property
+    def now(self) -> str: ...
     @property
     def ip(self) -> str | None: ...
     @property
@@ -52,16 +55,17 @@ class FixedEnvironment:
     hour: int = 10
     weekday: int = 3
     date: str = "2026-11-18"
+    now: str = "2026-11-18T10:00:00.000000Z"
     ip: str | None = "203.0.113.7"
     device: str = "desktop"
     method: str = "GET"
     request: str = "read"
 
     def at(self, moment: datetime) -> FixedEnvironment:
-        """The same environment at another time."""
-        return replace(
-            self, hour=moment.hour, weekday=moment.isoweekday(), date=moment.date().isoformat()
-        )
+        """The same environment at another time, in the zone of the settings; one without a zone is UTC."""
+        known = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+        now = known.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        return replace(self, hour=moment.hour, weekday=moment.isoweekday(), date=moment.date().isoformat(), now=now)
 
     def having(self, values: Mapping[str, Any]) -> FixedEnvironment:
         """The same environment but for these attributes."""

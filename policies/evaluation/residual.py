@@ -8,8 +8,11 @@ from functools import cached_property
 from ..syntax.expression import (
     AllOf,
     AnyOf,
+    Attribute,
     Comparison,
     Expression,
+    GroupOfCaller,
+    InGroup,
     Negation,
     atoms,
     attributes,
@@ -42,13 +45,15 @@ class Residual:
         self._uses_environment = any(attribute.root == "env" for atom in used for attribute in attributes(atom))
         self._tests = tuple(compiled(atom, permission) for atom in self._settled)
         self._readers = tuple(value_of(attribute) for attribute in self._parameters)
-        self._plans: dict[tuple[bool, ...], Plan] = {}
+        self._asks_groups = any(isinstance(atom, InGroup) for atom in used)
+        self._plans: dict[tuple[int, ...], Plan] = {}
 
     def plan(self, principal: Principal, env: Environment) -> Plan:
         """The plan for this caller now: atoms that do not read the object are replaced by their answers."""
         answers = (
             *(test(principal, NO_OBJECT, env, no_shares) for test in self._tests),
             *(read(principal, NO_OBJECT, env) is None for read in self._readers),
+            len(principal.groups) if self._asks_groups else 0,
         )
         plan = self._plans.get(answers)
         if plan is None:
@@ -70,9 +75,10 @@ class Residual:
         deny = _any_of(self._denies, self.permission)
         return lambda s, o, e, x: allow(s, o, e, x) and not deny(s, o, e, x)
 
-    def _planned(self, answers: tuple[bool, ...]) -> Plan:
-        settled: dict[Expression, bool] = dict(zip(self._settled, answers, strict=False))
-        absences = zip(self._parameters, answers[len(self._settled) :], strict=True)
+    def _planned(self, answers: tuple[int, ...]) -> Plan:
+        settled: dict[Expression, bool] = dict(zip(self._settled, map(bool, answers), strict=False))
+        *absent, groups = answers[len(self._settled) :]
+        absences = zip(self._parameters, absent, strict=True)
         missing = frozenset(attribute for attribute, absent in absences if absent)
 
         def put(expression: Expression) -> Expression:
@@ -85,6 +91,9 @@ class Residual:
                     return negation(put(part))
                 case Comparison(_, left, right) if left in missing or right in missing:
                     return False
+                case InGroup(Attribute("obj") as column):
+                    # A group each, so that each is a branch of a list with an index of its own.
+                    return disjunction(Comparison("==", column, GroupOfCaller(place)) for place in range(groups))
             return settled.get(expression, expression)
 
         return planned(

@@ -10,12 +10,12 @@ from typing import Any
 
 import peewee as pw
 
-from ..syntax.expression import AllOf, AnyOf, Attribute, Comparison, Expression, Operand, Shared, text
+from ..syntax.expression import AllOf, AnyOf, Attribute, Comparison, Expression, GroupOfCaller, Operand, Shared, text
 from .fold import COMPARE
 from .plan import NEVER, Plan
 
 Columns = Mapping[str, pw.Node]
-Parameter = Callable[[str, str], pw.Node]
+Parameter = Callable[[Attribute | GroupOfCaller], pw.Node]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Where:
 def where(plan: Plan, columns: Columns, parameter: Parameter, shared: Callable[[], pw.Node]) -> Where:
     """Turn a plan into expressions over `columns`.
 
-    `parameter("sub", "id")` gives the value of r.sub.id, as a literal or to be bound later; `shared()` the
+    `parameter(Attribute("sub", "id"))` gives the value of r.sub.id, as a literal or to be bound later; `shared()` the
     rows that a share gives. A missing value matches no allow, and no deny: `(…) IS NOT TRUE` keeps its row.
     """
     if plan.outcome is NEVER:
@@ -65,6 +65,6 @@ class _Writer:
         raise TypeError(f"{text(expression)} has no SQL; it should have been answered before")
 
     def operand(self, operand: Operand) -> Any:
-        if not isinstance(operand, Attribute):
-            return operand
-        return self.columns[operand.name] if operand.root == "obj" else self.parameter(operand.root, operand.name)
+        if isinstance(operand, Attribute) and operand.root == "obj":
+            return self.columns[operand.name]
+        return self.parameter(operand) if isinstance(operand, Attribute | GroupOfCaller) else operand

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ..evaluation.policy import Policy
+from ..syntax.conditions import wrong_word
 from ..syntax.rules import PERSON, UNKNOWN_PERMISSION, Rule
 from ..syntax.text import decoded, meaningful
 from ..syntax.vocabulary import Patterns
@@ -136,9 +137,7 @@ def _wrong_words(
         # A pattern may wait for a plugin; a name in full is a misspelling.
         if not patterns.covered(pattern) and not _PATTERN.fullmatch(pattern):
             return f"{quoted(pattern)} {UNKNOWN_PERMISSION}{did_you_mean(pattern, patterns.permissions)}"
-    if kind in (ATMOST, ALWAYS) and conditions is not None and rest[0] not in conditions:
-        return f"{quoted(rest[0])} is no condition{hint(rest[0], conditions)}"
-    return None
+    return wrong_word(rest[0], conditions) if kind in (ATMOST, ALWAYS) and conditions is not None else None
 
 
 def _exceptions(columns: list[str]) -> tuple[str, ...]:

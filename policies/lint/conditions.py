@@ -10,8 +10,9 @@ from ..evaluation.fold import COMPARE
 from ..evaluation.grants import ALWAYS_WORD
 from ..evaluation.rights import RIGHTS, rights_for
 from ..syntax.attributes import ENVIRONMENT, SUBJECT
+from ..syntax.conditions import Condition
 from ..syntax.expression import Atom, Attribute, Comparison, Shared, atoms, columns, text
-from ..syntax.model import MODEL_FILE, Condition
+from ..syntax.model import MODEL_FILE
 from ..syntax.rules import Rule
 from ..syntax.vocabulary import Column, Resource
 from ..wording.finding import Finding

@@ -16,7 +16,8 @@ from ..comparison.subjects import Subject
 from ..comparison.witness import Witness
 from ..evaluation.policy import Policy
 from ..invariants.lines import ATMOST, Invariant, lines_of
-from ..syntax.model import MODEL_FILE, Condition, read_model
+from ..syntax.conditions import Condition
+from ..syntax.model import MODEL_FILE, read_model
 from ..wording.finding import Finding
 
 _SHIPPED = Path(__file__).parents[1] / MODEL_FILE

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from ..evaluation.fold import Folder
 from ..syntax.attributes import ENVIRONMENT, SUBJECT, TEXT
 from ..syntax.expression import (
+    GROUPS,
     AllOf,
     AnyOf,
     Atom,
@@ -14,14 +15,17 @@ from ..syntax.expression import (
     Comparison,
     Expression,
     FunctionCall,
+    InGroup,
     Negation,
     Operand,
+    Prefixed,
     Shared,
     atoms,
     attributes,
     columns,
     reads_object,
 )
+from ..syntax.matcher import GROUP
 from ..syntax.model import MODEL_FILE, Model
 from ..syntax.roles import Roles
 from ..syntax.rules import PERSON, Rule
@@ -62,6 +66,11 @@ def matchers(model: Model, patterns: Patterns, roles: frozenset[str]) -> list[Fi
         Finding(MODEL_FILE, line, message) for known, message in cases if folder.fold(known) is not False
         for line in _loose(model, known, patterns)
     ]
+    for word, condition in model.conditions.items():
+        other = f"{word.partition(':')[0]}:"
+        if other != word and other in model.conditions:
+            message = f"`{word}` is one of the words of `{other}`; keep one of both"
+            findings.append(Finding(MODEL_FILE, condition.line, message))
     scopes = Folder(model.scope_matcher, Roles(()), patterns)
     for known in ({"scope": "s", "rule.scope": NO_WORD}, {"act": "a", "rule.act": NO_WORD}):
         if scopes.fold(known) is not False:
@@ -149,8 +158,12 @@ def _wrong_condition(expression: Expression, resource: Resource) -> str | None:
 
 def _wrong_atom(atom: Expression, resource: Resource | None) -> str | None:
     """What is wrong with the types of an atom; columns are judged once their resource is known."""
+    if isinstance(atom, InGroup) and isinstance(atom.group, Attribute):
+        return _wrong_group(atom.group, resource)
     if not isinstance(atom, Comparison) or not isinstance(atom.left, Attribute):
         return None
+    if isinstance(atom.right, Prefixed):
+        return _wrong_parameter(atom.right, resource)
     typed: list[tuple[Attribute, Column]] = []
     for attribute in attributes(atom):
         column = _column(attribute, resource)
@@ -163,12 +176,29 @@ def _wrong_atom(atom: Expression, resource: Resource | None) -> str | None:
     if isinstance(atom.right, Attribute):
         if not _alike(*typed[0], *typed[1]):
             return f"{atom.left} and {atom.right} are of different types"
+    elif left.type is bool:
+        return None if atom.operator == "==" and atom.right in (0, 1) and isinstance(atom.right, int) else \
+            f"{atom.left} is {_type(left)}; write {atom.left} == 1, or == 0 for the opposite"
     elif not _fits(atom.right, left):
         return f"{atom.left} is {_type(left)}; {atom.right!r} is not{_instead(atom.right, left)}"
     for attribute, column in typed if atom.operator in ORDERED else ():
         if column.type is not int and column.format not in ("date", "date-time"):
             return f"{attribute} is {_type(column)}, which has no order; only numbers and times do"
     return None
+
+
+def _wrong_parameter(named: Prefixed, resource: Resource | None) -> str | None:
+    column = _column(named.attribute, resource)
+    if column is None or isinstance(column, str):
+        return column
+    return None if column.type is str else f"{named.attribute} is {_type(column)}; a parameter is a text"
+
+
+def _wrong_group(group: Attribute, resource: Resource | None) -> str | None:
+    column = _column(group, resource)
+    if column is None or isinstance(column, str):
+        return column
+    return None if column.type is str and column.format is None else f"{group} is {_type(column)}, and names no group"
 
 
 def _fits(literal: Operand, column: Column) -> bool:
@@ -179,8 +209,6 @@ def _instead(literal: Operand, column: Column) -> str:
     """How a literal of the column's type is written."""
     if column.type is int:
         return f"; write {literal} without quotes" if str(literal).isdigit() else "; write a whole number"
-    if column.type is bool:
-        return "; a truth value cannot be compared"
     example = EXAMPLES.get(column.format or "")
     return f"; write it like '{example}'" if example else f"; write '{literal}' in quotes"
 
@@ -202,6 +230,8 @@ def _column(attribute: Attribute, resource: Resource | None) -> Column | str | N
         return None if resource is None else resource.columns[attribute.name]
     if attribute.root in ("rule", "act", "scope"):
         return TEXT
+    if attribute == GROUPS:
+        return GROUP
     known = SUBJECT if attribute.root == "sub" else ENVIRONMENT
     return known.get(attribute.name) or f"{attribute} is unknown{hint(attribute.name, known)}"
 

@@ -24,7 +24,7 @@ from ..evaluation.policy import Policy
 from ..evaluation.principal import Principal
 from ..invariants.lines import INVARIANTS_FILE
 from ..syntax.attributes import ENVIRONMENT, SUBJECT
-from ..syntax.expression import Attribute, Comparison, atoms
+from ..syntax.expression import GROUPS, Attribute, Comparison, atoms
 from ..syntax.model import MODEL_FILE
 from ..syntax.rules import Rule
 from ..syntax.vocabulary import Resource
@@ -46,7 +46,11 @@ class _Missing:
     def _false(self, other: object) -> bool:
         return False
 
+    def _missing(self, other: object) -> _Missing:
+        return self
+
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _false
+    __add__ = __radd__ = _missing  # behind the word of a condition
     __hash__ = None  # type: ignore[assignment]
 
 
@@ -87,6 +91,7 @@ class Oracle:
         self._enforcer = Enforcer(model, _Lines(files))
         self._enforcer.add_function("shared", self._is_shared)
         self._enforcer.add_function("ipMatch", _ip_match)
+        self._enforcer.add_function("inGroup", _in_group)
 
     def decide(
         self,
@@ -99,7 +104,7 @@ class Oracle:
         """What Casbin answers to the question that Policy.decide is asked. Not for several threads at once."""
         self._request, self._shared = (principal, obj), shared
         answer = self._enforcer.enforce(
-            _Facts({name: getattr(principal, name) for name in SUBJECT}),
+            _Facts({name: getattr(principal, name) for name in (*SUBJECT, GROUPS.name)}),
             permission,
             _Facts(obj or {}),
             _Facts({name: getattr(env, name) for name in ENVIRONMENT}),
@@ -113,6 +118,10 @@ class Oracle:
         assert self._request is not None
         principal, row = self._request
         return row is not None and self._shared(principal, row, act)
+
+
+def _in_group(sub: Any, name: Any) -> bool:
+    return not isinstance(name, _Missing) and name in sub.groups
 
 
 def _ip_match(address: Any, network: str) -> bool:
@@ -184,6 +193,7 @@ def environment(chance: random.Random) -> SimpleNamespace:
         hour=chance.choice((None, 0, 7, 8, 12, 17, 18, 23)),
         weekday=chance.choice((None, 1, 5, 6, 7)),
         date=chance.choice((None, "2026-01-01", "2026-11-21")),
+        now=chance.choice((None, "2026-01-01T00:00:00.000000Z", "2026-11-21T10:00:00.000000Z")),
         ip=chance.choice((None, "10.1.2.3", "192.168.0.9", "::1", "no address")),
         device=chance.choice(("desktop", "bot", "other")),
         method=chance.choice(("GET", "POST")),

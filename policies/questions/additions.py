@@ -16,8 +16,9 @@ from ..evaluation.policy import Policy
 from ..invariants.lines import INVARIANTS_FILE
 from ..loading import first_release
 from ..loading.loader import from_files
+from ..syntax.conditions import Condition
 from ..syntax.expression import AnyOf
-from ..syntax.model import MODEL_FILE, Condition, read_model
+from ..syntax.model import MODEL_FILE, read_model
 from ..syntax.rules import Rule, ScopeRule
 from ..syntax.text import END, decoded, meaningful
 from ..wording.finding import PolicyError

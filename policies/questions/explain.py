@@ -13,14 +13,14 @@ import peewee as pw
 from ..comparison.prover import Prover
 from ..comparison.search import Undecided
 from ..comparison.subjects import Subject, allowed
-from ..evaluation.compiled import SharedWith, no_shares
+from ..evaluation.compiled import NO_OBJECT, SharedWith, no_shares, value_of
 from ..evaluation.grants import Grants, ordered
 from ..evaluation.plan import ALWAYS, NEVER, Plan
 from ..evaluation.policy import Policy
 from ..evaluation.principal import Environment, Principal
 from ..evaluation.rule_trace import RuleTrace
 from ..evaluation.sql import where
-from ..syntax.expression import Expression
+from ..syntax.expression import Attribute, Expression, GroupOfCaller
 from ..syntax.rules import Rule
 from . import facts
 from .explanation import ALLOWED, DEPENDS, REFUSED, Explanation, Remark, Step
@@ -155,8 +155,8 @@ def _sql(plan: Plan, principal: Principal, env: Environment) -> str | None:
     if plan.outcome is NEVER:
         return None
 
-    def parameter(root: str, attribute: str) -> pw.Node:
-        return pw.Value(getattr(principal if root == "sub" else env, attribute))
+    def parameter(operand: Attribute | GroupOfCaller) -> pw.Node:
+        return pw.Value(value_of(operand)(principal, NO_OBJECT, env))
 
     columns = {name: pw.SQL(name) for name in plan.columns}
     found = where(plan, columns, parameter, lambda: cast(pw.Expression, pw.SQL(_SHARES)))

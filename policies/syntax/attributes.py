@@ -16,7 +16,7 @@ SUBJECT: Mapping[str, Column] = {
 REQUESTS = {"GET": "read", "POST": "write", "HEAD": "read", "PUT": "write", "PATCH": "write", "DELETE": "write"}
 ENVIRONMENT: Mapping[str, Column] = {
     "hour": Column(int, False, values=tuple(range(24))), "weekday": Column(int, False, values=tuple(range(1, 8))),
-    "date": Column(str, False, "date"), "ip": OPTIONAL_TEXT,
+    "date": Column(str, False, "date"), "now": Column(str, False, "date-time"), "ip": OPTIONAL_TEXT,
     "device": Column(str, False, values=("desktop", "mobile", "tablet", "bot", "other")),
     "method": Column(str, False, values=tuple(REQUESTS)),
     "request": Column(str, False, values=("read", "write")),
@@ -27,10 +27,12 @@ WORDS = {
     ("sub", "role"): "the caller's role",
     ("sub", "tenant_id"): "the caller's tenant",
     ("sub", "department"): "the caller's department",
+    ("sub", "groups"): "the caller's groups",
     ("sub", "kind"): "the kind of caller",
     ("env", "hour"): "the hour",
     ("env", "weekday"): "the weekday (1 is Monday)",
     ("env", "date"): "the date",
+    ("env", "now"): "the time",
     ("env", "ip"): "the caller's address",
     ("env", "device"): "the device",
     ("env", "method"): "the method",

@@ -1,28 +1,45 @@
 """A matcher of model.conf as an expression: only what Casbin and this parser read alike.
 
-The text is translated to Python's operators outside string literals, parsed with `ast`, and every node that
-is not on the list here is refused with its line. Nothing of the text is ever evaluated.
+The text is parsed with `ast`, and every node that is not on the list here is refused with its line.
 """
 
 from __future__ import annotations
 
 import ast
 import ipaddress
-import keyword
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ..wording import expressions
-from ..wording.characters import odd
 from ..wording.finding import Finding, quoted
 from ..wording.suggestions import did_you_mean, hint
 from .attributes import ENVIRONMENT, SUBJECT
-from .expression import AllOf, AnyOf, Attribute, Comparison, Expression, FunctionCall, Negation, Operand, Shared
+from .conditions import PREFIX, WHEN
+from .expression import (
+    GROUPS,
+    AllOf,
+    AnyOf,
+    Attribute,
+    Comparison,
+    Expression,
+    FunctionCall,
+    InGroup,
+    Negation,
+    Operand,
+    PluginCall,
+    Prefixed,
+    Shared,
+    disjunction,
+)
+from .source import Source
+from .vocabulary import Function
 
 ROOTS = {"sub", "obj", "env"}
 # Casbin's own functions that answer from their arguments alone, the same in each of its languages, with the
 # number of arguments. keyMatch is not here: it ignores whatever follows the first `*`.
 FUNCTIONS = {"g": 2, "globMatch": 2, "ipMatch": 2}
+OURS = ("shared", "inGroup")  # functions of Gatepost
 OPERATORS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
 }
@@ -31,16 +48,17 @@ LARGEST_NUMBER = 2**53 - 1  # beyond it, node-casbin takes different numbers for
 NOT_READ = "this is not an expression"
 NO_EXPRESSION = f"{NOT_READ}; look at the brackets, the quotes and the `||` between the branches"
 OPERANDS = "known are r.sub.…, r.obj.…, r.env.…, p.…, texts in quotes and whole numbers"
+# Any other spelling of a list is read otherwise by one of the Casbins: `in (` breaks the editor's, and without brackets
+# of its own a list takes what stands beside it for its left side.
+LIST = "a list is written (r.obj.status in['a', 'b']), in brackets of its own and with no blank behind `in`"
+GROUP = "write inGroup(r.sub, 'name'), or inGroup(r.sub, r.obj.…) with a column that names the group"
+PARAMETER = "a parameter is taken by p.when == 'word:' + r.obj.…, in small letters and with the colon"
 ATTRIBUTES = frozenset((*(f"sub.{name}" for name in SUBJECT), *(f"env.{name}" for name in ENVIRONMENT)))
 
-_TOKEN = re.compile(
-    r"""(?P<string>'[^'\n]*'|"[^"\n]*")|(?P<and>&&)|(?P<or>\|\|)|(?P<not>!(?!=))|(?P<word>[^\W\d]\w*)|"""
-    r"""(?P<foreign>[!=]==|=[<>]|<>|&|\||(?<![=!<>])=(?!=))|[=!<>]=|.|\n""",
-    re.VERBOSE,
-)
 # Casbin replaces operators and `r.`, `p.` as text, inside literals too: a literal may hold none of them.
 _LITERAL = re.compile(r"[\w ./:@+,*-]*", re.ASCII)
 _REWRITTEN = re.compile(r"\b[rp]\d*\.")
+_CALLER, _REQUEST = "r.sub", ["r.sub", "r.obj", "r.env"]
 
 
 class Refused(Exception):
@@ -59,126 +77,99 @@ class Places:
     alternatives: list[list[tuple[Expression, int]]] = field(default_factory=list)
 
 
-def parse(text: str, *, file: str, line: int, request: str = "r", rule: str = "p",
-          fields: tuple[str, ...]) -> tuple[Expression, Places]:
+def parse(text: str, *, file: str, line: int, request: str = "r", rule: str = "p", fields: tuple[str, ...],
+          functions: Iterable[Function] = ()) -> tuple[Expression, Places]:
     """Read a matcher that begins on `line` of `file`; line breaks in `text` are those of the file.
 
-    `request` and `rule` are the names of the request and of the policy line (`r`, `p` or `r2`, `p2`),
-    `fields` the columns of the policy line. Raises Refused.
+    `request` and `rule` are the names of the request and of the policy line (`r`, `p` or `r2`, `p2`), `fields` the
+    columns of the policy line, `functions` those of plugins. Raises Refused.
     """
-    reader = _Reader(text, file, line, request, rule, fields)
+    reader = _Reader(Source(text, file, line), request, rule, fields, {one.name: one for one in functions})
     return reader.read(), reader.places
 
 
 class _Reader:
-    def __init__(self, text: str, file: str, line: int, request: str, rule: str, fields: tuple[str, ...]) -> None:
-        self.file, self.line = file, line
-        self.request, self.rule, self.fields = request, rule, fields
-        self.findings: list[Finding] = []
-        self.places = Places()
-        self._source_text = text
-        self._text = f"({self._translated(text)}\n)"
-        self._rows = self._text.split("\n")
+    def __init__(self, source: Source, request: str, rule: str, fields: tuple[str, ...],
+                 functions: Mapping[str, Function]) -> None:
+        self.source, self.places = source, Places()
+        self.request, self.rule, self.fields, self.functions = request, rule, fields, functions
 
     def read(self) -> Expression:
-        if self.findings:
-            raise Refused(self.findings)
+        source = self.source
+        if source.findings:
+            raise Refused(source.findings)
         try:
-            body = ast.parse(self._text, mode="eval").body
+            body = ast.parse(source.translated, mode="eval").body
             expression = self._expression(body)
         except SyntaxError as error:
-            offset, wrong = expressions.diagnosis(self._source_text) or (max((error.lineno or 1) - 1, 0), "")
-            message = f"{NOT_READ}: {wrong}" if wrong else NO_EXPRESSION
-            raise Refused([Finding(self.file, self.line + offset, message)]) from None
+            offset, wrong = expressions.diagnosis(source.text) or (max((error.lineno or 1) - 1, 0), "")
+            source.refuse_at(source.first_line + offset, f"{NOT_READ}: {wrong}" if wrong else NO_EXPRESSION)
         except (ValueError, RecursionError, MemoryError):
-            raise Refused([Finding(self.file, self.line, "this expression is too deep to read")]) from None
-        if self.findings:
-            raise Refused(self.findings)
+            source.refuse_at(source.first_line, "this expression is too deep to read")
+        if source.findings:
+            raise Refused(source.findings)
         return expression
-
-    def _translated(self, text: str) -> str:
-        line = self.line
-        translated = []
-        for token in _TOKEN.finditer(text):
-            piece, kind = token.group(), token.lastgroup
-            if kind == "and":
-                piece = " and "
-            elif kind == "or":
-                piece = " or "
-            elif kind == "not":
-                piece = " not "
-            elif kind == "word":
-                self._refuse_word(line, piece, named=text[token.start() - 1:token.start()] == ".")
-            elif kind == "foreign":
-                self._refuse_at(line, f"`{piece}` is no operator of a matcher; write {expressions.OPERATORS[piece]}")
-            elif piece == "\n":
-                line += 1
-            if wrong := odd(piece) if piece != "\n" else "":
-                self._refuse_at(line, wrong)
-            translated.append(piece)
-        return "".join(translated)
-
-    def _refuse_word(self, line: int, piece: str, *, named: bool) -> None:
-        """Refuse what other languages say; `named` if the word is the name of an attribute."""
-        wrong = "" if named else expressions.word(piece)
-        if wrong or keyword.iskeyword(piece):
-            self._refuse_at(line, wrong or f"`{piece}` is no word of a matcher; use &&, || and !")
-
-    def _refuse_at(self, line: int, message: str) -> None:
-        self.findings.append(Finding(self.file, line, message))
 
     def _refuse(self, node: ast.AST, message: str) -> bool:
-        self._refuse_at(self._line(node), message)
+        self.source.refuse(node, message)
         return False
 
-    def _line(self, node: ast.AST) -> int:
-        return self.line + int(getattr(node, "lineno", 1)) - 1
-
     def _placed(self, node: ast.AST, expression: Expression) -> Expression:
-        self.places.lines.setdefault(expression, self._line(node))
+        self.places.lines.setdefault(expression, self.source.line(node))
         return expression
-
-    def _source(self, node: ast.expr) -> str:
-        end = (node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
-        return " ".join(self._cut(node.lineno, node.col_offset, *end).split())
 
     def _expression(self, node: ast.expr) -> Expression:
         match node:
             case ast.BoolOp(op=ast.And()):
                 return AllOf(tuple(self._expression(value) for value in node.values))
             case ast.BoolOp(op=ast.Or()):
-                parts = [(self._expression(value), self._line(value)) for value in node.values]
+                parts = [(self._expression(value), self.source.line(value)) for value in node.values]
                 self.places.alternatives.append(parts)
                 return AnyOf(tuple(part for part, _ in parts))
             case ast.UnaryOp(op=ast.Not()):
                 return self._placed(node, self._negation(node))
+            case ast.Compare(ops=[ast.In()], comparators=[right]):
+                return self._membership(node, node.left, right)
             case ast.Compare(ops=[operator], comparators=[right]) if type(operator) in OPERATORS:
                 return self._placed(node, self._comparison(OPERATORS[type(operator)], node.left, right))
             case ast.Compare():
-                return self._refuse(node, f"{quoted(self._source(node))}: write one comparison at a time, joined by &&")
+                one_each = f"{quoted(self.source.of(node))}: write one comparison at a time, joined by &&"
+                return self._refuse(node, one_each)
             case ast.Call():
                 return self._placed(node, self._call(node))
             case ast.Attribute() | ast.Name() | ast.Constant():
-                return self._refuse(node, f"{quoted(self._source(node))} alone is no condition; write a comparison")
+                return self._refuse(node, f"{quoted(self.source.of(node))} alone is no condition; write a comparison")
             case _:
-                return self._refuse(node, f"{quoted(self._source(node))} cannot be used in a matcher")
+                return self._refuse(node, f"{quoted(self.source.of(node))} cannot be used in a matcher")
 
     def _negation(self, node: ast.UnaryOp) -> Expression:
         operand = node.operand
         # Casbin's languages disagree about how tightly `!` binds, unless brackets or a call say it.
-        between = self._cut(node.lineno, node.col_offset, operand.lineno, operand.col_offset)
-        if not isinstance(operand, ast.Call | ast.UnaryOp) and "(" not in between:
+        if not isinstance(operand, ast.Call | ast.UnaryOp) and "(" not in self.source.opening(node, operand):
             return self._refuse(node, "put brackets around what `!` negates: !(…)")
         return Negation(self._expression(operand))
 
-    def _cut(self, line: int, column: int, end_line: int, end_column: int) -> str:
-        """The text between two positions; `ast.get_source_segment` would split the whole text on every call."""
-        if line == end_line:
-            return self._rows[line - 1][column:end_column]
-        first, last = self._rows[line - 1][column:], self._rows[end_line - 1][:end_column]
-        return "\n".join([first, *self._rows[line : end_line - 1], last])
+    def _membership(self, node: ast.Compare, left: ast.expr, right: ast.expr) -> Expression:
+        """A list of literals: any of the comparisons with each of them."""
+        values = right.elts if isinstance(right, ast.List) else []
+        if not values or not self.source.has_brackets(node) or self.source.between(left, right).split() != ["in"]:
+            return self._refuse(node, LIST)
+        attribute, literals = self._operand(left), [self._operand(value) for value in values]
+        if attribute is None or None in literals:
+            return False
+        if GROUPS in literals:
+            return self._refuse(right, GROUP)
+        if not isinstance(attribute, Attribute) or attribute.root not in ROOTS:
+            return self._refuse(left, f"{LIST}; on the left stands an attribute of r.sub, r.obj or r.env")
+        if not all(isinstance(literal, str | int) for literal in literals):
+            return self._refuse(right, f"{LIST}; it holds texts in quotes or whole numbers")
+        return disjunction(self._placed(node, Comparison("==", attribute, literal)) for literal in literals
+                           if literal is not None)
 
     def _comparison(self, operator: str, left: ast.expr, right: ast.expr) -> Expression:
+        match right:
+            case ast.BinOp(left=ast.Constant(value=str()), op=ast.Add()):
+                return self._parameter(operator, left, right)
         first, second = self._operand(left), self._operand(right)
         if first is None or second is None:
             return False
@@ -188,17 +179,31 @@ class _Reader:
             first, second, operator = second, first, MIRRORED[operator]
         return Comparison(operator, first, second)
 
+    def _parameter(self, operator: str, left: ast.expr, right: ast.BinOp) -> Expression:
+        """`p.when == 'language:' + r.obj.language`."""
+        prefix, attribute = self._operand(right.left), self._operand(right.right)
+        if prefix is None or attribute is None:
+            return False
+        if operator != "==" or self._operand(left) != WHEN or not isinstance(prefix, str) or \
+                not PREFIX.fullmatch(prefix) or not isinstance(attribute, Attribute) or attribute.root not in ROOTS:
+            return self._refuse(right, PARAMETER)
+        return Comparison("==", WHEN, Prefixed(prefix, attribute))
+
     def _call(self, node: ast.Call) -> Expression:
-        name = node.func.id if isinstance(node.func, ast.Name) else self._source(node.func)
+        name = node.func.id if isinstance(node.func, ast.Name) else self.source.of(node.func)
         if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
             return self._refuse(node, f"{name}: give plain arguments")
+        given = [self.source.of(argument) for argument in node.args]
         if name == "shared":
-            if [self._source(argument) for argument in node.args] != ["r.sub", "r.obj", "r.act"]:
-                return self._refuse(node, "write shared(r.sub, r.obj, r.act)")
-            return Shared()
+            return Shared() if given == ["r.sub", "r.obj", "r.act"] else self._refuse(
+                node, "write shared(r.sub, r.obj, r.act)")
+        if name == "inGroup":
+            return self._in_group(node, given)
+        if name in self.functions:
+            return self._of_plugin(node, self.functions[name], given)
         if name not in FUNCTIONS:
             near = "; keyMatch ignores what follows the first *, use globMatch" if name.startswith("keyMatch") \
-                else hint(name, [*FUNCTIONS, "shared"])
+                else hint(name, [*FUNCTIONS, *OURS, *self.functions])
             return self._refuse(node, f"{quoted(name)} is no function of a matcher{near}")
         if len(node.args) != FUNCTIONS[name]:
             return self._refuse(node, f"{name} takes {FUNCTIONS[name]} arguments, not {len(node.args)}")
@@ -207,6 +212,23 @@ class _Reader:
             return False
         call = FunctionCall(name, tuple(argument for argument in arguments if argument is not None))
         return self._checked(node, call)
+
+    def _in_group(self, node: ast.Call, given: list[str]) -> Expression:
+        group = self._operand(node.args[1]) if len(given) == 2 and given[0] == _CALLER else 0
+        if group is None:
+            return False
+        if isinstance(group, str) or (isinstance(group, Attribute) and group.root in ROOTS and group != GROUPS):
+            return InGroup(group)
+        return self._refuse(node, GROUP)
+
+    def _of_plugin(self, node: ast.Call, function: Function, given: list[str]) -> Expression:
+        literals = [self._operand(argument) for argument in node.args[3:]]
+        if None in literals:
+            return False
+        if given[:3] != _REQUEST or [type(literal) for literal in literals] != [*function.literals]:
+            values = ("'…'" if kind is str else "0" for kind in function.literals)
+            return self._refuse(node, f"write {function.name}({', '.join((*_REQUEST, *values))})")
+        return PluginCall(function, tuple(literal for literal in literals if isinstance(literal, str | int)))
 
     def _checked(self, node: ast.Call, call: FunctionCall) -> Expression:
         first, second = call.arguments
@@ -236,8 +258,12 @@ class _Reader:
                     self._refuse(node, f"{value!r}: {wrong}")
                     return None
                 return value
-            case ast.Constant(value=int() as value) if self._source(node) == str(value) and value <= LARGEST_NUMBER:
+            case ast.Constant(value=int() as value) if self.source.of(node) == str(value) and value <= LARGEST_NUMBER:
                 return value
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as value)) if (
+                self.source.of(node) == f"-{value}" and 0 < value <= LARGEST_NUMBER
+            ):
+                return -value
             case ast.Attribute(value=ast.Attribute(value=ast.Name(id=start), attr=root), attr=name) if (
                 start == self.request == "r" and root in ROOTS and not name.startswith("_")
             ):
@@ -247,14 +273,14 @@ class _Reader:
                     return Attribute("rule", name)
                 if start == self.request and (name == "act" or (name == "scope" and start == "r2")):
                     return Attribute(name, "")
-        source = self._source(node)
+        source = self.source.of(node)
         self._refuse(node, f"{quoted(source)} cannot be used here; {self._instead(node, source)}")
         return None
 
     def _wrong_text(self, node: ast.expr, value: str) -> str:
         if " in " in value:
             return "the Casbin editor would read ` in ` as an operator; write in_ or another word"
-        same = self._source(node)[1:-1] == " ".join(value.split())
+        same = self.source.of(node)[1:-1] == " ".join(value.split())
         if same and _LITERAL.fullmatch(value) and not _REWRITTEN.search(value):
             return ""
         return "Casbin would read these characters as an operator"

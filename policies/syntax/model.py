@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeGuard
 
 from ..wording.columns import conflict
 from ..wording.expressions import balance
 from ..wording.finding import Finding, quoted
 from ..wording.suggestions import did_you_mean, hint, nearest
 from . import matcher
-from .expression import AllOf, AnyOf, Attribute, Comparison, Expression, atoms, conjunction, disjunction, text
+from .conditions import Conditions, conditions, named_branches
+from .expression import AnyOf, Expression, atoms
 from .matcher import Places
 from .text import decoded
+from .vocabulary import Function
 
 MODEL_FILE = "model.conf"
 RULE_FIELDS = ("sub", "act", "when", "eft")
@@ -30,23 +31,8 @@ DEFINITIONS: Mapping[str, Mapping[str, str | None]] = {
     },
     "matchers": {"m": None, "m2": None},
 }
-WHEN = Attribute("rule", "when")
 _ASSIGNMENT = re.compile(r"(\w+)\s*=(?!=)")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """A word of the `when` column: its branch of the matcher, without the word itself."""
-
-    name: str
-    line: int
-    expression: Expression
-
-    @property
-    def source(self) -> str:
-        """The branch as it stands in model.conf."""
-        return text(self.expression)
 
 
 @dataclass(frozen=True)
@@ -61,7 +47,7 @@ class Model:
     scope_matcher: Expression
     matcher_line: int
     scope_line: int
-    conditions: Mapping[str, Condition]
+    conditions: Conditions
     places: Places
     remarks: tuple[Finding, ...] = ()
 
@@ -92,13 +78,16 @@ class _Value:
 
 
 @lru_cache(maxsize=4)
-def read_model(content: bytes) -> tuple[Model | None, tuple[Finding, ...]]:
-    """Read model.conf: what it says, or None and the findings. Remembered, because edits are mostly to rules."""
+def read_model(content: bytes, functions: tuple[Function, ...] = ()) -> tuple[Model | None, tuple[Finding, ...]]:
+    """Read model.conf: what it says, or None and the findings. Remembered, because edits are mostly to rules.
+
+    `functions` are those of plugins, which the matcher may call.
+    """
     findings: list[Finding] = []
-    return _read(content, findings), tuple(findings)
+    return _read(content, functions, findings), tuple(findings)
 
 
-def _read(content: bytes, findings: list[Finding]) -> Model | None:
+def _read(content: bytes, functions: tuple[Function, ...], findings: list[Finding]) -> Model | None:
     lines = decoded(MODEL_FILE, content, findings)
     if not lines:
         return None
@@ -114,12 +103,12 @@ def _read(content: bytes, findings: list[Finding]) -> Model | None:
         return None
     try:
         m, m2 = values["matchers", "m"], values["matchers", "m2"]
-        main, places = matcher.parse(m.text, file=MODEL_FILE, line=m.line, fields=RULE_FIELDS)
+        main, places = matcher.parse(m.text, file=MODEL_FILE, line=m.line, fields=RULE_FIELDS, functions=functions)
         scopes, _ = matcher.parse(m2.text, file=MODEL_FILE, line=m2.line, request="r2", rule="p2", fields=SCOPE_FIELDS)
     except matcher.Refused as refused:
         findings.extend(refused.findings)
         return None
-    return Model(main, scopes, m.line, m2.line, _conditions(main, m), places, _twice(places))
+    return Model(main, scopes, m.line, m2.line, conditions(main, _quoted(m), m.line), places, _twice(places))
 
 
 def _values(lines: list[str], findings: list[Finding]) -> dict[tuple[str, str], _Value]:
@@ -217,7 +206,7 @@ def _twice(places: Places) -> tuple[Finding, ...]:
     lines: dict[str, list[int]] = {}
     for parts in places.alternatives:
         for part, line in parts:
-            for word in dict.fromkeys(str(one) for one, _ in _branches(part)) if not isinstance(part, AnyOf) else ():
+            for word in dict.fromkeys(one for one, _ in named_branches(part)) if not isinstance(part, AnyOf) else ():
                 lines.setdefault(word, []).append(line)
     return tuple(
         Finding(MODEL_FILE, line, f"`{word}` has another branch on line {other}; it holds where either does", "warning")
@@ -226,41 +215,10 @@ def _twice(places: Places) -> tuple[Finding, ...]:
     )
 
 
-def _conditions(main: Expression, value: _Value) -> dict[str, Condition]:
-    """The words that the matcher compares p.when with, each with what else its branch asks."""
-    words = dict.fromkeys(
-        atom.right
-        for atom in atoms(main)
-        if isinstance(atom, Comparison) and _names_condition(atom) and isinstance(atom.right, str)
-    )
-    branches: dict[object, list[Expression]] = {}
-    for word, branch in _branches(main):
-        branches.setdefault(word, []).append(branch)
+def _quoted(value: _Value) -> dict[str, int]:
+    """Each text in quotes with the first line on which it stands."""
     first: dict[str, int] = {}
-    for offset, line in enumerate(value.text.split("\n")):
-        for found in _QUOTED.findall(line):
-            first.setdefault(found[1:-1], offset)
-    return {
-        word: Condition(word, value.line + first.get(word, 0), disjunction(branches.get(word, ()))) for word in words
-    }
-
-
-def _names_condition(atom: Expression) -> TypeGuard[Comparison]:
-    return isinstance(atom, Comparison) and atom.operator == "==" and atom.left == WHEN
-
-
-def _branches(expression: Expression) -> Iterator[tuple[object, Expression]]:
-    """Every word that p.when is compared with, and what stands beside it; True when nothing does."""
-    match expression:
-        case Comparison() if _names_condition(expression):
-            yield expression.right, True
-        case AllOf(parts):
-            named = {part.right for part in parts if _names_condition(part)}
-            for word in named:
-                yield word, conjunction(part for part in parts if not (_names_condition(part) and part.right == word))
-            for part in parts:
-                if not _names_condition(part):
-                    yield from ((word, branch) for word, branch in _branches(part) if word not in named)
-        case AnyOf(parts):
-            for part in parts:
-                yield from _branches(part)
+    for line, row in enumerate(value.text.split("\n"), value.line):
+        for found in _QUOTED.findall(row):
+            first.setdefault(found[1:-1], line)
+    return first

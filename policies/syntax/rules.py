@@ -10,6 +10,7 @@ from functools import cached_property
 from ..wording import columns as form
 from ..wording.finding import QUOTED, Finding, quoted, single_person
 from ..wording.suggestions import did_you_mean, hint
+from .conditions import is_word, wrong_word
 from .roles import RoleLink
 from .text import decoded, meaningful
 from .vocabulary import Patterns
@@ -145,10 +146,8 @@ class Reader:
         wrong = self._wrong_name(sub) or self._wrong_permission(act)
         if wrong:
             return wrong
-        if self._conditions is not None and when not in self._conditions:
-            near = "; write always if there is none" if not when.strip("*-") and "always" in self._conditions \
-                else self._hint(when, self._conditions)
-            return f"{quoted(when)} is no condition{near}"
+        if self._conditions is not None and (wrong := wrong_word(when, self._conditions, self._near_condition)):
+            return wrong
         if eft in EFFECTS:
             return None
         meant = form.effect_of(eft)
@@ -184,6 +183,11 @@ class Reader:
         meant = form.permission_of(act, lambda one: bool(self._patterns.covered(one)))
         return message + (f"; did you mean {meant}?" if meant else self._near(act, self._patterns.permissions))
 
+    def _near_condition(self, word: str, known: Iterable[str]) -> str:
+        if "always" in known and not word.strip("*-"):
+            return "; write always if there is none"
+        return self._hint(word, known)
+
     def _near(self, word: str, known: Iterable[str]) -> str:
         return did_you_mean(word, known) if self._suggests() else ""
 
@@ -201,5 +205,6 @@ class Reader:
         return {
             "who": person, "name": person, "inherits": self._roles.__contains__,
             "permission": lambda word: bool(self._patterns.covered(word)), "effect": EFFECTS.__contains__,
-            "when": lambda word: word in (self._conditions or ()), "scope": lambda word: bool(SCOPE.fullmatch(word)),
+            "when": lambda word: is_word(word, self._conditions or {}),
+            "scope": lambda word: bool(SCOPE.fullmatch(word)),
         }

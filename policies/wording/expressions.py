@@ -10,9 +10,10 @@ from dataclasses import dataclass
 OPERATORS = {"=": "==", "===": "==", "!==": "!=", "=>": ">=", "=<": "<=", "<>": "!=", "&": "&&", "|": "||"}
 WORDS = {
     "and": "write &&", "or": "write ||", "not": "write !=, or !(…)", "is": "write ==",
-    "in": "write (r.obj.status == 'a' || r.obj.status == 'b')", "like": "write ==", "between": "write >= and <=",
+    "in": "write (r.obj.status in['a', 'b']), in brackets of its own and no blank behind it, or inGroup(r.sub, 'a')",
+    "like": "write ==", "between": "write >= and <=",
 }
-TRUTH = ("true", "false")
+TRUTH = {"true": "== 1", "false": "== 0"}
 NOTHING = ("none", "null", "nil", "undefined")
 
 _TOKEN = re.compile(
@@ -48,8 +49,7 @@ def word(text: str) -> str:
     if folded in WORDS:
         return f"`{text}` is no word of a matcher; {WORDS[folded]}"
     if folded in TRUTH:
-        return (f"bare `{text}` reads differently in each Casbin; truth values cannot be compared, "
-                "name a text or a number")
+        return f"`{text}` reads differently in each Casbin; write {TRUTH[folded]}"
     if folded in NOTHING:
         return f"`{text}` is no word of a matcher; a missing value matches nothing, so leave this comparison out"
     return ""

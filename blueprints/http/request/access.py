@@ -6,7 +6,7 @@ table, and answers the question "is this row shared with the caller?" from the t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from operator import and_, or_
@@ -18,16 +18,18 @@ from models.base import Record
 from models.engine.prepared import Bind
 from models.tables.share import any_shared, has_right, shared_ids
 from policies import NEVER, Plan, Policy, Principal
+from policies.evaluation.compiled import NO_OBJECT, value_of
 from policies.evaluation.principal import Environment
 from policies.evaluation.rights import RIGHTS, rights_for
 from policies.evaluation.sql import where
-from policies.syntax.expression import AllOf, Shared
+from policies.syntax.expression import AllOf, Attribute, GroupOfCaller, Shared
 
 from ..protocol.messages import Message
 from ..protocol.problems import Problem
 
 # What shares add to a list: also what they alone open, nothing, or only what is shared with the caller.
 Sharing = Literal["include", "exclude", "only"]
+_Reader = Callable[[Principal, Mapping[str, Any], Environment], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +136,7 @@ class Access:
         if named and not any_shared(self.principal.tenant_id, resource, named):
             named = []  # looking up what is shared takes as long as all else, and mostly nothing is
         template = _template(plan, model, resource, verb, len(named), shared)
-        values = {name: getattr(self.principal if root == "sub" else self.environment, attribute)
-                  for name, root, attribute in template.parameters}
+        values = {name: read(self.principal, NO_OBJECT, self.environment) for name, read in template.parameters}
         if named:
             values["tenant"] = self.principal.tenant_id
             values |= {_GRANTEE[index]: grantee for index, grantee in enumerate(named)}
@@ -170,7 +171,7 @@ class _Template:
     branches: tuple[pw.Expression, ...] | None
     sought: tuple[bool, ...]
     denies: tuple[pw.Expression, ...]
-    parameters: tuple[tuple[str, str, str], ...]
+    parameters: tuple[tuple[str, _Reader], ...]
 
 
 MOST_GROUPS = 50  # of one user: a list asks for each of them
@@ -181,12 +182,11 @@ _GRANTEE = tuple(f"grantee {index}" for index in range(MOST_GROUPS + 14))
 
 @lru_cache(maxsize=4096)
 def _template(plan: Plan, model: type[Record], resource: str, verb: str, named: int, sharing: Sharing) -> _Template:
-    parameters: dict[str, tuple[str, str, str]] = {}
+    parameters: dict[str, _Reader] = {}
 
-    def parameter(root: str, attribute: str) -> pw.Node:
-        name = f"{root}.{attribute}"
-        parameters[name] = (name, root, attribute)
-        return Bind(name)
+    def parameter(operand: Attribute | GroupOfCaller) -> pw.Node:
+        parameters[str(operand)] = value_of(operand)
+        return Bind(str(operand))
 
     def with_rights(rights: Collection[str]) -> pw.Expression:
         if not named:
@@ -211,4 +211,4 @@ def _template(plan: Plan, model: type[Record], resource: str, verb: str, named: 
         allowed = () if branches is None else (reduce(or_, branches or (_no_row(),)),)
         branches = (reduce(and_, allowed, with_rights(tuple(RIGHTS))),) if named else ()
         sought = (True,) * len(branches)
-    return _Template((plan, resource, verb, named, sharing), branches, sought, denies, tuple(parameters.values()))
+    return _Template((plan, resource, verb, named, sharing), branches, sought, denies, tuple(parameters.items()))

@@ -6,7 +6,7 @@ Everything is computed when a condition asks for it, and then only once: most po
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cached_property
 from zoneinfo import ZoneInfo
 
@@ -19,7 +19,7 @@ _DESKTOP = re.compile(r"windows nt|macintosh|x11|cros", re.IGNORECASE)
 
 
 class RequestEnvironment:
-    """The `Environment` of one request; times are those of the setting `time_zone`."""
+    """The `Environment` of one request; times are those of the setting `time_zone`, but for `now`, which is UTC."""
 
     def __init__(self, request: Request, time_zone: ZoneInfo) -> None:
         self._request = request
@@ -40,6 +40,10 @@ class RequestEnvironment:
     @cached_property
     def date(self) -> str:
         return self._now.date().isoformat()
+
+    @cached_property
+    def now(self) -> str:
+        return self._now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
     @cached_property
     def ip(self) -> str:

@@ -6,7 +6,6 @@ Rules are put together at random from hostile parts and asked through HTTP; Casb
 from __future__ import annotations
 
 import random
-from types import SimpleNamespace
 
 import pytest
 
@@ -16,11 +15,11 @@ from blueprints.http.request.identity import guest, principal_of
 from models.tables.article import Article
 from models.tables.order import Order
 from policies import SHIPPED, PolicyError
+from policies.evaluation.principal import FixedEnvironment
 from policies.loading.loader import from_files
 from policies.loading.oracle import Oracle
 
-NOON = SimpleNamespace(hour=12, weekday=3, date="2026-11-18", ip="10.1.2.3", device="desktop", method="GET",
-                       request="read")
+NOON = FixedEnvironment(hour=12, ip="10.1.2.3")
 # Parts of careless or hostile queries; {me} is one caller's id, {row} one row's.
 BRANCHES = {
     "by_id": "r.obj.id == '{row}'",

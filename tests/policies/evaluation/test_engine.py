@@ -6,7 +6,7 @@ import itertools
 import random
 import sqlite3
 from collections.abc import Callable, Iterator
-from types import SimpleNamespace
+from dataclasses import replace
 from typing import Any
 
 import peewee as pw
@@ -15,6 +15,8 @@ import pytest
 
 import policies
 from policies import ALWAYS, IF, NEVER, Policy, Principal
+from policies.evaluation.compiled import NO_OBJECT, value_of
+from policies.evaluation.principal import FixedEnvironment
 from policies.evaluation.sql import Where, where
 from policies.loading.oracle import PEOPLE, Oracle, environment, sample_questions
 from tests.databases import new_database
@@ -22,10 +24,8 @@ from tests.policies.generated import CONDITIONS, MODELS, assembled, policy
 from tests.policies.shipped_vocabulary import VOCABULARY
 
 ME, OTHER = PEOPLE
-NOON = SimpleNamespace(
-    hour=12, weekday=3, date="2026-11-18", ip="10.1.2.3", device="desktop", method="GET", request="read"
-)
-NIGHT = SimpleNamespace(**{**vars(NOON), "hour": 3})
+NOON = FixedEnvironment(hour=12, ip="10.1.2.3")
+NIGHT = replace(NOON, hour=3)
 ARTICLE = VOCABULARY.resources["article"]
 
 
@@ -247,7 +247,7 @@ def listed(select: Select, subject: Policy, principal: Principal, permission: st
     condition = where(
         subject.plan(principal, permission, env),
         {name: getattr(Row, name) for name in NAMES},
-        lambda root, name: pw.Value(getattr(principal if root == "sub" else env, name), converter=False),
+        lambda operand: pw.Value(value_of(operand)(principal, NO_OBJECT, env), converter=False),
         lambda: Row.id.in_(Share.select(Share.object_id)),
     )
     return set(select(condition))

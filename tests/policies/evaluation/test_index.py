@@ -5,14 +5,13 @@ from __future__ import annotations
 import itertools
 import random
 from concurrent.futures import ThreadPoolExecutor
-from types import SimpleNamespace
 
 import pytest
 
 from policies import Policy, Principal
 from policies.evaluation import policy as evaluation
 from policies.evaluation.fold import Folder
-from policies.evaluation.principal import Environment
+from policies.evaluation.principal import FixedEnvironment
 from policies.loading.oracle import PEOPLE, Oracle, environment
 from tests.policies.generated import BRANCHES, CONDITIONS, MODELS, PATTERNS, WHO_AND_WHAT, assembled, lines, model
 from tests.policies.shipped_vocabulary import VOCABULARY
@@ -60,9 +59,7 @@ ASKED = [permission for permission in sorted(VOCABULARY.by_permission)
          if permission.endswith((".view", ".update")) or permission == "order.delete"]
 STRANGER = "user:01920000-0000-7000-8000-00000000000f"
 KEYS = (*(f"user:{person}" for person in PEOPLE), STRANGER)
-NOON: Environment = SimpleNamespace(
-    hour=12, weekday=3, date="2026-11-18", ip="10.1.2.3", device="desktop", method="GET", request="read"
-)
+NOON = FixedEnvironment(hour=12, ip="10.1.2.3")
 
 
 def generated(name: str, seed: int, count: int = 25) -> Policy:

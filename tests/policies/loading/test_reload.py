@@ -10,7 +10,6 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,14 +17,13 @@ import pytest
 import policies
 from policies import Finding, PolicyError, Principal
 from policies.cases.case_file import failures
+from policies.evaluation.principal import FixedEnvironment
 from policies.loading.snapshot import LAST_GOOD
 from policies.loading.watch import Watcher
 from tests.policies.shipped_vocabulary import VOCABULARY
 from tests.running import wait_until
 
-NOON = SimpleNamespace(
-    hour=12, weekday=3, date="2026-11-18", ip="10.1.2.3", device="desktop", method="GET", request="read"
-)
+NOON = FixedEnvironment(hour=12, ip="10.1.2.3")
 USER = Principal("1", "user:1", "user", "t")
 ADMIN = Principal("2", "user:2", "admin", "t")
 DRAFT = VOCABULARY.resources["article"].row(id="9", owner_id="2", status="draft")

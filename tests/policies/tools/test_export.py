@@ -54,7 +54,7 @@ def asked_of_casbin(enforcer: casbin.Enforcer, question: Question) -> bool:
     principal = question.principal
     subject = {name: getattr(principal, name) for name in ("id", "key", "role", "tenant_id", "department", "kind")}
     environment = {name: getattr(question.case.environment, name)
-                   for name in ("hour", "weekday", "date", "ip", "device", "method", "request")}
+                   for name in ("hour", "weekday", "date", "now", "ip", "device", "method", "request")}
     row = {name: None for name in ("owner_id", "status", "department", "id")} | dict(question.thing.columns or {})
     answer = enforcer.enforce(attributes(subject), question.permission, attributes(row), attributes(environment))
     if answer and principal.scopes is not None:
