@@ -28,4 +28,5 @@ def test_a_request_has_every_attribute_of_r_env(attribute):
 
 
 def test_explanations_have_words_for_every_attribute():
-    assert set(attributes.WORDS) == {("sub", name) for name in SUBJECT} | {("env", name) for name in ENVIRONMENT}
+    callers = {("sub", name) for name in (*SUBJECT, "groups")}
+    assert set(attributes.WORDS) == callers | {("env", name) for name in ENVIRONMENT}
