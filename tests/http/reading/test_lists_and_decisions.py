@@ -45,6 +45,15 @@ BRANCHES = {
     "lent_and_sales": "shared(r.sub, r.obj, r.act) && r.obj.department == 'sales'",
     "editors_drafts": "g(r.sub.role, 'editor') && r.obj.status == 'draft'",
     "key_is": "r.sub.key == 'user:{me}' && r.obj.status == 'pending'",
+    "states": "(r.obj.status in['draft', 'pending', 'archived'])",
+    "more_than_minus_one": "r.obj.version > -1",
+    "of_press": "inGroup(r.sub, 'press')",
+    "not_of_press": "!inGroup(r.sub, 'press') && r.obj.status == 'draft'",
+    "my_groups": "inGroup(r.sub, r.obj.department)",
+    "my_groups_states": "inGroup(r.sub, r.obj.department) && (r.obj.status in['draft', 'pending'])",
+    "since": "r.obj.created_at > r.env.now",
+    "before": "(r.obj.created_at <= r.env.now || r.obj.status == 'draft' && "
+              "r.env.now > '2026-01-01T00:00:00.000000Z')",
     "wide": "(r.obj.status == 'draft' || r.obj.status == 'pending' || r.obj.department == 'sales') && "
             "(r.obj.owner_id == r.sub.id || r.obj.version > 0) && (r.obj.status != 'x' || r.obj.status == 'x')",
 }
