@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from ..syntax.conditions import Condition
-from ..syntax.expression import Expression, atoms, attributes
+from ..syntax.expression import Expression, atoms, attributes, text
 from ..syntax.model import Model
 from ..syntax.roles import Roles
 from ..syntax.rules import Lines, Rule, ScopeRule
@@ -210,6 +210,14 @@ class Policy:
         """The same of a condition by itself, of this policy or another, whatever else the matcher asks of each line."""
         return Folder(condition.expression, self.roles, self.patterns).fold(
             _known(rule, act=permission, role=rule.sub))
+
+    def meaning(self, when: str) -> str:
+        """What a word of the condition column asks, as it would stand in model.conf: with its parameter, if it has one.
+
+        Raises KeyError for a word that there is not.
+        """
+        expression = self.conditions[when].expression
+        return text(Folder(expression, self.roles, self.patterns).fold({"rule.when": when}))
 
     def _scope_covers(self, scope: str, permission: str) -> bool:
         if scope not in self.scope_names:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from ..evaluation.rule_trace import Fact
 from ..syntax.attributes import in_words
-from ..syntax.expression import Attribute, Comparison, FunctionCall, Operand, Shared, reads_object
+from ..syntax.expression import Attribute, Comparison, FunctionCall, InGroup, Operand, Shared, reads_object
 
 _MUST = {
     "==": "must be", "!=": "must not be", "<": "must be less than", "<=": "must be at most",
@@ -38,10 +38,16 @@ def found(fact: Fact, permission: str, called: Called = nameless) -> str:
                 return f"{_stated(fact, left, called)}, {_name(right)}"
             return f"{_stated(fact, left, called)}, {_MUST[operator] if not fact.holds else _IS[operator]} {other}"
         case Comparison(operator, Attribute() as left, right):
-            wanted = "" if fact.holds else f", {_MUST[operator]} {right}"
+            literal = str(bool(right)) if isinstance(_value(fact, left), bool) else right
+            wanted = "" if fact.holds else f", {_MUST[operator]} {literal}"
             return f"{_stated(fact, left, called)}{wanted}"
         case FunctionCall("ipMatch", (Attribute() as address, network)):
             return f"{_stated(fact, address, called)}, which is {'' if fact.holds else 'not '}in {network}"
+        case InGroup(Attribute() as group):
+            member = "which is a group of the caller" if fact.holds else "must be a group of the caller"
+            return f"{_stated(fact, group, called)}, {member}"
+        case InGroup(group):
+            return f"the caller is {'' if fact.holds else 'not '}in the group {group}"
         case Shared():
             return f"it is {'' if fact.holds else 'not '}shared with the caller for {_action(permission)}"
     return fact.text
@@ -52,6 +58,9 @@ def asked(fact: Fact, permission: str) -> str:
     match fact.atom:
         case Comparison(operator, left, right):
             return f"{_name(left)} {_MUST[operator]} {_name(right)}"
+        case InGroup(group):
+            return f"the caller must be in the group {group}" if isinstance(group, str) else \
+                f"{_name(group)} must be a group of the caller"
         case Shared():
             return f"it must be shared with the caller for {_action(permission)}"
     return fact.text

@@ -18,7 +18,7 @@ class Reasons:
         self._policy = policy
         self._known = {_says(rule) for rule in other.rules}
         self._links = {(link.name, link.inherits) for link in other.roles.links}
-        self._conditions = {name: condition.expression for name, condition in other.conditions.items()}
+        self._conditions = other.conditions
 
     def of(self, example: Witness, effect: str) -> list[str]:
         """The places that `allow`, or `deny`, this request here; none when no line does."""
@@ -40,10 +40,11 @@ class Reasons:
             yield rule.place
             return
         unlike = [link for link in self._chain(rule, example) if (link.name, link.inherits) not in self._links]
-        condition = self._policy.conditions.get(rule.when)
+        condition, other = (conditions.get(rule.when) for conditions in (self._policy.conditions, self._conditions))
         if unlike:
             yield from (f"{link.file}:{link.line}" for link in unlike)
-        elif condition is not None and condition.expression != self._conditions.get(rule.when):
+        elif condition is not None and (
+                other is None or condition.expression != other.expression):
             yield f"{MODEL_FILE}:{condition.line}"
         else:
             yield rule.place

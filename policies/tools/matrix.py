@@ -48,7 +48,7 @@ class Matrix:
     persons     person → permission → what lines of their own say, on top of their role
     conditions  what each word in the cells means, as it stands in model.conf
     scopes      scope → permissions that it covers, as written
-    meanings    what each condition of model.conf means, also those that are in no cell
+    meanings    what each condition of model.conf means, also those that are in no cell, and each with a parameter
     """
 
     version: str
@@ -110,13 +110,14 @@ def matrix(policy: Policy, roles: Sequence[str] = (), resources: Sequence[str] =
         for person in (() if roles else grants.persons)
         if (concerning := grants.concerning(person) & asked) or not resources
     }
-    conditions = tuple((name, policy.conditions[name].source) for name in used if name in policy.conditions)
+    conditions = tuple((name, policy.meaning(name)) for name in used if name in policy.conditions)
     scopes: dict[str, list[str]] = {}
     for line in policy.scopes:
         if policy.patterns.covered(line.act) & asked:
             scopes.setdefault(line.scope, []).append(line.act)
     listed = tuple((scope, tuple(permissions)) for scope, permissions in sorted(scopes.items()))
     meanings = {name: condition.source for name, condition in policy.conditions.items()}
+    meanings |= {word: policy.meaning(word) for word in {rule.when for rule in policy.rules}}
     return Matrix(policy.version, columns, tuple(sections), persons, conditions, listed, meanings)
 
 
