@@ -13,18 +13,31 @@ from functools import cached_property
 
 from ..evaluation.rights import rights_for
 from ..syntax.attributes import ENVIRONMENT, REQUESTS, SUBJECT
-from ..syntax.expression import Atom, Attribute, Comparison, Expression, FunctionCall, Shared, atoms, attributes
+from ..syntax.expression import (
+    GROUPS,
+    Atom,
+    Attribute,
+    Comparison,
+    Expression,
+    FunctionCall,
+    InGroup,
+    PluginCall,
+    Shared,
+    atoms,
+    attributes,
+)
 from ..syntax.rules import PERSON
 from ..syntax.vocabulary import Column, Resource, is_of
-from . import pools
+from . import clock, pools
 from .search import Variable
 from .subjects import Subject
 from .substitution import Input, Value, inputs_of
 
 ID, KEY, KIND, TENANT = (Attribute("sub", name) for name in ("id", "key", "kind", "tenant_id"))
-ADDRESS, DATE, WEEKDAY, METHOD, REQUEST = (
-    Attribute("env", name) for name in ("ip", "date", "weekday", "method", "request")
+ADDRESS, NOW, DATE, WEEKDAY, HOUR, METHOD, REQUEST = (
+    Attribute("env", name) for name in ("ip", "now", "date", "weekday", "hour", "method", "request")
 )
+CLOCK = (NOW, DATE, WEEKDAY, HOUR)
 _ORDER = ("sub", "env", "obj")
 _PREFIX = "user:"
 Attributes = tuple[Attribute, ...]
@@ -54,10 +67,17 @@ class Ground:
     def variables(self, goal: Expression) -> list[Variable]:
         """The variables of a goal: those of the caller first, then of the circumstances, then of the object."""
         read = tuple(dict.fromkeys(atoms(goal)))
-        found = [Variable(bundle, tuple(self._values(bundle, pool)))
-                 for group, pool in self._pools(read) for bundle in self._bundles(group)]
-        found.sort(key=lambda variable: min(_ORDER.index(one.root) for one in attributes_of(variable)))
+        groups = list(self._groups(read))
+        readings = tuple(self._readings(groups, read))
+        found = [_showing(_of_clock(read), readings)] if readings else []
         others = dict.fromkeys(one for atom in read for one in inputs_of(atom) if not isinstance(one, Attribute))
+        for group in groups:
+            pool = self._pool(group, read, readings)
+            found += [Variable(bundle, tuple(self._values(bundle, pool))) for bundle in self._bundles(group)
+                      if bundle != (GROUPS,) and not (readings and bundle[0] in CLOCK)]
+            if GROUPS in group:
+                others |= dict.fromkeys(InGroup(value) for value in pool if isinstance(value, str))
+        found.sort(key=lambda variable: min(_ORDER.index(one.root) for one in attributes_of(variable)))
         return [*found, *(Variable((one,), self._answers(one)) for one in others)]
 
     @cached_property
@@ -84,21 +104,20 @@ class Ground:
             return self.resource.columns[attribute.name]
         return (SUBJECT if attribute.root == "sub" else ENVIRONMENT)[attribute.name]
 
-    def _pools(self, read: Sequence[Atom]) -> Iterator[tuple[list[Attribute], list[Value]]]:
-        """Each group of attributes that are compared with each other, and the values that its members share."""
-        linked: dict[Attribute, list[Attribute]] = {}
+    def _groups(self, read: Sequence[Atom]) -> Iterator[Attributes]:
+        """The attributes that are compared with each other, or that name groups of the caller."""
+        linked: dict[Attribute, Attributes] = {}
         for atom in read:
-            joined = [one for found in attributes(atom) for bundle in self._bundles((found,)) for one in bundle]
-            whole = list(dict.fromkeys(one for found in joined for one in linked.get(found, (found,))))
+            joined = [one for found in _compared(atom) for bundle in self._bundles((found,)) for one in bundle]
+            whole = tuple(dict.fromkeys(one for found in joined for one in linked.get(found, (found,))))
             linked.update(dict.fromkeys(whole, whole))
-        for group in {id(found): found for found in linked.values()}.values():
-            yield group, self._pool(group, [atom for atom in read if set(attributes(atom)) & set(group)])
+        yield from {id(found): found for found in linked.values()}.values()
 
-    def _pool(self, group: Sequence[Attribute], read: Sequence[Atom]) -> list[Value]:
-        columns = [self._column(one) for one in group]
-        literals = [atom.right for atom in read
-                    if isinstance(atom, Comparison) and not isinstance(atom.right, Attribute)]
-        known = {*literals, *(value for column in columns for value in column.values)}
+    def _pool(self, group: Attributes, read: Sequence[Atom], readings: Sequence[clock.Reading]) -> list[Value]:
+        """The values that the members of a group share."""
+        columns = [self._column(one) for one in group if one != GROUPS]
+        read = [atom for atom in read if set(attributes(atom)) & set(group)]
+        known = {*_literals(read), *(value for column in columns for value in column.values)}
         words = {value for value in known if isinstance(value, str)}
         whole = {value for value in known if isinstance(value, int)}
         count = len(group)
@@ -113,14 +132,30 @@ class Ground:
         for format in dict.fromkeys(column.format for column in columns):
             mine = {word for word in words if format is None or is_of(format, word)}
             if format == "date":
-                found += pools.dates(mine, count, weekdays=any(WEEKDAY in attributes(atom) for atom in read))
+                shown = {day for _, day, _, _ in readings} if DATE in group else set()
+                found += pools.dates(mine | shown, count, weekdays=any(WEEKDAY in attributes(atom) for atom in read))
             elif format == "date-time":
-                found += pools.moments(mine, count)
+                shown = {now for now, _, _, _ in readings} if NOW in group else set()
+                found += pools.moments(mine | shown, count)
             elif format == "uuid":
                 found += pools.ids(mine, count)
             else:
                 found += pools.texts(mine, count)
         return [*dict.fromkeys((*found, *sorted(words))), *pools.numbers(whole, count)]
+
+    def _readings(self, groups: Sequence[Attributes], read: Sequence[Atom]) -> Iterator[clock.Reading]:
+        """What clocks can show, where both the time and a wall clock are read; nothing where one of them is alone."""
+        asked = _of_clock(read)
+        if NOW not in asked or asked == (NOW,):
+            return
+        of = {one: next((group for group in groups if one in group), (one,)) for one in CLOCK}
+        said = {one: {*_literals([atom for atom in read if set(attributes(atom)) & {*of[one]}])} for one in CLOCK}
+        times = {str(literal) for literal in said[NOW]}
+        dates = {str(literal) for literal in said[DATE] if isinstance(literal, str)} | clock.days(times)
+        # Compared with a column, each hour is another one.
+        hours = {literal for literal in said[HOUR] if isinstance(literal, int)} if of[HOUR] == (HOUR,) else range(24)
+        yield from clock.readings(pools.moments(times, len(of[NOW])) if times else (),
+                                  pools.dates(dates, len(of[DATE]), weekdays=WEEKDAY in asked), [*hours])
 
     def _values(self, bundle: Attributes, pool: Sequence[Value]) -> Iterator[tuple[Value, ...]]:
         """What these attributes can be together."""
@@ -159,7 +194,35 @@ class Ground:
 
     def _answers(self, one: Input) -> tuple[tuple[Value, ...], ...]:
         """What an atom can be that no attribute settles."""
-        return ((False,),) if isinstance(one, Shared) and not self.shareable else ((True,), (False,))
+        if (isinstance(one, Shared) and not self.shareable) or (isinstance(one, InGroup) and self.subject.is_guest):
+            return ((False,),)
+        return ((True,), (False,))
+
+
+def _compared(atom: Atom) -> tuple[Attribute, ...]:
+    """The attributes whose values an atom compares; what a plugin's function makes of its own is not known."""
+    return () if isinstance(atom, PluginCall) else attributes(atom)
+
+
+def _of_clock(read: Sequence[Atom]) -> Attributes:
+    """What is read of the clock: of the date and its weekday both, where one is."""
+    asked = {one for atom in read for one in _compared(atom)}
+    asked |= {DATE, WEEKDAY} if asked & {DATE, WEEKDAY} else set()
+    return tuple(one for one in CLOCK if one in asked)
+
+
+def _showing(asked: Attributes, readings: Iterable[clock.Reading]) -> Variable:
+    """The clock as one variable."""
+    places = [CLOCK.index(one) for one in asked]
+    return Variable(asked, tuple(dict.fromkeys(tuple(reading[place] for place in places) for reading in readings)))
+
+
+def _literals(read: Sequence[Atom]) -> Iterator[str | int]:
+    """The values that atoms name: those that attributes are compared with, and the groups."""
+    for atom in read:
+        named = atom.right if isinstance(atom, Comparison) else atom.group if isinstance(atom, InGroup) else None
+        if isinstance(named, str | int):
+            yield named
 
 
 def attributes_of(variable: Variable) -> Iterator[Attribute]:

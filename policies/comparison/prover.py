@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from ..evaluation.policy import Policy
-from ..syntax.expression import Attribute, Expression, Shared, columns, conjunction, negation
+from ..syntax.expression import Attribute, Expression, PluginCall, Shared, columns, conjunction, negation, reads_object
 from ..syntax.vocabulary import Column
 from . import pools
 from .candidates import Ground
 from .normal_form import normal
 from .search import MOST_NODES, Undecided, example
 from .subjects import Subject, named_in, persons
-from .substitution import Facts, inputs, put
+from .substitution import Facts, Input, Value, inputs, put
 from .witness import Witness, witness
 
 _Found = tuple[Facts, bool] | None
@@ -112,6 +112,11 @@ def _of_person(facts: Facts, person: str) -> Facts:
 
 
 def _nothing(goal: Expression) -> Facts:
-    """The object's columns and its shares where there is no object."""
-    return {one: False if isinstance(one, Shared) else None for one in inputs(goal)
-            if isinstance(one, Shared) or (isinstance(one, Attribute) and one.root == "obj")}
+    """The object's columns, its shares and what plugins make of it, where there is no object."""
+    found: dict[Input, Value] = {}
+    for one in inputs(goal):
+        if isinstance(one, Attribute):
+            found |= {one: None} if one.root == "obj" else {}
+        elif isinstance(one, Shared | PluginCall) and reads_object(one):
+            found[one] = False
+    return found

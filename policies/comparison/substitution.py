@@ -1,6 +1,7 @@
 """An expression with some of what it reads replaced by values, and simplified.
 
-What an expression reads are its *inputs*: attributes, and atoms that no attribute settles, such as `shared(…)`.
+What an expression reads are its *inputs*: attributes, and atoms that no attribute settles, such as `shared(…)`, whether
+the caller is in a group, and the answer of a plugin's function.
 """
 
 from __future__ import annotations
@@ -47,6 +48,8 @@ def inputs_of(atom: Atom) -> tuple[Input, ...]:
     match atom:
         case Comparison() | FunctionCall("ipMatch", _):
             return attributes(atom)
+        case InGroup(Attribute() as group):
+            return (group,)
     return (atom,)
 
 
@@ -67,10 +70,18 @@ def put(expression: Expression, facts: Facts) -> Expression:
         case FunctionCall("ipMatch", (Attribute() as address, str(network))):
             if address in facts:
                 return _in_network(facts[address], network)
-        case Shared() | FunctionCall():
-            if expression in facts:
-                return bool(facts[expression])
+        case InGroup(group):
+            named = facts.get(group, group) if isinstance(group, Attribute) else group
+            if named is None:
+                return False
+            return _answered(InGroup(str(named)) if not isinstance(named, Attribute) else expression, facts)
+        case Shared() | FunctionCall() | PluginCall():
+            return _answered(expression, facts)
     return expression
+
+
+def _answered(atom: Shared | FunctionCall | InGroup | PluginCall, facts: Facts) -> Expression:
+    return bool(facts[atom]) if atom in facts else atom
 
 
 def _value(operand: Operand, facts: Facts) -> Operand | None:

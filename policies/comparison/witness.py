@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import date
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time
 from typing import Any
 
-from ..evaluation.compiled import Row
+from ..evaluation.compiled import NO_OBJECT, Row, compiled
 from ..evaluation.policy import Policy
 from ..evaluation.principal import FixedEnvironment, Principal
 from ..syntax.attributes import in_words
-from ..syntax.expression import Attribute, FunctionCall, Shared, text
+from ..syntax.expression import Attribute, InGroup, PluginCall, Shared, text
+from ..syntax.rules import Rule
 from ..syntax.vocabulary import Column
-from . import pools
-from .candidates import DATE, ID, KEY, KIND, METHOD, REQUEST, TENANT, WEEKDAY, Ground
-from .substitution import Facts, Input, Value
+from . import clock, pools
+from .candidates import DATE, HOUR, ID, KEY, KIND, METHOD, NOW, REQUEST, TENANT, WEEKDAY, Ground
+from .substitution import Facts, Input, Value, inputs, put
 
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 EVERY_CASE = "always"  # how a witness reads in which no fact matters
@@ -41,7 +42,21 @@ class Witness:
 
     def answer(self, policy: Policy) -> bool:
         """What a policy answers to this request."""
-        return policy.decide(self.principal, self.ground.permission, self.row, self.environment, self.shared)
+        if not any(isinstance(one, PluginCall) for one in self.facts):
+            return policy.decide(self.principal, self.ground.permission, self.row, self.environment, self.shared)
+        effects = {rule.eft for rule in self.matching(policy)}
+        return "allow" in effects and "deny" not in effects
+
+    def matching(self, policy: Policy) -> Iterator[Rule]:
+        """The lines of a policy that hold for this request. What a plugin's function answers is as the facts say: about
+        an object that is made up it cannot be asked."""
+        permission, row = self.ground.permission, NO_OBJECT if self.row is None else self.row
+        for rule, left in policy.reaching(self.principal.role, self.principal.key, permission):
+            answered: dict[Input, Value] = {one: bool(self.facts.get(one)) for one in inputs(left)
+                                            if isinstance(one, PluginCall)}
+            holds = compiled(put(left, answered), permission)
+            if holds(self.principal, row, self.environment, self.shared):
+                yield rule
 
     def __str__(self) -> str:
         """ "status is draft, owner_id is the caller's id"; `always` when no fact matters."""
@@ -49,7 +64,7 @@ class Witness:
 
     def as_json(self) -> dict[str, Any]:
         """The facts that matter by the names of model.conf, and in words."""
-        values = {text(one) if isinstance(one, Shared | FunctionCall) else str(one): value
+        values = {str(one) if isinstance(one, Attribute) else text(one): value
                   for one, value in self.facts.items()}
         return {"text": str(self), "object": self.row is not None, "facts": values}
 
@@ -63,6 +78,8 @@ class Witness:
             yield f"the caller is {key}"
         if (kind := facts.pop(KIND, None)) is not None:
             yield f"the kind of caller is {kind}"
+        if (now := facts.pop(NOW, None)) is not None:
+            yield f"the time is {now}"
         if (day := facts.pop(DATE, None)) is not None:
             facts.pop(WEEKDAY, None)
             yield f"the date is {day}, a {_WEEKDAYS[date.fromisoformat(str(day)).weekday()]}"
@@ -76,6 +93,8 @@ class Witness:
     def _fact(self, one: Input, value: Value) -> str:
         if isinstance(one, Shared):
             return f"it is {'' if value else 'not '}shared with the caller"
+        if isinstance(one, InGroup):
+            return f"the caller is {'' if value else 'not '}in the group {one.group}"
         if not isinstance(one, Attribute):
             return f"{text(one)} {'holds' if value else 'does not hold'}"
         if value is None:
@@ -104,9 +123,10 @@ def witness(ground: Ground, facts: Facts, *, with_object: bool) -> Witness:
         tenant_id=str(facts.get(TENANT, _TENANT)),
         department=_text(facts.get(Attribute("sub", "department"))),
         kind=str(kind),
+        groups=tuple(str(one.group) for one, value in facts.items() if isinstance(one, InGroup) and value),
     )
     values = {one.name: value for one, value in facts.items() if isinstance(one, Attribute) and one.root == "env"}
-    environment = FixedEnvironment().having(values)
+    environment = _at(facts).having(values)
     if not with_object:
         return Witness(ground, facts, principal, environment, None)
     columns = ground.resource.columns
@@ -115,6 +135,16 @@ def witness(ground: Ground, facts: Facts, *, with_object: bool) -> Witness:
     if "tenant_id" in row:
         row["tenant_id"] = principal.tenant_id
     return Witness(ground, facts, principal, environment, row)
+
+
+def _at(facts: Facts) -> FixedEnvironment:
+    """A clock of which the facts can be a part."""
+    usual, now, day, hour = FixedEnvironment(), *map(facts.get, (NOW, DATE, HOUR))
+    if now is None:
+        shown = time(usual.hour if hour is None else int(hour), tzinfo=UTC)
+        return usual.at(datetime.combine(date.fromisoformat(str(day or usual.date)), shown))
+    shown = clock.wall(str(now), None if day is None else str(day), None if hour is None else int(hour))
+    return replace(usual.at(shown), now=str(now))
 
 
 def _text(value: Value) -> str | None:

@@ -65,7 +65,9 @@ class Conditions:
             self._told.add(ALWAYS_WORD)
             yield Finding(MODEL_FILE, always.line, NOT_ALWAYS, "warning")
         for word, condition in self._policy.conditions.items():
-            message = None if word in self._told or isinstance(condition.expression, bool) else self._whole(condition)
+            # What a parameter makes of a condition is told at the lines that say it.
+            told = word in self._told or word.endswith(":") or isinstance(condition.expression, bool)
+            message = None if told else self._whole(condition)
             if message:
                 self._told.add(word)
                 yield Finding(MODEL_FILE, condition.line, message, "warning")
@@ -99,8 +101,9 @@ class Conditions:
 
     def _reason(self, rule: Rule) -> str:
         covered = self._policy.patterns.covered(rule.act)
-        asked = list(atoms(self._policy.conditions[rule.when].expression)) if rule.when in self._policy.conditions \
-            else []
+        condition = self._policy.conditions.get(rule.when)
+        asked = [] if condition is None else list(dict.fromkeys(
+            atom for name in sorted(covered) for atom in atoms(self._policy.meant(condition, rule, name))))
         if Shared() in asked and not any(rights_for(name.partition(".")[2]) for name in covered):
             verbs = sorted({verb for given in RIGHTS.values() for verb in given})
             return f"no share gives `{rule.act}`, only {', '.join(verbs)}"

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ..comparison.candidates import ID
 from ..comparison.search import Undecided
 from ..evaluation.policy import GUEST
 from ..syntax.attributes import ENVIRONMENT, SUBJECT, in_words
 from ..syntax.expression import (
+    GROUPS,
     AllOf,
     AnyOf,
+    Atom,
     Attribute,
     Comparison,
     Expression,
     Negation,
+    PluginCall,
     atoms,
     attributes,
     conjunction,
@@ -68,7 +73,7 @@ class Denies:
         found: dict[Attribute, str] = {}
         for cell, number in self._standing.alone(rule):
             left = self._standing.expressions[number]
-            for one in dict.fromkeys(one for atom in atoms(left) for one in attributes(atom)):
+            for one in dict.fromkeys(one for atom in atoms(left) for one in _compared(atom)):
                 if one not in found and self._column(one, cell).nullable and (example := self._open(cell, number, one)):
                     found[one] = example
         if not found:
@@ -102,6 +107,11 @@ class Denies:
         if one.root == "obj":
             return self._policy.vocabulary.by_permission[cell.permission].columns[one.name]
         return (SUBJECT if one.root == "sub" else ENVIRONMENT)[one.name]
+
+
+def _compared(atom: Atom) -> Iterator[Attribute]:
+    """The attributes without whose value an atom does not hold. A plugin's function makes of it what it likes."""
+    return (one for one in attributes(atom) if one != GROUPS and not isinstance(atom, PluginCall))
 
 
 def _as_if(expression: Expression, one: Attribute, holds: bool = True) -> Expression:

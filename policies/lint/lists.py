@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from ..evaluation.plan import disjuncts
 from ..evaluation.policy import Policy
-from ..syntax.expression import AllOf, Attribute, Comparison, Expression, Shared, columns
+from ..syntax.expression import AllOf, Attribute, Comparison, Expression, InGroup, Operand, Shared, columns
 from ..syntax.model import MODEL_FILE
 from ..syntax.rules import Rule
 from ..syntax.vocabulary import Resource
@@ -67,9 +67,18 @@ def _served(branch: Expression, indexes: tuple[tuple[str, ...], ...]) -> bool:
     pinned = {
         side.name
         for part in parts
-        if isinstance(part, Comparison) and part.operator == "=="
-        for side in (part.left, part.right)
+        for side in _sides(part)
         if isinstance(side, Attribute) and side.root == "obj"
     }
     starts = ([name for name in index if name != "tenant_id"][:1] for index in indexes)
     return any(start and start[0] in pinned for start in starts)
+
+
+def _sides(part: Expression) -> tuple[Operand, ...]:
+    """What a part of a branch pins: in a list, a group is a comparison with each group of the caller."""
+    match part:
+        case Comparison("==", left, right):
+            return left, right
+        case InGroup(group):
+            return (group,)
+    return ()

@@ -22,11 +22,8 @@ class Reasons:
 
     def of(self, example: Witness, effect: str) -> list[str]:
         """The places that `allow`, or `deny`, this request here; none when no line does."""
-        traces = self._policy.rule_traces(
-            example.principal, example.ground.permission, example.row, example.environment, example.shared
-        )
-        found = (place for trace in traces if trace.matched and trace.rule.eft == effect
-                 for place in self._places(trace.rule, example))
+        found = (place for rule in example.matching(self._policy) if rule.eft == effect
+                 for place in self._places(rule, example))
         return list(dict.fromkeys(found))
 
     def reaching(self, role: str, key: str | None, permission: str) -> list[str]:

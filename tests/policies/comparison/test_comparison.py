@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable
+from datetime import UTC, date, datetime, time, timedelta
 
 import pytest
 
 import policies
 from policies import Policy
-from policies.comparison import prover
+from policies.comparison import clock, prover
 from policies.comparison.compare import Comparison, Difference
 from policies.comparison.prover import Prover
 from policies.comparison.search import MOST_NODES, Undecided
@@ -17,7 +18,8 @@ from policies.comparison.subjects import Subject, allowed
 from policies.evaluation import policy as evaluation
 from policies.loading.loader import from_files
 from policies.syntax import expression
-from policies.syntax.expression import AllOf, Attribute
+from policies.syntax.expression import AllOf, Attribute, PluginCall, conjunction, negation
+from policies.syntax.vocabulary import Function
 from tests.policies.comparison.against_casbin import Tally, tried
 from tests.policies.comparison.worlds import subjects, worlds
 from tests.policies.generated import FILES
@@ -74,6 +76,7 @@ def test_each_shipped_line_is_missed_when_it_is_gone(rule: policies.evaluation.p
     assert all(difference.gained is None for difference in found)
 
 
+DAY = "'2026-01-01'"
 MOMENT = "'2026-01-01T00:00:00.000000Z'"
 SAME = {
     "a number below 10000 is at most 9999": ("r.obj.total < 10000", "r.obj.total <= 9999"),
@@ -96,6 +99,20 @@ SAME = {
     "later than what is later": (f"r.obj.created_at < r.obj.updated_at && r.obj.updated_at < {MOMENT}",
                                  f"r.obj.created_at < r.obj.updated_at && r.obj.created_at < {MOMENT}"
                                  f" && r.obj.updated_at < {MOMENT}"),
+    "a list is each of its values": ("(r.obj.status in['pending', 'approved'])",
+                                     "(r.obj.status == 'approved' || r.obj.status == 'pending')"),
+    "more than minus two is at least minus one": ("r.obj.total > -2", "r.obj.total >= -1"),
+    "before and after a time is never": (f"r.env.now < {MOMENT} && r.env.now >= {MOMENT}", "r.env.hour > 23"),
+    "created after a time, and the time before": (
+        f"r.obj.created_at > r.env.now && r.env.now > {MOMENT} && r.obj.created_at > {MOMENT}",
+        f"r.obj.created_at > r.env.now && r.env.now > {MOMENT}"),
+    "no zone is two days ahead": (f"r.env.now < {MOMENT} && r.env.date > '2026-01-02'", "r.env.hour > 23"),
+    "it is noon nowhere on the day before": ("r.env.now >= '2026-01-01T16:00:00.000000Z' && r.env.hour < 4 && "
+                                             "r.env.date < '2026-01-01'", "r.env.hour > 23"),
+    "in the group of the department": (
+        "inGroup(r.sub, r.obj.department) && r.obj.department == 'press' && inGroup(r.sub, 'press')",
+        "inGroup(r.sub, 'press') && r.obj.department == 'press'"),
+    "in a group and not in it": ("inGroup(r.sub, 'press') && !inGroup(r.sub, 'press')", "r.env.hour > 23"),
     "a user is no guest": ("r.sub.kind != 'guest'", "(r.sub.kind == 'user' || r.sub.kind == 'service')"),
     "a known device": ("r.env.device != 'bot' && r.env.device != 'other'",
                        "(r.env.device == 'desktop' || r.env.device == 'mobile' || r.env.device == 'tablet')"),
@@ -126,6 +143,16 @@ OTHER = {
     "a token": ("r.sub.kind == 'user'", "r.sub.kind != 'guest'", "the kind of caller is service"),
     "a microsecond": (f"r.obj.created_at < {MOMENT}", f"r.obj.created_at <= {MOMENT}",
                       "created_at is 2026-01-01T00:00:00.000000Z"),
+    "one more value": ("(r.obj.status in['pending', 'approved'])",
+                       "(r.obj.status in['pending', 'shipped', 'approved'])", "status is shipped"),
+    "another group": ("inGroup(r.sub, 'press')", "(inGroup(r.sub, 'press') || inGroup(r.sub, 'sales'))",
+                      "the caller is in the group sales"),
+    "the group of the department": ("inGroup(r.sub, 'press') && r.obj.department == 'press'",
+                                    "inGroup(r.sub, r.obj.department)", "the caller is in the group other"),
+    "the hour of a time": (f"r.env.now < {MOMENT} && r.env.hour < 12", f"r.env.now < {MOMENT} && r.env.hour <= 12",
+                           "the hour is 12"),
+    "a day ahead of the time": (f"r.env.now < {MOMENT} && r.env.date < '2026-01-01'",
+                                f"r.env.now < {MOMENT} && r.env.date < '2026-01-02'", "the date is 2026-01-01"),
     "no object": ("r.obj.total >= 0 || r.obj.total < 0", "r.env.hour >= 0", "no object is named"),
 }
 
@@ -141,6 +168,36 @@ def test_a_difference_has_an_example_that_says_what_matters(name: str) -> None:
     difference = found["user", act]
     assert difference.lost is None
     assert example in str(difference.gained)
+
+
+@pytest.mark.parametrize("condition", [
+    f"r.env.now > {MOMENT}", f"r.env.now > {MOMENT} && r.env.hour == 3", f"r.env.now > {MOMENT} && r.env.date < {DAY}",
+    f"r.env.now < {MOMENT} && r.env.weekday == 7 && r.env.hour > 22", f"r.env.date == {DAY}", "r.env.hour == 0",
+])
+def test_the_clock_of_an_example_is_that_of_some_zone(condition: str) -> None:
+    new = edited("p, user, order.export, trial, allow", conditions=[f"p.when == 'trial' && {condition}"])
+    found = differences(SHIPPED, new)["user", "order.export"].gained
+    assert found is not None
+    env = found.environment
+    wall = datetime.combine(date.fromisoformat(env.date), time(env.hour), UTC)
+    assert date.fromisoformat(env.date).isoweekday() == env.weekday
+    assert -timedelta(hours=13) < wall - clock.parsed(env.now) <= timedelta(hours=14)
+
+
+def near(sub: object, obj: object, env: object) -> bool:
+    raise AssertionError("nobody asks the function about an object that is made up")
+
+
+NEAR = PluginCall(Function("near", (("obj", "note"),), (), near, near), ())
+
+
+def test_what_a_plugin_answers_is_yes_or_no_and_nothing_else_is_known_of_it() -> None:
+    prover = Prover(SHIPPED)
+    assert prover.possible(NEAR, Subject("user"), "order.view")
+    assert prover.possible(negation(NEAR), Subject("user"), "order.view")
+    assert not prover.possible(conjunction((NEAR, negation(NEAR))), Subject("user"), "order.view")
+    found = prover.example(NEAR, Subject("user"), "order.view")
+    assert str(found) == "near(r.sub, r.obj, r.env) holds"
 
 
 def test_an_example_is_a_request_that_can_be_tried() -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, time, timedelta, timezone
 from functools import cached_property
 from typing import Any
 
 from policies import SHIPPED, Column, Policy, PolicyError, Principal, Resource, Vocabulary
+from policies.comparison import clock
 from policies.comparison.subjects import GUEST, Subject, persons
 from policies.evaluation.principal import FixedEnvironment
 from policies.evaluation.rights import rights_for
@@ -26,6 +27,7 @@ COLUMNS = {
     "status": Column(str, False, values=STATES), "department": TEXT, "team": TEXT, "key": TEXT, "address": TEXT,
     "total": Column(int, False), "limit": Column(int, True), "due": Column(str, True, "date"),
     "created_at": Column(str, False, "date-time"), "closed_at": Column(str, True, "date-time"),
+    "active": Column(bool, False), "paid": Column(bool, True), "language": TEXT,
 }
 VERBS = ("view", "update", "refund")  # shares give the first two
 VOCABULARY = Vocabulary(
@@ -44,7 +46,9 @@ _CIRCUMSTANCES = (
     "r.env.ip == '10.1.2.3'", "r.env.device == 'mobile'", "r.env.device != 'bot'", "r.env.request == 'read'",
     "r.env.method == 'GET'", "r.env.method != 'DELETE'", "r.sub.kind == 'guest'", "r.sub.kind != 'service'",
     "r.sub.department == 'sales'", "r.sub.department != 'sales'", f"r.sub.id == '{PEOPLE[1]}'",
-    f"r.sub.key == '{NAMED}'",
+    f"r.sub.key == '{NAMED}'", "inGroup(r.sub, 'atlas')", "inGroup(r.sub, 'sales')", "inGroup(r.sub, r.sub.department)",
+    "r.env.now < '2026-11-20T12:00:00.000001Z'", "r.env.now >= '2027-01-01T00:00:00.000000Z'",
+    "r.env.now > '2026-11-20T12:00:00.000000Z'", "(r.env.device in['mobile', 'tablet'])", "(r.env.hour in[7, 8])",
 )
 _OF_ROWS = (
     "r.obj.owner_id == r.sub.id", "r.obj.owner_id != r.sub.id", "r.obj.reviewer_id == r.sub.id",
@@ -56,7 +60,13 @@ _OF_ROWS = (
     "r.obj.limit != 100", "r.obj.due == r.env.date", "r.obj.due < r.env.date", "r.obj.due >= '2026-11-21'",
     "r.obj.created_at < '2026-11-20T12:00:00.000001Z'", "r.obj.created_at <= '2026-11-20T12:00:00.000000Z'",
     "r.obj.closed_at > r.obj.created_at", "r.obj.address == r.env.ip", "shared(r.sub, r.obj, r.act)",
+    "r.obj.active == 1", "r.obj.active == 0", "r.obj.paid == 1", "r.obj.paid == 0", "r.obj.active != r.obj.paid",
+    "(r.obj.status in['draft', 'archived'])", "(r.obj.total in[-1, 99, 100])", "r.obj.total > -1", "r.obj.limit < -1",
+    "inGroup(r.sub, r.obj.team)", "inGroup(r.sub, r.obj.department)", "r.obj.closed_at <= r.env.now",
+    "r.obj.created_at > r.env.now", "r.obj.due == r.env.date && r.obj.closed_at < r.env.now",
 )
+# The conditions with a parameter: what a line says behind the colon is compared with a column.
+_PARAMETERS = {"language": ("language", ("de", "en")), "team": ("team", ("sales", "atlas"))}
 _HEAD = (SHIPPED / "model.conf").read_text().partition("[matchers]")[0]
 _WHO = "(g(r.sub.role, p.sub) || g(r.sub.key, p.sub)) && globMatch(r.act, p.act)"
 _CHAIN = ["g, user, guest", "g, support, user", "g, manager, support", "g, admin, manager"]
@@ -90,11 +100,13 @@ class World:
         principal = Principal(
             id, "guest" if guest else f"user:{id}", subject.role, tenant,
             None if guest else pick((None, "sales", "press", "other")), "guest" if guest else pick(("user", "service")),
+            () if guest else tuple(self.chance.sample(("atlas", "sales", "press", "other"), pick((0, 1, 2)))),
         )
-        day = pick([*map(date.fromisoformat, DAYS)]) + timedelta(pick(range(-9, 10)))
+        wall = self._wall()
         method = pick(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"))
         env = FixedEnvironment(
-            hour=pick(range(24)), weekday=day.isoweekday(), date=day.isoformat(), method=method,
+            hour=wall.hour, weekday=wall.isoweekday(), date=wall.date().isoformat(), now=clock.written(wall),
+            method=method,
             ip=pick((None, "10.0.0.0", "10.1.2.3", "10.1.255.255", "10.2.0.0", "11.0.0.0", "9.9.9.9", "::1", "::2")),
             device=pick(("desktop", "mobile", "tablet", "bot", "other")),
             request="read" if method in ("GET", "HEAD") else "write",
@@ -104,18 +116,30 @@ class World:
         is_shared = not guest and bool(rights_for(permission.partition(".")[2])) and pick((True, False))
         return principal, permission, row, env, lambda *_: row is not None and is_shared
 
+    def _wall(self) -> datetime:
+        """A clock on some wall, mostly near the times that conditions name."""
+        pick = self.chance.choice
+        if pick((True, False)):
+            near = clock.parsed(pick(TIMES)) + timedelta(microseconds=pick((-1, 0, 1)), hours=pick((0, 0, 0, 9, -30)))
+        else:
+            day = date.fromisoformat(pick(DAYS)) + timedelta(pick(range(-9, 10)))
+            near = datetime.combine(day, time(pick(range(24)), pick((0, 59))), UTC)
+        return near.astimezone(timezone(timedelta(hours=pick((-12, -5, 0, 0, 1, 14)))))
+
     def _row(self, principal: Principal, env: FixedEnvironment, resource: Resource) -> dict[str, Any]:
         pick = self.chance.choice
         people = (*PEOPLE, principal.id or PEOPLE[0])
         row = {
             "id": pick(people), "tenant_id": principal.tenant_id, "owner_id": pick((None, *people)),
             "reviewer_id": pick((None, *people)), "status": pick(STATES),
-            "department": pick((None, "sales", "press", principal.department)),
-            "team": pick((None, "sales", "press", principal.department)),
+            "department": pick((None, "sales", "press", "atlas", principal.department)),
+            "team": pick((None, "sales", "press", "atlas", principal.department)),
             "key": pick((None, NAMED, principal.key, "x")),
-            "address": pick((None, env.ip, "10.1.2.3", "x")), "total": pick((-1, 0, 98, 99, 100, 101, 102)),
-            "limit": pick((None, 98, 99, 100, 101, 102)), "due": pick((None, env.date, *DAYS)),
-            "created_at": pick(TIMES), "closed_at": pick((None, *TIMES)),
+            "address": pick((None, env.ip, "10.1.2.3", "x")), "total": pick((-2, -1, 0, 98, 99, 100, 101, 102)),
+            "limit": pick((None, -2, -1, 98, 99, 100, 101, 102)), "due": pick((None, env.date, *DAYS)),
+            "created_at": pick((env.now, *TIMES)), "closed_at": pick((None, env.now, *TIMES)),
+            "active": pick((True, False)), "paid": pick((None, True, False)),
+            "language": pick((None, "de", "en", "fr")),
         }
         if resource.columns["owner_id"].same_as is not None:
             row["owner_id"] = row["id"]
@@ -129,7 +153,8 @@ class World:
     def _conditions(self) -> dict[str, str]:
         words = {"always": ""}
         words |= {f"row{number}": self._expression(2, (*_OF_ROWS, *_CIRCUMSTANCES)) for number in range(5)}
-        return words | {f"time{number}": self._expression(2, _CIRCUMSTANCES) for number in range(3)}
+        words |= {f"time{number}": self._expression(2, _CIRCUMSTANCES) for number in range(3)}
+        return words | {word: self._expression(1, _OF_ROWS) for word in _PARAMETERS}
 
     def _expression(self, depth: int, atoms: tuple[str, ...]) -> str:
         kind = self.chance.random()
@@ -151,6 +176,8 @@ class World:
         act = self.chance.choice(("thing.view", "thing.update", "thing.refund", "account.view", "door.open", "thing.*",
                                   "*.view", "*"))
         when = self.chance.choice([*self._conditions])
+        if when in _PARAMETERS:
+            when = f"{when}:{self.chance.choice(_PARAMETERS[when][1])}"
         return f"p, {who}, {act}, {when}, {'deny' if self.chance.random() < 0.2 else 'allow'}"
 
     def _changed(self) -> Policy | None:
@@ -180,8 +207,7 @@ class World:
         return found
 
     def _loaded(self) -> Policy | None:
-        branches = (f"p.when == '{word}'" + (f" && ({said})" if said else "")
-                    for word, said in self._conditions.items())
+        branches = (_named(word) + (f" && ({said})" if said else "") for word, said in self._conditions.items())
         model = f"{_HEAD}[matchers]\nm = {_WHO} && ( \\\n" + " || \\\n".join(branches) + " )\n" \
                 "m2 = r2.scope == p2.scope && globMatch(r2.act, p2.act)\n# end\n"
         files = {"model.conf": model.encode(), "roles.csv": b"# end\n",
@@ -192,6 +218,12 @@ class World:
             reasons = ("has no column", "could be shared")
             assert all(any(reason in one.message for reason in reasons) for one in error.findings), error
             return None
+
+
+def _named(word: str) -> str:
+    if word in _PARAMETERS:
+        return f"p.when == '{word}:' + r.obj.{_PARAMETERS[word][0]}"
+    return f"p.when == '{word}'"
 
 
 def subjects(*policies: Policy) -> list[Subject]:

@@ -1,0 +1,72 @@
+"""The clock of a request: the time, and what a clock on the wall shows then, in a zone that this room does not know.
+
+The zone is a setting of the service, and rules are compared without it: so the two agree where some zone that there is
+makes them so. What is proved holds in each zone, and an example is possible in one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
+from datetime import UTC, date, datetime, time, timedelta
+
+EAST, WEST = timedelta(hours=14), timedelta(hours=-12)  # the offsets of the zones that there are
+_DAY, _HOUR = timedelta(days=1), timedelta(hours=1)
+_TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
+_HOURS = 24
+
+Reading = tuple[str, str, int, int]  # the time, the date, the weekday and the hour
+
+
+def parsed(text: str) -> datetime:
+    """A time as columns hold it."""
+    return datetime.strptime(text, _TIME).replace(tzinfo=UTC)
+
+
+def written(moment: datetime) -> str:
+    """The same as text."""
+    return moment.astimezone(UTC).strftime(_TIME)
+
+
+def days(moments: Iterable[str]) -> set[str]:
+    """The dates (YYYY-MM-DD) on which it can be one of these times somewhere."""
+    found = set()
+    for moment in map(parsed, moments):
+        with suppress(OverflowError):
+            found |= {(moment + step * _DAY).date().isoformat() for step in (-1, 0, 1)}
+    return found
+
+
+def runs(hours: Collection[int]) -> list[tuple[int, int]]:
+    """The day as runs of hours, first and last, that comparisons with these hours cannot tell apart."""
+    cuts = sorted({0, *(cut for hour in hours for cut in (hour, hour + 1) if 0 < cut < _HOURS)})
+    return [(first, after - 1) for first, after in zip(cuts, [*cuts[1:], _HOURS], strict=True)]
+
+
+def readings(moments: Collection[str], dates: Iterable[str], hours: Collection[int]) -> Iterator[Reading]:
+    """What clocks can show: for each date and each run of `hours`, the times among `moments` at which it is so in some
+    zone, or one such time where no moment is so near.
+
+    They suffice when `moments` hold the neighbours of each time that is compared, and `dates` those of each date.
+    """
+    known = [(parsed(moment), moment) for moment in moments]
+    for day in dates:
+        for first, last in runs(hours):
+            wall = date.fromisoformat(day)
+            with suppress(OverflowError):
+                begins = datetime.combine(wall, time(first), UTC)
+                earliest, latest = begins - EAST, begins + (last - first + 1) * _HOUR - WEST
+                near = [text for moment, text in known if earliest <= moment < latest]
+                for text in near or [written(begins)]:
+                    yield text, day, wall.isoweekday(), first
+
+
+def wall(now: str, day: str | None, hour: int | None) -> datetime:
+    """A wall clock at a time: in UTC, or in the nearest zone where it is that day and that hour."""
+    moment = parsed(now)
+    for offset in sorted(range(WEST // _HOUR, EAST // _HOUR + 1), key=abs):
+        with suppress(OverflowError):
+            shown = moment + offset * _HOUR
+            if day in (None, shown.date().isoformat()) and hour in (None, shown.hour):
+                return shown
+    return moment
