@@ -43,7 +43,7 @@ def files_of(size: int) -> tuple[dict[str, bytes], Vocabulary]:
         lines.append(f"p, {who}, {what}, {chance.choice(CONDITIONS)}, {chance.choice(('allow', 'deny'))}")
     shipped = {name: (SHIPPED / name).read_bytes() for name in ("model.conf", "roles.csv")}
     rules = "\n".join([*lines, "p2, read:rules, article.view", "# end\n"])
-    return {**shipped, "rules.csv": rules.encode()}, Vocabulary(resources, frozenset(ROLES))
+    return {**shipped, "rules.csv": rules.encode()}, Vocabulary(resources)
 
 
 def median(ask: Callable[[], object], rounds: int, repeat: int) -> float:

@@ -60,7 +60,7 @@ def policies() -> dict[str, tuple[Files, Vocabulary]]:
 
 def principal(policy: Policy, number: int) -> Principal:
     """The person whom that line of a person names; under the shipped policy, which names nobody, any user."""
-    named = [rule.sub for rule in policy.rules if rule.sub not in policy.vocabulary.roles]
+    named = [rule.sub for rule in policy.rules if rule.sub not in policy.roles]
     key = named[number * len(named) // 10] if named else f"user:{number}"
     return Principal(key.removeprefix("user:"), key, "user", "t", "press")
 

@@ -232,7 +232,7 @@ def _principal(call: Call, who: str) -> tuple[dict[str, Any] | None, Principal]:
     """A role, or a person whom the caller may see under that name. Raises Problem (404) for any other name."""
     if who == "guest":
         return None, guest(call.tenant_id)
-    if who in call.access.policy.vocabulary.roles:
+    if who in call.access.policy.roles:
         return None, Principal("<id>", "user:<id>", who, call.tenant_id, "<department>")
     users, rows = call.services.collections["users"], Rows(User, call.tenant_id)
     found = rows.find(who) if is_id(who) else rows.select().where(User.email == who.strip().lower()).first()

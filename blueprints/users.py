@@ -10,11 +10,12 @@ from marshmallow import fields
 from gatepost import Call, Collection, Email, Line, Many, Name, NewPassword, RecordSchema, action, new_id
 from models.tables.session import end_all
 from models.tables.user import User
+from policies.syntax.roles import LONGEST_ROLE
 
+from .http.protocol.messages import Message
+from .http.protocol.problems import Fault
 from .http.request import step_up
 from .http.request.access import MOST_GROUPS
-from .http.resources.registry import ROLES
-from .http.schemas.fields import one_of
 from .http.writing import administrators
 from .http.writing.revocation import retract_user
 from .http.writing.rules_in_code import RuleInCode, outranked, rank
@@ -27,7 +28,7 @@ class UserSchema(RecordSchema):
     name = Name(required=True)
     email = Email(required=True)
     password = NewPassword(required=True, load_only=True, attribute="password_hash")
-    role = Line(validate=[one_of(sorted(ROLES))])
+    role = Line(maximum=LONGEST_ROLE, metadata={"description": "A role of the policy."})
     department = Name(allow_none=True)
     groups = Many(Name(maximum=64), maximum=MOST_GROUPS)
     active = fields.Boolean(dump_only=True)
@@ -61,6 +62,13 @@ class Users(Collection):
     def confirm(self, call: Call, id: str, body: Mapping[str, Any]) -> None:
         step_up.confirm_email(call, id, body)
 
+    def faulty(self, call: Call, values: Mapping[str, Any]) -> list[Fault]:
+        known = call.access.policy.roles
+        wrong = "role" in values and values["role"] not in known
+        unknown = [Fault("invalid_field", Message("Must be one of: {choices}.", choices=", ".join(known.names)),
+                         pointer="/role")] if wrong else []
+        return [*unknown, *super().faulty(call, values)]
+
     def restrict(self, call: Call) -> None:
         """403 when the user's role is none of the caller's roles: also where a policy line would allow it."""
         if (refusal := outranked(call.access, call.row.role)) is not None:
@@ -73,7 +81,7 @@ class Users(Collection):
         yield from administrators.rules(call, verb, row)
 
     def load_record(self, call: Call) -> User | None:
-        administrators.lock_before(self.rows(call).find(call.path["id"]), call.access.roles)
+        administrators.lock_before(self.rows(call).find(call.path["id"]), call.access)
         row: User | None = super().load_record(call)
         return row
 
@@ -90,7 +98,7 @@ class Users(Collection):
         super().delete(call, row)
 
     def allowed_actions(self, call: Call, row: Mapping[str, Any]) -> list[str]:
-        return super().allowed_actions(call, row) if row["role"] in call.access.roles else []
+        return super().allowed_actions(call, row) if call.access.ranks_over(row["role"]) else []
 
     @action("disable", transitions={True: False}, state="active")
     def disable(self, user: User) -> None:

@@ -20,13 +20,16 @@ from blueprints.commands.context import (
     record,
 )
 from blueprints.commands.printing import Group, echo
-from blueprints.http.resources.registry import ROLES
 from blueprints.http.schemas.visible import is_visible
 from models.base import Rows
 from models.engine.errors import AlreadyExists
 from models.tables.session import end_all
 from models.tables.tenant import Tenant
 from models.tables.user import User
+from policies.loading.loader import read_files
+from policies.syntax.roles import GUEST, USER, declared
+from policies.wording.suggestions import did_you_mean
+from settings import Settings
 
 PASSWORD_FILE = password_file("--password-file")
 _TENANT = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
@@ -40,8 +43,8 @@ def user() -> None:
 
 @user.command()
 @click.argument("email")
-@click.option("--role", type=click.Choice(sorted(ROLES - {"guest"})), default="user", show_default=True,
-              help="The user's role, which the policy's lines name.")
+@click.option("--role", metavar="ROLE", default=USER, show_default=True,
+              help="The user's role, one that the policy's roles.csv declares.")
 @TENANT
 @click.option("--name", help="The user's name; the part of the address before @ unless given.")
 @click.option("--department", help="Their department, which conditions may ask for.")
@@ -69,6 +72,7 @@ def add(
         raise click.ClickException("Invisible characters and marks of direction are not allowed in a name.")
     password, made_up = _password(password_file, name, email)
     with open_instance() as instance:
+        _require_role(instance.settings, role)
         row = User(
             name=name or email.partition("@")[0],
             email=email,
@@ -184,6 +188,14 @@ def list_tenants() -> None:
     with open_instance():
         for row in Tenant.all():
             echo(f"{row.id}  {row.name}")
+
+
+def _require_role(settings: Settings, role: str) -> None:
+    """Raises BadParameter for what is no role of the instance's policy, whatever else is wrong with its files."""
+    known = [name for name in declared(read_files(settings.policies, {}, [])) if name != GUEST]
+    if role not in known:
+        near = did_you_mean(role, known) or "."
+        raise click.BadParameter(f"there is no role {role!r}{near} Roles: {', '.join(known)}", param_hint="'--role'")
 
 
 def _password(file: TextIO | None, *known: str | None) -> tuple[str, str | None]:

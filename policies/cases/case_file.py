@@ -29,13 +29,14 @@ _PARTS = ("clock", "env", "principals", "objects", "cases")
 _NOTHING = ("nothing", "none", "no", "never", "-", "~", "null")
 
 
-def read_suite(text: str, file: str, vocabulary: Vocabulary, scopes: Collection[str] | None = None) -> Suite:
-    """The suite that `text` describes; `file` names it in findings. `scopes` are those that the rules have (None: not
-    known).
+def read_suite(text: str, file: str, vocabulary: Vocabulary, scopes: Collection[str] | None = None,
+               roles: Collection[str] | None = None) -> Suite:
+    """The suite that `text` describes; `file` names it in findings. `scopes` and `roles` are those that the rules have
+    (None: not known).
 
     Raises PolicyError with every finding at once (`file:line: message`).
     """
-    reader = _Reader(text, file, vocabulary, scopes)
+    reader = _Reader(text, file, vocabulary, scopes, roles)
     suite = reader.suite()
     if reader.findings:
         raise PolicyError([*reader.findings, *reader.warnings])
@@ -45,7 +46,7 @@ def read_suite(text: str, file: str, vocabulary: Vocabulary, scopes: Collection[
 def failures(policy: Policy, path: Path) -> list[Finding]:
     """Read the cases in `path` and run them: what is wrong with the file, or with the policy's answers."""
     try:
-        suite = read_suite(read_text(path), path.name, policy.vocabulary, policy.scope_names)
+        suite = read_suite(read_text(path), path.name, policy.vocabulary, policy.scope_names, policy.roles.names)
     except Unreadable as error:
         return [Finding(path.name, 0, str(error))]
     except PolicyError as error:
@@ -56,8 +57,9 @@ def failures(policy: Policy, path: Path) -> list[Finding]:
 class _Reader(World):
     """One pass over the nodes of a file of cases; `used` are the principals and objects that some case names."""
 
-    def __init__(self, text: str, file: str, vocabulary: Vocabulary, scopes: Collection[str] | None) -> None:
-        super().__init__(text, file, vocabulary, scopes)
+    def __init__(self, text: str, file: str, vocabulary: Vocabulary, scopes: Collection[str] | None,
+                 roles: Collection[str] | None) -> None:
+        super().__init__(text, file, vocabulary, scopes, roles)
         self.used: set[str] = set()
 
     def suite(self) -> Suite:

@@ -12,6 +12,7 @@ import yaml
 from ..evaluation.principal import FixedEnvironment, Principal
 from ..evaluation.rights import RIGHTS
 from ..syntax.attributes import ENVIRONMENT, SUBJECT
+from ..syntax.roles import GUEST, undeclared
 from ..syntax.vocabulary import Vocabulary
 from ..wording.suggestions import did_you_mean, hint
 from .cases import Thing
@@ -32,9 +33,10 @@ class World(Nodes):
     refused  objects that are reported where they stand, and not once more where they are named
     """
 
-    def __init__(self, text: str, file: str, vocabulary: Vocabulary, scopes: Collection[str] | None) -> None:
+    def __init__(self, text: str, file: str, vocabulary: Vocabulary, scopes: Collection[str] | None,
+                 roles: Collection[str] | None) -> None:
         super().__init__(text, file)
-        self.vocabulary, self.scopes = vocabulary, scopes
+        self.vocabulary, self.scopes, self.roles = vocabulary, scopes, roles
         self.principals: dict[str, Principal] = {}
         self.things: dict[str, Thing] = {}
         self.refused: set[str] = set()
@@ -65,13 +67,15 @@ class World(Nodes):
     def principal(self, name: str, key: yaml.Node, node: yaml.Node) -> Principal:
         parts = self.mapping(node, f"principal {name!r}", _PRINCIPAL)
         role = self.word(parts.get("role"), "role")
-        if role not in self.vocabulary.roles:
-            message = f"principal {name!r} needs a role" if role is None else f"there is no role {role!r}"
-            self.report(parts.get("role", key), message + did_you_mean(role or "", self.vocabulary.roles))
-        kind = self.word(parts.get("kind"), "kind") or ("guest" if role == "guest" else "user")
+        known = role is not None and (self.roles is None or role in self.roles)
+        if role is None:
+            self.report(key, f"principal {name!r} needs a role")
+        elif not known:
+            self.report(parts["role"], f"there is no role {role!r}{undeclared(role, self.roles or ())}")
+        kind = self.word(parts.get("kind"), "kind") or ("guest" if role == GUEST else "user")
         if kind not in SUBJECT["kind"].values:
             self.report(parts["kind"], f"there is no kind {kind!r}; use user, service or guest")
-        elif (kind == "guest") is not (role == "guest") and role in self.vocabulary.roles:
+        elif (kind == "guest") is not (role == GUEST) and known:
             self.warn(parts.get("kind", key), f"there is no caller of the kind {kind} with the role {role}")
         identity = None if kind == "guest" else self.word(parts.get("id"), "id") or name
         for part in ("id", "department", "groups", "scopes"):
@@ -80,8 +84,8 @@ class World(Nodes):
         scopes = self.scopes_of(kind, key, parts.get("scopes"))
         return Principal(
             id=identity,
-            key="guest" if identity is None else f"user:{identity}",
-            role=role or "guest",
+            key=GUEST if identity is None else f"user:{identity}",
+            role=role or GUEST,
             tenant_id="default",
             department=self.word(parts.get("department"), "department"),
             kind=kind,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ..evaluation.policy import GUEST, Policy
+from ..evaluation.policy import Policy
 from ..syntax.expression import (
     AnyOf,
     Atom,
@@ -18,6 +18,7 @@ from ..syntax.expression import (
     disjunction,
     negation,
 )
+from ..syntax.roles import GUEST
 from ..syntax.rules import Rule
 
 Lines = Sequence[tuple[Rule, Expression]]  # each with what is left of its condition

@@ -6,7 +6,7 @@ another is told by `comparison`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ..syntax.expression import (
@@ -20,13 +20,12 @@ from ..syntax.expression import (
     disjunction,
     negation,
 )
+from ..syntax.roles import GUEST
 from ..syntax.rules import Rule
 from .policy import Policy
 
 ALWAYS_WORD = "always"
 _KIND = Attribute("sub", "kind")
-# The order in which roles are shown, from the least permissions to the most.
-ROLE_ORDER = ("guest", "user", "support", "editor", "moderator", "manager", "developer", "owner", "admin")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +90,14 @@ class Grants:
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
         named = (*(rule.sub for rule in policy.rules), *policy.roles.parents)
-        self.persons = tuple(sorted({name for name in named if name not in policy.vocabulary.roles}))
+        self.persons = tuple(sorted({name for name in named if name not in policy.roles}))
 
     def of(self, who: str, permission: str) -> Grant:
         """The grant of `permission` to `who`, a role or a person's key.
 
         For a person it counts only the rules that name the person; those of the person's role come on top.
         """
-        return grant(self._bearing(who, permission), on_top=who not in self._policy.vocabulary.roles)
+        return grant(self._bearing(who, permission), on_top=who not in self._policy.roles)
 
     def concerning(self, person: str) -> frozenset[str]:
         """The permissions that the rules of a person cover."""
@@ -106,7 +105,7 @@ class Grants:
 
     def _bearing(self, who: str, permission: str) -> Iterator[Part]:
         """Every rule that can hold for `who` and cover the permission."""
-        kind = ("guest" if who == "guest" else "user") if who in self._policy.vocabulary.roles else None
+        kind = (GUEST if who == GUEST else "user") if who in self._policy.roles else None
         for rule, left in self._policy.lines_on(who, permission):
             if kind is not None:
                 left = _with_kind(left, kind)
@@ -124,12 +123,6 @@ def grant(parts: Iterable[Part], *, on_top: bool = False) -> Grant:
     # What is always allowed needs no further reason.
     unconditional = tuple(part for part in allows if part.expression is True)
     return Grant(unconditional[:1] or allows, denies)
-
-
-def ordered(roles: Collection[str]) -> list[str]:
-    """Roles in the order in which they are shown."""
-    known = [role for role in ROLE_ORDER if role in roles]
-    return known + sorted(set(roles).difference(known))
 
 
 def _with_kind(expression: Expression, kind: str) -> Expression:

@@ -9,7 +9,7 @@ from functools import cached_property
 from ..syntax.conditions import Condition
 from ..syntax.expression import Expression, atoms, attributes, text
 from ..syntax.model import Model
-from ..syntax.roles import Roles
+from ..syntax.roles import GUEST, Roles
 from ..syntax.rules import Lines, Rule, ScopeRule
 from ..syntax.vocabulary import Patterns, Vocabulary
 from .compiled import NO_OBJECT, Row, SharedWith, no_shares
@@ -23,8 +23,6 @@ from .rule_trace import RuleTrace, trace_rule
 # Answers for persons whom rules name that are remembered: all permissions of a hundred or two, the last who asked. The
 # answers for roles, which most callers share, are as few as the policy has words, and are kept.
 MOST_OF_PERSONS = 20_000
-
-GUEST = "guest"  # the key of callers without credentials, and their role
 
 # For a role or a permission that is not in the vocabulary.
 _NO_RULES = Residual("", ())
@@ -49,7 +47,7 @@ class Policy:
         self._index = Index(self.rules, model.matcher, self._folder, self.roles, self.patterns, permissions)
         named = (*(rule.sub for rule in self.rules), *self.roles.parents, *self._index.quoted_names)
         # The keys that can be answered otherwise than their role.
-        self._persons = frozenset(name for name in named if name not in vocabulary.roles or (
+        self._persons = frozenset(name for name in named if name not in self.roles or (
             name == GUEST and self._index.knows_key_of(GUEST)))
         self._residuals: dict[tuple[str, str | None, str], Residual] = {}
         self._of_persons: deque[tuple[str, str, str]] = deque()
@@ -107,7 +105,7 @@ class Policy:
 
     def residual(self, role: str, key: str | None, permission: str) -> Residual:
         """What is left of the rules for a role, the person `key`, and a permission."""
-        if role not in self.vocabulary.roles or permission not in self.vocabulary.by_permission:
+        if role not in self.roles or permission not in self.vocabulary.by_permission:
             return _NO_RULES
         person = key if key in self._persons else None
         known = self._residuals.get((role, person, permission))
@@ -120,7 +118,7 @@ class Policy:
 
         Those of `residual`, for tools that compare lines: nothing is prepared to decide by them.
         """
-        if role not in self.vocabulary.roles or permission not in self.vocabulary.by_permission:
+        if role not in self.roles or permission not in self.vocabulary.by_permission:
             return ()
         person = key if key in self._persons else None
         known = self._residuals.get((role, person, permission))
@@ -157,8 +155,8 @@ class Policy:
         Of a role, the lines of roles that can hold for it; of a person's key, the lines that name the person or a
         role that the person was lent: those of the person's own role come on top.
         """
-        if who in self.vocabulary.roles:
-            rules = [rule for rule in self._index.bearing(who, who, permission) if rule.sub in self.vocabulary.roles]
+        if who in self.roles:
+            rules = [rule for rule in self._index.bearing(who, who, permission) if rule.sub in self.roles]
         else:
             rules = self._index.naming(who, permission)
         lines = ((rule, self.folded(rule, permission, who, who)) for rule in rules)
@@ -167,12 +165,12 @@ class Policy:
     @cached_property
     def persons(self) -> tuple[str, ...]:
         """The keys (`user:<id>`) that lines name, or calls of `g` in the matcher, sorted."""
-        return tuple(sorted(self._persons - self.vocabulary.roles))
+        return tuple(sorted(name for name in self._persons if name not in self.roles))
 
     def permissions_of_lines(self, who: str) -> frozenset[str]:
         """The permissions on which lines can bear that name `who`, a role or a person's key, or what it inherits; all
         of them for a person whom the matcher names itself, or by a role that the person was lent."""
-        if who in self._persons - self.vocabulary.roles and self._index.sets_apart(who, ""):
+        if who in self._persons and who not in self.roles and self._index.sets_apart(who, ""):
             return frozenset(self.vocabulary.by_permission)
         return self._index.permissions(who)
 

@@ -15,8 +15,9 @@ from ..comparison.search import Undecided
 from ..comparison.subjects import Subject, allowed, by_role, named_in, persons
 from ..comparison.witness import Witness
 from ..evaluation.grants import ALWAYS_WORD
-from ..evaluation.policy import GUEST, Policy
+from ..evaluation.policy import Policy
 from ..syntax.expression import Expression, conjunction, disjunction
+from ..syntax.roles import GUEST
 from .lines import ALWAYS, ATMOST, NEVER, ONLY, Invariant
 
 
@@ -40,7 +41,7 @@ class Judge:
     def __init__(self, policy: Policy, invariants: Iterable[Invariant], most: int) -> None:
         """`most` bounds each search (`search.example`)."""
         self._policy, self._prover = policy, Prover(policy, most=most)
-        self._roles = sorted(policy.vocabulary.roles)
+        self._roles = sorted(policy.roles.names)
         self._by_kind: dict[str, list[Invariant]] = {}
         for one in invariants:
             self._by_kind.setdefault(one.kind, []).append(one)

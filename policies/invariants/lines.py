@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from ..evaluation.policy import Policy
 from ..syntax.conditions import wrong_word
+from ..syntax.roles import undeclared
 from ..syntax.rules import PERSON, UNKNOWN_PERMISSION, Rule
 from ..syntax.text import decoded, meaningful
 from ..syntax.vocabulary import Patterns
@@ -96,7 +97,7 @@ def lines_of(policy: Policy) -> tuple[Invariant, ...]:
     content = policy.files.get(INVARIANTS_FILE)
     if content is None:
         return ()
-    return read(content, policy.vocabulary.roles, policy.patterns, policy.conditions, [])
+    return read(content, frozenset(policy.roles.names), policy.patterns, policy.conditions, [])
 
 
 def aimless(policy: Policy) -> Iterator[Finding]:
@@ -130,7 +131,7 @@ def _wrong_words(
     who, act, *rest = columns
     if who not in roles:
         if not PERSON.fullmatch(who):
-            return f"{quoted(who)} is neither a role nor user:<id>{hint(who, roles)}"
+            return f"{quoted(who)} is neither a role nor user:<id>{undeclared(who, roles) or hint('', roles)}"
         if kind in (ATMOST, ALWAYS):
             return f"{kind} is about a role; what one person may not do is a line of {NEVER}"
     for pattern in (act, *_exceptions(columns)):

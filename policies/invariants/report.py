@@ -8,9 +8,9 @@ from ..comparison.search import MOST_NODES
 from ..comparison.subjects import Subject, named_in
 from ..comparison.witness import EVERY_CASE
 from ..evaluation.grants import ALWAYS_WORD
-from ..evaluation.policy import GUEST, Policy
+from ..evaluation.policy import Policy
 from ..syntax.model import MODEL_FILE
-from ..syntax.roles import RoleLink
+from ..syntax.roles import GUEST, RoleLink
 from ..syntax.rules import Rule
 from ..wording.finding import Finding, single_person
 from .judge import Breach, Judge

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from ..comparison.candidates import ID
 from ..comparison.search import Undecided
-from ..evaluation.policy import GUEST
 from ..syntax.attributes import ENVIRONMENT, SUBJECT, in_words
 from ..syntax.expression import (
     GROUPS,
@@ -24,9 +23,9 @@ from ..syntax.expression import (
     disjunction,
     negation,
 )
+from ..syntax.roles import ADMIN, GUEST
 from ..syntax.rules import Rule
 from ..syntax.vocabulary import Column
-from .openings import ADMIN
 from .standing import ALLOW, Cell, Standing
 from .words import listed, places, verb
 

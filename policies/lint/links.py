@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..evaluation.policy import GUEST, Policy
+from ..evaluation.policy import Policy
 from ..evaluation.rights import is_read
-from ..syntax.roles import RoleLink, Roles
+from ..syntax.roles import GUEST, RoleLink, Roles
 from ..syntax.rules import ScopeRule
 from ..wording.finding import Finding, single_person
 from .openings import Openings
@@ -16,7 +16,7 @@ _READ = "read:"
 
 
 def about_roles(policy: Policy, openings: Openings) -> Iterator[Finding]:
-    """Roles that inherit twice, too much, or not even what a caller without credentials may."""
+    """Roles that inherit twice, or too much."""
     kept = policy.roles
     for link in reversed(policy.roles.links):
         rest = Roles(one for one in kept.links if one is not link) if _twice(kept, link) else kept
@@ -26,7 +26,6 @@ def about_roles(policy: Policy, openings: Openings) -> Iterator[Finding]:
         message = message or openings.by_link(link)
         if message:
             yield Finding(link.file, link.line, message, "warning", single_person(link.name))
-    yield from _without_guest(policy)
 
 
 def about_scopes(policy: Policy) -> Iterator[Finding]:
@@ -64,21 +63,10 @@ def _superfluous(policy: Policy, link: RoleLink, rest: Roles) -> str | None:
 
 def _common(policy: Policy, link: RoleLink) -> str | None:
     """That a person is lent what every user has."""
-    roles = policy.vocabulary.roles - {GUEST}
+    roles = set(policy.roles.names) - {GUEST}
     if single_person(link.name) and all(link.inherits in policy.roles.closure(role) for role in roles):
         return f"without effect: every user is {link.inherits} already; take it out"
     return None
-
-
-def _without_guest(policy: Policy) -> Iterator[Finding]:
-    """Roles that others inherit, and that have not even the rights of a caller without credentials."""
-    told = {GUEST}
-    for link in policy.roles.links:
-        if link.inherits not in told and link.inherits not in policy.roles.parents:
-            told.add(link.inherits)
-            message = (f"{link.inherits} inherits nothing, not even what callers without credentials may; add "
-                       f"`g, {link.inherits}, {GUEST}` if that was not meant")
-            yield Finding(link.file, link.line, message, "warning", single_person(link.name))
 
 
 def _covering(policy: Policy, covered: frozenset[str], others: list[ScopeRule]) -> list[ScopeRule]:

@@ -7,15 +7,14 @@ from collections.abc import Collection, Iterable
 from ..comparison.candidates import KIND
 from ..comparison.search import Undecided
 from ..comparison.subjects import Subject
-from ..evaluation.policy import GUEST, Policy
+from ..evaluation.policy import Policy
 from ..evaluation.rights import is_read
 from ..syntax.expression import Shared, atoms, attributes
-from ..syntax.roles import RoleLink
+from ..syntax.roles import ADMIN, GUEST, USER, RoleLink
 from ..syntax.rules import Rule
 from ..wording.finding import single_person
 from .standing import ALLOW, Cell, Standing
 
-ADMIN, USER = "admin", "user"
 MOST_NAMED = 3  # permissions that a finding names
 MANY_VERBS, MANY_RESOURCES = 3, 3  # of what every caller gains
 # What a caller without credentials hardly may do to any row, on whatever condition.
@@ -58,10 +57,9 @@ class Openings:
         """What a role, or a person, gains by inheriting a role, where that is hardly meant."""
         if link.name == ADMIN:
             return None
-        everybody = link.name == GUEST or (
-            link.name in self._everyone and link.inherits != GUEST and any(
-                other.inherits == link.inherits and other.name != link.name and not single_person(other.name)
-                for other in self._policy.roles.links))
+        everybody = link.name in self._everyone and link.inherits != GUEST and any(
+            other.inherits == link.inherits and other.name != link.name and not single_person(other.name)
+            for other in self._policy.roles.links)
         kept = self._policy.roles.closure_without(link) | (
             {GUEST} if link.name in self._everyone else self._everyone)
         most = self._policy.permissions_of_lines(link.inherits)
@@ -113,7 +111,7 @@ class Openings:
 
 def everyone(policy: Policy) -> frozenset[str]:
     """The roles that are no distinction: guest, user, and what every other role inherits or is."""
-    closures = [policy.roles.closure(role) for role in policy.vocabulary.roles - {GUEST}]
+    closures = [policy.roles.closure(role) for role in set(policy.roles.names) - {GUEST}]
     return frozenset((GUEST, USER)).union(frozenset.intersection(*closures) if closures else ())
 
 

@@ -16,7 +16,7 @@ from ..comparison.prover import Prover
 from ..comparison.search import Undecided
 from ..comparison.subjects import Subject, named_in, persons
 from ..comparison.witness import Witness
-from ..evaluation.policy import GUEST, Policy
+from ..evaluation.policy import Policy
 from ..evaluation.rights import rights_for
 from ..syntax.expression import (
     Attribute,
@@ -30,6 +30,7 @@ from ..syntax.expression import (
     disjunction,
     negation,
 )
+from ..syntax.roles import GUEST
 from ..syntax.rules import Rule
 
 ALLOW, DENY = "allow", "deny"
@@ -69,7 +70,7 @@ class Standing:
         self.out: set[Rule] = set()
         self.persons = frozenset(persons(policy))
         # Roles with few rights first: with them a line of a person is most likely to give something.
-        self.roles = sorted(policy.vocabulary.roles, key=lambda role: (len(policy.roles.closure(role)), role))
+        self.roles = sorted(policy.roles.names, key=lambda role: (len(policy.roles.closure(role)), role))
         self.expressions: list[Expression] = []
         self._numbers: dict[Expression, int] = {}
         self._cells: dict[tuple[Subject, str], Cell] = {}

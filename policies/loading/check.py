@@ -27,7 +27,7 @@ from ..syntax.expression import (
 )
 from ..syntax.matcher import GROUP
 from ..syntax.model import MODEL_FILE, Model
-from ..syntax.roles import Roles
+from ..syntax.roles import Roles, undeclared
 from ..syntax.rules import PERSON, Rule
 from ..syntax.vocabulary import Column, Patterns, Resource, Vocabulary, is_of
 from ..wording.finding import Finding, quoted, single_person
@@ -259,7 +259,7 @@ def _wrong_role(atom: Expression, roles: frozenset[str]) -> str | None:
         case FunctionCall("g", (Attribute("sub", "key"), str() as name)) if PERSON.fullmatch(name):
             return None
         case FunctionCall("g", (_, str() as name)) | Comparison(_, Attribute("sub", "role"), str() as name):
-            return None if name in roles else f"{quoted(name)} is no role{hint(name, roles)}"
+            return None if name in roles else f"{quoted(name)} is no role{undeclared(name, roles) or hint('', roles)}"
     return None
 
 

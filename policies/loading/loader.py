@@ -13,7 +13,7 @@ from ..invariants import report
 from ..invariants.lines import INVARIANTS_FILE, read
 from ..syntax.files import Unreadable, read_bytes
 from ..syntax.model import MODEL_FILE, read_model
-from ..syntax.roles import Roles
+from ..syntax.roles import ROLES_FILE, Roles, declared
 from ..syntax.rules import UNKNOWN_PERMISSION, Reader
 from ..syntax.text import END, decoded, meaningful
 from ..syntax.vocabulary import Patterns, Vocabulary
@@ -21,7 +21,6 @@ from ..wording.finding import Finding, PolicyError
 from ..wording.suggestions import nearest
 from . import check
 
-ROLES_FILE = "roles.csv"
 CASES_FILE = "tests.yaml"  # no policy file: the cases that a policy has to pass
 # A copy such as `articles copy.csv` would bring back the lines that were taken out of the original.
 FILE_NAME = re.compile(r"[a-z][a-z0-9_]*\.csv")
@@ -111,17 +110,20 @@ def from_files(files: Mapping[str, bytes], vocabulary: Vocabulary, findings: lis
     findings.extend(wrong)
     patterns = Patterns(vocabulary)
     conditions = model.conditions if model else None
-    reader = Reader(vocabulary.roles, patterns, conditions, _areas(files, vocabulary), findings)
+    roles = frozenset(declared(files))
+    reader = Reader(roles, patterns, conditions, _areas(files, vocabulary), findings)
     for name, content in sorted(files.items()):
         if name not in (MODEL_FILE, INVARIANTS_FILE):
             reader.read(name, content)
+    reader.close()
     lines = reader.lines
-    invariants = read(files.get(INVARIANTS_FILE, _NO_LINES), vocabulary.roles, patterns, conditions, findings)
+    invariants = read(files.get(INVARIANTS_FILE, _NO_LINES), roles, patterns, conditions, findings)
     if not lines.rules:
         findings.append(Finding("", 0, "the policy has no rules: nobody could do anything"))
-    findings += Roles(lines.links).check()
+    # Of a file that is missing or unreadable, a finding says so already.
+    findings += Roles(lines.links).check() if ROLES_FILE in files else []
     if model is not None:
-        findings += (faults := check.matchers(model, patterns, vocabulary.roles))
+        findings += (faults := check.matchers(model, patterns, roles))
         rules = [*lines.rules, *(one.rule for one in invariants if one.when)]
         # A part of the matcher that lost its brackets is asked of every line: none of them is at fault.
         findings += [one for one in check.conditions(model, rules, patterns, vocabulary)

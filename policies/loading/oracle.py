@@ -157,7 +157,7 @@ Arguments = tuple[Principal, str, Row | None, Any, SharedWith]
 
 def sample_questions(policy: Policy, chance: random.Random) -> Iterator[tuple[Rule, Arguments]]:
     """Endless random questions near the rules, each the arguments of `decide`."""
-    roles, permissions = sorted(policy.vocabulary.roles), sorted(policy.vocabulary.by_permission)
+    roles, permissions = sorted(policy.roles.names), sorted(policy.vocabulary.by_permission)
     covered: dict[str, list[str]] = {}
     literals = _literals(policy)
     scopes = sorted(policy.scope_names) or ["none"]
@@ -166,8 +166,8 @@ def sample_questions(policy: Policy, chance: random.Random) -> Iterator[tuple[Ru
         if rule.act not in covered:
             covered[rule.act] = sorted(policy.patterns.covered(rule.act))
         permission = chance.choice(covered[rule.act] if chance.random() < 0.8 else permissions)
-        role = rule.sub if rule.sub in policy.vocabulary.roles and chance.random() < 0.6 else chance.choice(roles)
-        person = rule.sub if rule.sub not in policy.vocabulary.roles else f"user:{PEOPLE[0]}"
+        role = rule.sub if rule.sub in policy.roles and chance.random() < 0.6 else chance.choice(roles)
+        person = rule.sub if rule.sub not in policy.roles else f"user:{PEOPLE[0]}"
         identity = None if role == "guest" else person.removeprefix("user:")
         principal = Principal(
             identity,

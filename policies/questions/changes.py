@@ -8,7 +8,6 @@ from textwrap import wrap
 from typing import Any
 
 from ..comparison.witness import Witness
-from ..evaluation.grants import ordered
 from ..syntax.vocabulary import Vocabulary
 
 MORE, LESS, OTHER, UNDECIDED = "more", "less", "other", "undecided"
@@ -105,6 +104,7 @@ class Changes:
 
     old, new    the versions of both
     all         the changes, undecided ones among them
+    roles       those of both policies, in the order in which they are shown
     invariants  the lines of invariants.csv that were added ("+ …") or taken away ("− …"); no decision follows from them
     """
 
@@ -113,6 +113,7 @@ class Changes:
     all: tuple[Change, ...]
     invariants: tuple[str, ...]
     vocabulary: Vocabulary
+    roles: tuple[str, ...]
 
     def __bool__(self) -> bool:
         return bool(self.all or self.invariants)
@@ -136,8 +137,7 @@ class Changes:
         for change in self.all:
             for who in change.who:
                 found.setdefault(who, {}).setdefault(change.kind, {})[change.permission] = None
-        roles = self.vocabulary.roles
-        names = [*ordered(roles & found.keys()), *(who for who in found if who not in roles)]
+        names = [*(role for role in self.roles if role in found), *(who for who in found if who not in self.roles)]
         alike: dict[tuple[tuple[str, tuple[str, ...]], ...], list[str]] = {}
         for who in names:
             kinds = tuple((kind, tuple(found[who][kind])) for kind in _SIGN if kind in found[who])
@@ -159,7 +159,7 @@ class Changes:
         found: list[str] = [line for one in self.summary for line in _wrapped(self._summed(one))]
         for change, permissions in self._alike():
             found += ["", *_wrapped(change._heading(", ".join(grouped(permissions, self.vocabulary))))]
-            for detail in change._details(self.vocabulary.roles):
+            for detail in change._details(self.roles):
                 found += _wrapped(detail, "    ")
         if not self.all:
             found.append(NOTHING)
@@ -168,7 +168,7 @@ class Changes:
         return found
 
     def _summed(self, one: Summary) -> str:
-        names = _names(one.who, self.vocabulary.roles)
+        names = _names(one.who, self.roles)
         several = len(names) > 1
         counts = (
             f"{_VERBS[kind][several]} {len(permissions)} ({', '.join(grouped(permissions, self.vocabulary))})"
@@ -202,7 +202,7 @@ def _names(who: Sequence[str], roles: Collection[str]) -> list[str]:
     """Names for a sentence: `every role but admin`, `user:<id>`, `490 others`."""
     mine = [name for name in who if name in roles]
     others = [name for name in who if name not in roles]
-    missing = ordered(set(roles).difference(mine))
+    missing = [role for role in roles if role not in mine]
     if mine and len(missing) <= _FEW:
         mine = [f"every role but {' and '.join(missing)}" if missing else "every role"]
     found = [*mine, *others]

@@ -13,17 +13,18 @@ from dataclasses import replace
 from ..comparison.compare import Comparison
 from ..comparison.search import Undecided
 from ..comparison.subjects import Subject
-from ..evaluation.grants import ALWAYS_WORD, Grant, Part, grant, ordered
-from ..evaluation.policy import GUEST, Policy
+from ..evaluation.grants import ALWAYS_WORD, Grant, Part, grant
+from ..evaluation.policy import Policy
 from ..invariants.lines import lines_of
 from ..syntax.expression import Expression, negation, text
+from ..syntax.roles import GUEST
 from .changes import LESS, MORE, OTHER, UNDECIDED, Change, Changes
 from .persons import Alike, Persons
 from .reasons import Reasons
 
 
 def diff(old: Policy, new: Policy, stored: Mapping[str, str] | None = None) -> Changes:
-    """Every effective change from `old` to `new`, which have the same vocabulary.
+    """Every effective change from `old` to `new`, which have the same vocabulary, though perhaps not the same roles.
 
     Compared are each role alone, as a user and as a service, and each person whom lines name, with the role that is
     `stored` for the key `user:<id>`, or with each role but guest where none is.
@@ -31,13 +32,18 @@ def diff(old: Policy, new: Policy, stored: Mapping[str, str] | None = None) -> C
     found = _Diff(old, new, stored or {})
     changes = tuple(change for permission in old.vocabulary.by_permission for change in found.on(permission))
     return Changes(old.version, new.version, (*changes, *_scopes(old, new)), tuple(_invariants(old, new)),
-                   old.vocabulary)
+                   old.vocabulary, _roles(old, new))
+
+
+def _roles(old: Policy, new: Policy) -> tuple[str, ...]:
+    """The roles of both, in the order of the new one."""
+    return tuple(dict.fromkeys((*new.roles.names, *old.roles.names)))
 
 
 class _Diff:
     def __init__(self, old: Policy, new: Policy, stored: Mapping[str, str]) -> None:
         self._old, self._new, self._stored = old, new, stored
-        self._roles = ordered(old.vocabulary.roles)
+        self._roles = _roles(old, new)
         self._comparison = Comparison(old, new)
         self._persons = Persons(old, new)
         self._here, self._before = Reasons(new, old), Reasons(old, new)

@@ -14,7 +14,7 @@ from ..comparison.prover import Prover
 from ..comparison.search import Undecided
 from ..comparison.subjects import Subject, allowed
 from ..evaluation.compiled import NO_OBJECT, SharedWith, no_shares, value_of
-from ..evaluation.grants import Grants, ordered
+from ..evaluation.grants import Grants
 from ..evaluation.plan import ALWAYS, NEVER, Plan
 from ..evaluation.policy import Policy
 from ..evaluation.principal import Environment, Principal
@@ -95,7 +95,7 @@ def _step(policy: Policy, principal: Principal, permission: str, trace: RuleTrac
         for fact in trace.facts
     )
     missing = tuple(facts.found(fact, permission, called) for fact in trace.failed)
-    person = called("sub", "key", trace.rule.sub) if trace.rule.sub not in policy.vocabulary.roles else ""
+    person = called("sub", "key", trace.rule.sub) if trace.rule.sub not in policy.roles else ""
     return Step(trace.rule, via, remarks, trace.matched, missing, person)
 
 
@@ -124,7 +124,7 @@ def _would(policy: Policy, role: str, permission: str) -> dict[str, tuple[str, .
     grants, prover = Grants(policy), Prover(policy, most=MOST_NODES)
     mine = allowed(policy, Subject(role), permission)
     found: dict[str, list[str]] = {}
-    for name in ordered(policy.vocabulary.roles):
+    for name in policy.roles.names:
         if _more(prover, allowed(policy, Subject(name), permission), mine, Subject(name), permission):
             found.setdefault(grants.of(name, permission).words, []).append(name)
     return {words: tuple(names) for words, names in found.items()}

@@ -35,7 +35,7 @@ class Persons:
     """Which persons are to be compared for a permission: none where no line about it has changed."""
 
     def __init__(self, old: Policy, new: Policy) -> None:
-        self._roles = old.vocabulary.roles
+        self._roles = frozenset((*old.roles.names, *new.roles.names))
         # A matcher that names a line's role or permission itself gives that line a reach that no pattern tells.
         self._loose = _names_lines(old) or _names_lines(new)
         # Roles that inherit otherwise can be answered otherwise whatever is asked.
@@ -79,7 +79,7 @@ class _Lines:
         self._rules: dict[str, list[Rule]] = {}
         self._about: dict[str, frozenset[str]] = {}
         for rule in policy.rules:
-            if rule.sub in policy.vocabulary.roles:
+            if rule.sub in policy.roles:
                 self._about[rule.sub] = self._about.get(rule.sub, frozenset()) | policy.patterns.covered(rule.act)
             else:
                 self._rules.setdefault(rule.sub, []).append(rule)

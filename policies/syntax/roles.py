@@ -1,12 +1,26 @@
-"""Which role inherits which: the `g` lines as a graph without cycles."""
+"""Roles: which there are, and which inherits which.
+
+A role is declared by standing on the left of a `g` line of roles.csv; `guest`, which inherits nothing, always is one.
+The `g` lines of all files together are a graph without cycles.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from ..wording.finding import Finding, single_person
+from ..wording.suggestions import did_you_mean
+from .text import decoded, meaningful
 
+ROLES_FILE = "roles.csv"
+GUEST = "guest"  # the role of callers without credentials
+# What new users are, and who can undo every mistake: the service itself names both.
+USER, ADMIN = "user", "admin"
+ROLE = re.compile(r"[a-z][a-z0-9_-]{0,31}")
+LONGEST_ROLE = 32  # characters
+MOST_ROLES = 100
 # Casbin gives up silently on a chain of ten links.
 LONGEST_CHAIN = 9
 
@@ -21,17 +35,58 @@ class RoleLink:
     inherits: str
 
 
+def declared(files: Mapping[str, bytes]) -> tuple[str, ...]:
+    """The roles that roles.csv declares: guest, then in the order of the file. What is wrong with a line is told by
+    those who read it.
+
+    Where the file declares nothing, or is not there, these are the names that rules use: one finding about the file is
+    enough.
+    """
+    found = _named(columns[0] for kind, *columns in _lines(ROLES_FILE, files.get(ROLES_FILE, b""))
+                   if kind == "g" and columns)
+    if len(found) > 1:
+        return found
+    used = (line for name, content in files.items() if name.endswith(".csv") for line in _lines(name, content))
+    return _named(columns[0] for kind, *columns in used if kind == "p" and columns)
+
+
+def _lines(file: str, content: bytes) -> Iterable[list[str]]:
+    return ([column.strip() for column in line.split(",")] for _, line in meaningful(decoded(file, content, [])))
+
+
+def _named(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((GUEST, *filter(ROLE.fullmatch, names))))
+
+
+def undeclared(name: str, roles: Collection[str], near: str | None = None) -> str:
+    """What to write for a role that is none: another name (`near`, where known), or the line that declares it."""
+    near = did_you_mean(name, roles) if near is None else near
+    if not ROLE.fullmatch(name):
+        return near
+    line = f"eclare it in {ROLES_FILE}: g, {name}, {GUEST}"
+    return f"{near} Or d{line}" if near else f"; d{line}"
+
+
 class Roles:
-    """The graph of roles and of the keys of single persons. Immutable."""
+    """The graph of roles and of the keys of single persons. Immutable.
+
+    names  the roles: guest, then as roles.csv declares them, which is the order in which they are shown
+    """
 
     def __init__(self, links: Iterable[RoleLink]) -> None:
         self.links = tuple(links)
+        self.names = _named(link.name for link in self.links if link.file == ROLES_FILE)
+        self._known = frozenset(self.names)
         self.parents: Mapping[str, tuple[RoleLink, ...]] = {}
         parents: dict[str, list[RoleLink]] = {}
         for link in self.links:
             parents.setdefault(link.name, []).append(link)
         self.parents = {name: tuple(found) for name, found in parents.items()}
         self._closures: dict[str, frozenset[str]] = {}
+
+    def __contains__(self, name: object) -> bool:
+        """Whether this is a role."""
+        return name in self._known
 
     def closure(self, name: str) -> frozenset[str]:
         """The name itself and everything that it inherits."""
@@ -68,8 +123,12 @@ class Roles:
         return ways.get(ancestor)
 
     def check(self) -> list[Finding]:
-        """Cycles, and chains longer than Casbin follows."""
-        findings = []
+        """Cycles, chains longer than Casbin follows, too many roles, and roles that there must be."""
+        findings = [Finding(ROLES_FILE, 0, f"the role {name} is missing; write g, {name}, {inherits}")
+                    for name, inherits in ((USER, GUEST), (ADMIN, USER)) if name not in self]
+        if len(self.names) > MOST_ROLES:
+            findings.append(Finding(ROLES_FILE, 0, f"there are {len(self.names)} roles, and at most {MOST_ROLES} can "
+                                                   "be; what makes many is people: use departments and groups"))
         longest: dict[str, int] = {}
         for start in self.parents:
             findings += self._visit(start, longest, [])

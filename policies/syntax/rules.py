@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..wording import columns as form
 from ..wording.finding import QUOTED, Finding, quoted, single_person
-from ..wording.suggestions import did_you_mean, hint
+from ..wording.suggestions import did_you_mean, hint, nearest
 from .conditions import is_word, wrong_word
-from .roles import RoleLink
+from .roles import GUEST, LONGEST_ROLE, ROLE, ROLES_FILE, RoleLink, undeclared
 from .text import decoded, meaningful
 from .vocabulary import Patterns
 
@@ -21,11 +21,15 @@ COLUMNS = {
     "g": ("name", "inherits"),
 }
 UNKNOWN_PERMISSION = "is no permission, and no pattern of any"  # what a finding about one says
+NO_NAME = "is neither a role nor user:<id>"
+NO_ROLE = "is no role"
+MOST_ALIKE = 3  # lines at which one name that is none is told
 EFFECTS = ("allow", "deny")
 PERSON = re.compile(r"user:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 FIND_ID = "`gatepost user list` shows the id"
 # Wrong words beyond these get no suggestion: a file with so many is none of ours, or one word is wrong everywhere.
 MOST_SUGGESTIONS = 200
+_WORD = re.compile(r"[\w.-]+")
 SCOPE = re.compile(r"(?:read|write|manage):([a-z][a-z0-9_]*)")
 
 
@@ -70,15 +74,17 @@ class Reader:
 
     def __init__(
         self,
-        roles: frozenset[str],
+        roles: Collection[str],
         patterns: Patterns,
         conditions: Mapping[str, object] | None,
         areas: frozenset[str],
         findings: list[Finding],
     ) -> None:
-        """`conditions` are the words of the `when` column (None: not known), `areas` what a scope can be of."""
+        """`roles` are the declared ones, `conditions` the words of the `when` column (None: not known), `areas` what a
+        scope can be of."""
         self._roles, self._patterns, self._conditions, self._areas = roles, patterns, conditions, areas
         self._findings = findings
+        self._strangers: dict[str, tuple[int, str]] = {}  # how many lines name what is no role, and what was said
         self.lines = Lines()
 
     def read(self, file: str, content: bytes) -> None:
@@ -87,7 +93,9 @@ class Reader:
             if not line.isascii():
                 continue  # an error already
             kind, *columns = (column.strip() for column in line.split(","))
-            wrong = self._wrong(line, kind, columns)
+            wrong = self._wrong_role(file, kind, columns) or self._wrong(line, kind, columns)
+            if wrong and self._again(wrong, columns):
+                continue
             if wrong:
                 self._findings.append(Finding(file, number, wrong, person=single_person(columns[0] if columns else "")))
             elif kind == "p":
@@ -96,6 +104,27 @@ class Reader:
                 self.lines.scopes.append(ScopeRule(file, number, *columns))
             else:
                 self.lines.links.append(RoleLink(file, number, *columns))
+
+    def close(self) -> None:
+        """Once every file is read: add on how many more lines a name stands that is no role, and the line of roles.csv
+        that may have misspelt it."""
+        named = {rule.sub for rule in self.lines.rules} | {link.inherits for link in self.lines.links}
+        idle = {link.name: link for link in reversed(self.lines.links) if link.name not in named}
+        for name, (number, message) in self._strangers.items():
+            if number > MOST_ALIKE:
+                self._findings.append(Finding(ROLES_FILE, 0, f"{message} ({number - MOST_ALIKE} more lines)"))
+            if link := idle.get(nearest(name, idle)):
+                self._findings.append(Finding(link.file, link.line, f"no line names the role {quoted(link.name)}; did "
+                                                                    f"you mean {name}?"))
+
+    def _again(self, wrong: str, columns: list[str]) -> bool:
+        """Whether a name that is no role is told already at enough rules: those of a missing role are wrong alike."""
+        if NO_NAME not in wrong and NO_ROLE not in wrong:
+            return False
+        name = columns[0] if NO_NAME in wrong else columns[1]
+        number, message = self._strangers.get(name, (0, wrong))
+        self._strangers[name] = (number + 1, message)
+        return number >= MOST_ALIKE and NO_NAME in wrong
 
     def _wrong(self, line: str, kind: str, columns: list[str]) -> str | None:
         if kind not in COLUMNS and (mark := form.conflict(line)):
@@ -121,8 +150,20 @@ class Reader:
             return self._wrong_scope(columns[0]) or self._wrong_permission(columns[1])
         name, inherits = columns
         return self._wrong_name(name) or (
-            None if inherits in self._roles else f"{quoted(inherits)} is no role{self._hint(inherits, self._roles)}"
+            None if inherits in self._roles else f"{quoted(inherits)} {NO_ROLE}{self._or_declare(inherits)}"
         )
+
+    def _wrong_role(self, file: str, kind: str, columns: list[str]) -> str | None:
+        """What is wrong with the word on the left of a `g` line as the name of a role."""
+        if kind != "g" or len(columns) != len(COLUMNS["g"]):
+            return None
+        name, inherits = columns
+        if name == GUEST:
+            return f"every role inherits {GUEST}, which inherits nothing; was g, {inherits}, {GUEST} meant?"
+        if file == ROLES_FILE and _WORD.fullmatch(name) and not ROLE.fullmatch(name):
+            return (f"{quoted(name)} is no name for a role: it has small letters, digits, _ and -, a letter first, at "
+                    f"most {LONGEST_ROLE}{self._near(name, self._roles)}")
+        return None
 
     def _wrong_number(self, kind: str, columns: list[str]) -> str:
         expected = COLUMNS[kind]
@@ -157,7 +198,10 @@ class Reader:
     def _wrong_name(self, name: str) -> str | None:
         if name in self._roles or PERSON.fullmatch(name):
             return None
-        return f"{quoted(name)} is neither a role nor user:<id>{self._meant(name)}"
+        return f"{quoted(name)} {NO_NAME}{self._meant(name)}"
+
+    def _or_declare(self, name: str) -> str:
+        return undeclared(name, self._roles, self._near(name, self._roles)) or self._hint("", self._roles)
 
     def _meant(self, name: str) -> str:
         """What to write for a name that is none."""
@@ -166,9 +210,9 @@ class Reader:
             return f"; write user:{bare}"
         if "@" in name or name.startswith("user:"):
             return f"; {FIND_ID}"
-        if name.casefold() in form.EVERYBODY and "guest" in self._roles:
-            return "; write guest, which every role inherits"
-        return self._hint(name.removeprefix("role:"), self._roles)
+        if name.casefold() in form.EVERYBODY:
+            return f"; write {GUEST}, which every role inherits"
+        return self._or_declare(name.removeprefix("role:"))
 
     def _wrong_permission(self, act: str) -> str | None:
         if self._patterns.covered(act):

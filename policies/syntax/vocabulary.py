@@ -92,10 +92,9 @@ class Function:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """All resources and functions by name, and the roles that a user may have."""
+    """All resources and functions by name."""
 
     resources: Mapping[str, Resource]
-    roles: frozenset[str]
     functions: Mapping[str, Function] = field(default_factory=dict)
 
     @cached_property

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..evaluation.grants import NO_GRANT, Grant, Grants, ordered
+from ..evaluation.grants import NO_GRANT, Grant, Grants
 from ..evaluation.policy import Policy
 
 # Actions in the order of a row's life; a resource's own actions follow in the order of the alphabet.
@@ -91,7 +91,7 @@ def matrix(policy: Policy, roles: Sequence[str] = (), resources: Sequence[str] =
     """The table for `roles` and `resources`, by default for all, with the persons for whom there are lines of their own
     unless roles are chosen. Raises KeyError for a resource that is none."""
     grants = Grants(policy)
-    columns = tuple(roles) or tuple(ordered(policy.vocabulary.roles))
+    columns = tuple(roles) or policy.roles.names
     shown = [policy.vocabulary.resources[name] for name in dict.fromkeys(resources or policy.vocabulary.resources)]
     asked = frozenset().union(*(resource.permissions for resource in shown))
     sections = []

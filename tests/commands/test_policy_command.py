@@ -159,7 +159,7 @@ def test_check_names_every_error_with_its_line_and_leaves_with_1(run: Run, insta
 
 def test_check_reads_another_folder(run: Run, tmp_path: Path) -> None:
     trial = shipped_copy(tmp_path / "trial")
-    remove_line(trial / "roles.csv", "g, user, guest")
+    remove_line(trial / "roles.csv", "g, owner, support")
     assert run("check", trial).exit_code == 0
     (trial / "model.conf").unlink()
     assert run("check", trial).exit_code == 1

@@ -150,7 +150,7 @@ def _path(endpoint: Any) -> str:
 
 
 def _roles() -> Table:
-    granted: dict[str, list[str]] = {name: [] for name in registry().vocabulary.roles}
+    granted: dict[str, list[str]] = {name: [] for name in policy().roles.names}
     for rule in policy().rules:
         deny = "deny " if rule.eft == "deny" else ""
         granted[rule.sub].append(deny + _code(rule.act) + ("" if rule.when == "always" else f" {rule.when}"))

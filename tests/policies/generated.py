@@ -11,7 +11,7 @@ from policies import Policy, PolicyError
 from policies.invariants.lines import INVARIANTS_FILE
 from policies.loading.loader import from_files
 from policies.loading.oracle import PEOPLE
-from tests.policies.shipped_vocabulary import VOCABULARY
+from tests.policies.shipped_vocabulary import ROLES, VOCABULARY
 
 WITH_INVARIANTS = {
     place.name: place.read_bytes()
@@ -90,8 +90,9 @@ MODELS: dict[str, tuple[str, tuple[str, ...]]] = {
 
 def lines(chance: random.Random, conditions: tuple[str, ...], count: int) -> tuple[list[str], list[str]]:
     """Random rules and role lines; roles inherit in one direction only, so that there is no circle."""
-    roles = sorted(VOCABULARY.roles)
-    chance.shuffle(roles)
+    heirs = sorted(set(ROLES) - {"guest"})
+    chance.shuffle(heirs)
+    roles = [*heirs, "guest"]
     people = [f"user:{person}" for person in PEOPLE]
     inheritance = [
         f"g, {lower}, {higher}"
@@ -121,11 +122,14 @@ def policy(chance: random.Random, model_name: str, count: int = 12) -> Policy:
 
 
 def assembled(rules: list[str], inheritance: list[str] | None = None, text: str = MODEL) -> Policy:
-    """The policy of these lines. Raises PolicyError as load does."""
+    """The policy of these lines, with every shipped role declared. Raises PolicyError as load does."""
+    links = inheritance or []
+    left = {line.split(",")[1].strip() for line in links}
+    links = [*links, *(f"g, {role}, guest" for role in ROLES if role not in {*left, "guest"})]
     return from_files(
         {
             "model.conf": text.encode(),
-            "roles.csv": "\n".join([*(inheritance or []), "# end\n"]).encode(),
+            "roles.csv": "\n".join([*links, "# end\n"]).encode(),
             "rules.csv": "\n".join([*rules, "# end\n"]).encode(),
         },
         VOCABULARY,

@@ -10,9 +10,8 @@ from dataclasses import replace
 
 from policies.syntax.vocabulary import Column, Resource, Vocabulary
 
-ROLES = frozenset(
-    ("admin", "moderator", "user", "guest", "editor", "manager", "owner", "support", "developer")
-)
+# The roles that the shipped roles.csv declares, guest first.
+ROLES = ("guest", "user", "support", "editor", "moderator", "manager", "developer", "owner", "admin")
 
 TEXT, OPTIONAL_TEXT = Column(str, nullable=False), Column(str, nullable=True)
 ID, OPTIONAL_ID = Column(str, nullable=False, format="uuid"), Column(str, nullable=True, format="uuid")
@@ -70,7 +69,7 @@ RESOURCES = (
     _collection("category", name=TEXT, slug=TEXT, parent_id=OPTIONAL_ID),
     _collection(
         "user", "disable", "enable", "register",
-        name=TEXT, email=TEXT, role=replace(TEXT, values=tuple(sorted(ROLES))), active=FLAG,
+        name=TEXT, email=TEXT, role=TEXT, active=FLAG,
         owner_id=replace(OPTIONAL_ID, same_as="id"),
     ),
     _collection(
@@ -91,7 +90,7 @@ RESOURCES = (
     _other("policy", "view"),
 )
 
-VOCABULARY = Vocabulary({resource.name: resource for resource in RESOURCES}, ROLES)
+VOCABULARY = Vocabulary({resource.name: resource for resource in RESOURCES})
 PERMISSIONS = frozenset(
     permission for resource in RESOURCES for permission in resource.permissions
 )

@@ -156,6 +156,9 @@ PROVOKED: dict[str, Edit] = {
     "cannot stand here": _append("contact.csv", "p, user,\u00a0contact.view, always, allow"),
     "a line begins with p, p2 or g": _append("contact.csv", "q, user, contact.view, always, allow"),
     "is neither a role nor user:": _append("contact.csv", "p, usr, contact.view, always, allow"),
+    "is no name for a role": _append("roles.csv", "g, Auditor, guest"),
+    "every role inherits guest, which": _append("roles.csv", "g, guest, user"),
+    "the role user is missing": _change("roles.csv", "g, user,      guest\n", ""),
     "is no role": _append("model.conf", "    p.when == 'odd' && g(r.sub.role, 'manger') || \\"),
     "is no permission, and no pattern of any": _append("contact.csv", "p, user, contact.veiw, always, allow"),
     "is no condition": _append("contact.csv", "p, user, contact.view, allways, allow"),
@@ -200,8 +203,8 @@ PROVOKED: dict[str, Edit] = {
     "this denies administrators": _append("users.csv", "p, admin, user.*, always, deny"),
     "this denies nothing where": _append("orders.csv", "p, user, order.view, same_department, deny"),
     "a scope to read": _append("orders.csv", "p2, read:orders, order.update"),
-    "inherits nothing": _change("roles.csv", "g, support,   user\n", ""),
-    "was `g,": _change("roles.csv", "g, user,      guest", "g, guest,     user"),
+    "was `g,": _change(
+        "roles.csv", "g, support,   user", "g, support,   guest\ng, user,      support"),
     "no index of": _append("orders.csv", "p, user, order.view, same_department, allow"),
 }
 # The same about the shipped invariants, which would refuse most of the edits above.

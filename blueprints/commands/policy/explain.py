@@ -111,7 +111,7 @@ def find_principal(ground: Ground, who: str) -> tuple[User | None, Principal]:
 
     Raises ClickException when there is neither.
     """
-    roles = ground.policy.vocabulary.roles
+    roles = ground.policy.roles.names
     if who in roles:
         tenant = ground.services.guest_tenant if ground.services is not None else "<tenant>"
         return None, guest(tenant) if who == "guest" else Principal("<id>", "user:<id>", who, tenant, "<department>")

@@ -45,7 +45,7 @@ def matrix_command(
         raise click.UsageError("--json and --html - both write to standard output.")
     found = folders.policy_in(folders.folder(directory), whole=True)
     for role in roles:
-        _refuse_unknown("role", role, found.vocabulary.roles)
+        _refuse_unknown("role", role, found.roles.names)
     for name in resources:
         _refuse_unknown("resource", name, found.vocabulary.resources)
     table = matrix(found, roles, resources)

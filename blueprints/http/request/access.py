@@ -23,6 +23,7 @@ from policies.evaluation.principal import Environment
 from policies.evaluation.rights import RIGHTS, rights_for
 from policies.evaluation.sql import where
 from policies.syntax.expression import AllOf, Attribute, GroupOfCaller, Shared
+from policies.syntax.roles import ADMIN
 
 from ..protocol.messages import Message
 from ..protocol.problems import Problem
@@ -80,6 +81,11 @@ class Access:
     def roles(self) -> frozenset[str]:
         """The principal's role and every role that it inherits."""
         return self.policy.roles.closure(self.principal.role)
+
+    def ranks_over(self, role: str) -> bool:
+        """Whether the principal may decide about users of a role: one that theirs equals or inherits, and with the role
+        `admin` any, also one that the policy has lost. What a line lends to a person gives no rank."""
+        return self.principal.role == ADMIN or role in self.roles
 
     def may_ever(self, permission: str) -> bool:
         """Whether there is any object at all on which the permission could be granted."""
@@ -139,7 +145,7 @@ class Access:
         values = {name: read(self.principal, NO_OBJECT, self.environment) for name, read in template.parameters}
         if named:
             values["tenant"] = self.principal.tenant_id
-            values |= {_GRANTEE[index]: grantee for index, grantee in enumerate(named)}
+            values |= zip(_grantees(len(named)), named, strict=True)
         return Narrowing(template.key, template.branches, template.sought, template.denies, values)
 
     def is_constant(self, permission: str) -> bool:
@@ -150,10 +156,10 @@ class Access:
     @property
     def grantees(self) -> list[str]:
         """Everything a share can name that means this principal: a role also when a line lends it to them."""
-        lent = self.policy.roles.closure(self.principal.key) & self.policy.vocabulary.roles
+        lent = self.policy.roles.closure(self.principal.key) - {self.principal.key}
         roles = [f"role:{role}" for role in sorted(self.roles | lent)]
         groups = [f"group:{name}" for name in self.principal.groups]
-        return [self.principal.key, *roles, *groups][: len(_GRANTEE)]
+        return [self.principal.key, *roles, *groups]
 
     def shared(self, principal: Principal, row: Mapping[str, Any], permission: str) -> bool:
         """Whether a share gives this permission on the row: to the principal, a group or a role of theirs."""
@@ -176,8 +182,11 @@ class _Template:
 
 MOST_GROUPS = 50  # of one user: a list asks for each of them
 
-# Names of the placeholders for what a share can name the caller by: themselves, their roles, their groups.
-_GRANTEE = tuple(f"grantee {index}" for index in range(MOST_GROUPS + 14))
+
+@lru_cache(maxsize=256)
+def _grantees(number: int) -> tuple[str, ...]:
+    """Names of the placeholders for what a share can name a caller by: themselves, their roles, their groups."""
+    return tuple(f"grantee {index}" for index in range(number))
 
 
 @lru_cache(maxsize=4096)
@@ -191,7 +200,7 @@ def _template(plan: Plan, model: type[Record], resource: str, verb: str, named: 
     def with_rights(rights: Collection[str]) -> pw.Expression:
         if not named:
             return _no_row()
-        return model.id.in_(shared_ids(Bind("tenant"), resource, [Bind(name) for name in _GRANTEE[:named]], rights))
+        return model.id.in_(shared_ids(Bind("tenant"), resource, [Bind(name) for name in _grantees(named)], rights))
 
     def shared() -> pw.Expression:
         return with_rights(rights_for(verb))

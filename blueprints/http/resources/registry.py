@@ -26,7 +26,6 @@ from models import indexes, migrate
 from models.base import Owned
 from models.records.columns import IdField, ListField, TimeField
 from policies import SHIPPED, Column, Resource, Vocabulary
-from policies.evaluation.grants import ROLE_ORDER
 from policies.loading import first_release
 
 from ..protocol import messages
@@ -37,7 +36,6 @@ from .routes import Routes, blueprint
 Plugin = ModuleType | type[Collection]  # what an entry point names: a package is a module, too
 GROUP = "gatepost.collections"
 NOT_COLLECTIONS = frozenset(("commands", "http", "testing"))  # packages of `blueprints` that serve collections
-ROLES = frozenset(ROLE_ORDER)
 VERBS = ("view", "create", "update", "delete", "export", "import", "manage", "share")
 
 
@@ -99,8 +97,7 @@ class Registry:
             if not collection.body_schema.load_fields.keys().isdisjoint(collection.managed):
                 permissions[collection.resource] |= {collection.permission(verb) for verb in VERBS}
             permissions.setdefault(collection.resource, set()).update(collection.guarding)
-        return Vocabulary({name: _resource(name, verbs, tables.get(name)) for name, verbs in permissions.items()},
-                          ROLES)
+        return Vocabulary({name: _resource(name, verbs, tables.get(name)) for name, verbs in permissions.items()})
 
     @property
     def required_policies(self) -> list[str]:

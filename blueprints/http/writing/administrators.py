@@ -6,20 +6,21 @@ them first, in one order, so that of two who unmake each other at the same time 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from models.tables.user import ADMINISTRATOR, User
 
 from ..request import step_up
+from ..request.access import Access
 from ..request.call import Call
 from .actions import Conflict
 from .rules_in_code import LAST_ADMINISTRATOR, PASSWORD, RuleInCode
 
 
-def lock_before(found: User | None, roles: Collection[str]) -> None:
-    """Lock all administrators before the row of one, for a caller of these roles, who may change that row."""
-    if found is not None and found.administers and found.role in roles:
+def lock_before(found: User | None, access: Access) -> None:
+    """Lock all administrators before the row of one, for a caller who ranks high enough to change that row."""
+    if found is not None and found.administers and access.ranks_over(found.role):
         User.administrators(lock=True)
 
 

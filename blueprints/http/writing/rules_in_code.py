@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from policies.syntax.roles import ADMIN
+
 from ..protocol.messages import Message
 from ..protocol.problems import Problem
 from ..request.access import Access
@@ -49,7 +51,7 @@ class RuleInCode:
 
 def outranked(access: Access, role: str) -> Problem | None:
     """The refusal of a caller who decides about a user of a role that is none of the caller's."""
-    if role in access.roles:
+    if access.ranks_over(role):
         return None
     return Problem("forbidden", Message("A {role} cannot decide about a user with the role {other}.",
                                         role=access.principal.role, other=role))
@@ -57,6 +59,8 @@ def outranked(access: Access, role: str) -> Problem | None:
 
 def rank(access: Access, role: str | None, whose: str = "the user's role", user_id: str | None = None) -> RuleInCode:
     """Whether the caller ranks high enough to decide about a user of this role; None: no user is named."""
+    if access.principal.role == ADMIN:
+        return RuleInCode(RANK, f"{ADMIN} ranks above every role")
     roles = ", ".join(sorted(access.roles))
     if role is None:
         return RuleInCode(RANK, f"{whose} must be one of the caller's roles: {roles}", sent=True)

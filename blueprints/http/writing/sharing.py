@@ -186,5 +186,5 @@ def _check(call: Call, collection: Writable, grantee: str) -> None:
         return
     # Many people at once: to share with all users is to publish.
     call.access.require(collection.manage, call.facts)
-    if kind == "role" and name not in call.access.policy.vocabulary.roles:
+    if kind == "role" and name not in call.access.policy.roles:
         raise Problem.of([Fault("invalid_reference", "There is no such role.", pointer="/grantee")], "invalid_body")

@@ -125,9 +125,9 @@ class Writable(Readable):
         # The policy reads every column of a row, also of one that is not stored yet.
         row.__data__ = whole(row)
         self.stamp(call, row)
-        if not call.access.allows(self.manage, row.__data__):
-            faults += [read_only(name) for name in self.managed if name in call.body]
-        faults += self._dangling(call, call.body)
+        fixed = () if call.access.allows(self.manage, row.__data__) else self.managed
+        faults += [read_only(name) for name in fixed if name in call.body]
+        faults += self.faulty(call, {name: value for name, value in call.body.items() if name not in fixed})
         if faults:
             raise Problem.of(faults, "invalid_body")
         for name, value in call.body.items():
@@ -157,13 +157,13 @@ class Writable(Readable):
         faults += [read_only(name) for name, value in body.items()
                    if name in fixed and (name in hidden or value != shown.get(name))]
         changes = {name: value for name, value in body.items() if name not in fixed}
-        faults += self._dangling(call, {name: value for name, value in changes.items()
-                                        if value != current.get(name)})
+        faults += self.faulty(call, {name: value for name, value in changes.items() if value != current.get(name)})
         if faults:
             raise Problem.of(faults, "invalid_body")
         return changes
 
-    def _dangling(self, call: Call, values: Values) -> list[Fault]:
-        """References to rows that are absent or that the caller may not view: one answer for both."""
+    def faulty(self, call: Call, values: Values) -> list[Fault]:
+        """What is wrong with values that the row is to get: references to rows that are absent, or that the caller may
+        not view, with one answer for both."""
         return [dangling(f"/{name}") for name, field in self.references.items() if values.get(name) is not None
                 and not call.services.collections[field.collection].sees(call, values[name])]

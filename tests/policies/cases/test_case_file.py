@@ -10,7 +10,7 @@ from policies import SHIPPED, PolicyError
 from policies.cases.case_file import read_suite
 from policies.wording.finding import Finding
 from tests.policies.cases.test_cases import HEAD
-from tests.policies.shipped_vocabulary import VOCABULARY
+from tests.policies.shipped_vocabulary import ROLES, VOCABULARY
 
 SCOPES = ("read:articles", "write:articles", "read:pages")
 
@@ -81,7 +81,7 @@ def test_a_slip_is_a_finding_with_its_line(tail: str, line: int, message: str) -
 )
 def test_a_slip_among_principals_and_objects_is_a_finding(head: str, message: str) -> None:
     with pytest.raises(PolicyError) as caught:
-        read_suite(head, "tests.yaml", VOCABULARY)
+        read_suite(head, "tests.yaml", VOCABULARY, roles=ROLES)
     assert [one for one in caught.value.findings if message in one.message]
 
 

@@ -10,10 +10,11 @@ from typing import Any
 
 from policies import SHIPPED, Column, Policy, PolicyError, Principal, Resource, Vocabulary
 from policies.comparison import clock
-from policies.comparison.subjects import GUEST, Subject, persons
+from policies.comparison.subjects import Subject, persons
 from policies.evaluation.principal import FixedEnvironment
 from policies.evaluation.rights import rights_for
 from policies.loading.loader import from_files
+from policies.syntax.roles import GUEST
 
 ROLES = ("guest", "user", "support", "manager", "admin")
 STATES = ("draft", "published", "archived")
@@ -37,7 +38,6 @@ VOCABULARY = Vocabulary(
                             {**COLUMNS, "owner_id": Column(str, True, "uuid", same_as="id")}),
         "door": Resource("door", frozenset(("door.open",))),
     },
-    frozenset(ROLES),
 )
 _CIRCUMSTANCES = (
     "r.env.hour >= 8", "r.env.hour < 18", "r.env.hour == 7", "r.env.hour < 6", "r.env.hour >= 20", "r.env.weekday < 6",
@@ -166,7 +166,7 @@ class World:
         return f"({sign.join(self._expression(depth - 1, atoms) for _ in range(self.chance.choice((2, 3))))})"
 
     def _policy(self) -> Policy | None:
-        self._lines = [*_CHAIN, *(self._line() for _ in range(self.chance.randrange(4, 14)))]
+        self._lines = [self._line() for _ in range(self.chance.randrange(4, 14))]
         if self.chance.random() < 0.3:
             self._lines.append(f"g, {NAMED}, {self.chance.choice(ROLES[2:])}")
         return self._loaded()
@@ -210,7 +210,7 @@ class World:
         branches = (_named(word) + (f" && ({said})" if said else "") for word, said in self._conditions.items())
         model = f"{_HEAD}[matchers]\nm = {_WHO} && ( \\\n" + " || \\\n".join(branches) + " )\n" \
                 "m2 = r2.scope == p2.scope && globMatch(r2.act, p2.act)\n# end\n"
-        files = {"model.conf": model.encode(), "roles.csv": b"# end\n",
+        files = {"model.conf": model.encode(), "roles.csv": "\n".join([*_CHAIN, "# end", ""]).encode(),
                  "rules.csv": "\n".join([*self._lines, "p2, read:rules, thing.view", "# end", ""]).encode()}
         try:
             return from_files(files, VOCABULARY)
@@ -228,7 +228,7 @@ def _named(word: str) -> str:
 
 def subjects(*policies: Policy) -> list[Subject]:
     """Each role alone, and each person whom lines name with each role but guest."""
-    roles = sorted(frozenset().union(*(policy.vocabulary.roles for policy in policies)))
+    roles = sorted(frozenset().union(*(policy.roles.names for policy in policies)))
     found = [Subject(role) for role in roles]
     return [*found, *(Subject(role, key) for key in persons(*policies) for role in roles if role != GUEST)]
 

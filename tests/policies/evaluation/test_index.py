@@ -14,7 +14,7 @@ from policies.evaluation.fold import Folder
 from policies.evaluation.principal import FixedEnvironment
 from policies.loading.oracle import PEOPLE, Oracle, environment
 from tests.policies.generated import BRANCHES, CONDITIONS, MODELS, PATTERNS, WHO_AND_WHAT, assembled, lines, model
-from tests.policies.shipped_vocabulary import VOCABULARY
+from tests.policies.shipped_vocabulary import ROLES, VOCABULARY
 
 # Matchers that compare what they usually do not: nothing about their form may be taken for granted.
 ODD: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -74,7 +74,7 @@ def generated(name: str, seed: int, count: int = 25) -> Policy:
 def callers(policy: Policy) -> list[Principal]:
     """Each person under each role, and a guest."""
     people = [Principal(key.removeprefix("user:"), key, role, "t", "press")
-              for key in KEYS for role in sorted(policy.vocabulary.roles)]
+              for key in KEYS for role in sorted(policy.roles.names)]
     return [*people, Principal(None, "guest", "guest", "t", kind="guest")]
 
 
@@ -171,7 +171,7 @@ def test_five_hundred_persons_leave_what_is_remembered_of_roles_alone(monkeypatc
     monkeypatch.setattr(evaluation, "MOST_OF_PERSONS", 200)
     policy = crowded()
     of_roles = {(role, permission): policy.residual(role, None, permission)
-                for role in VOCABULARY.roles for permission in VOCABULARY.by_permission}
+                for role in ROLES for permission in VOCABULARY.by_permission}
     for person in PERSONS:
         for permission in ("article.view", "article.update", "order.view"):
             policy.residual("user", person, permission)
@@ -229,7 +229,7 @@ def test_many_threads_are_answered_as_one_is(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize("name", EVERY)
 def test_the_lines_on_a_role_and_those_on_a_person_are_the_ones_that_name_them(name: str) -> None:
     policy = generated(name, 1)
-    roles = policy.vocabulary.roles
+    roles = policy.roles.names
     for who, permission in itertools.product((*sorted(roles), *KEYS), ASKED):
         about = [rule for rule in policy.rules
                  if (rule.sub in roles if who in roles else rule.sub in policy.roles.closure(who))]

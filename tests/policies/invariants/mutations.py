@@ -55,7 +55,7 @@ def mutations(file: str, number: int, line: str) -> Iterator[str]:
         name, inherits = columns
         yield from ("", f"g, {name}, guest", f"g, {inherits}, {name}", f"g, {PERSON}, {name}",
                     f"g, {PERSON}, {inherits}")
-        yield from (f"g, {name}, {role}" for role in sorted(ROLES - {inherits, name}))
+        yield from (f"g, {name}, {role}" for role in sorted(set(ROLES) - {inherits, name}))
         return
     if kind != "p":
         scope, act = columns
@@ -163,7 +163,7 @@ def callers(policy: Policy) -> Iterator[Principal]:
     """Each role as a user and as a program, and a person whom lines name with each role; the guest."""
     named = {rule.sub for rule in policy.rules} | set(policy.roles.parents)
     yield Principal(None, "guest", "guest", TENANT, None, "guest")
-    for role, kind in itertools.product(sorted(ROLES - {"guest"}), ("user", "service")):
+    for role, kind in itertools.product(sorted(set(ROLES) - {"guest"}), ("user", "service")):
         yield Principal(OTHER, f"user:{OTHER}", role, TENANT, "news", kind)
         if PERSON in named:
             yield Principal(ME, PERSON, role, TENANT, "news", kind)

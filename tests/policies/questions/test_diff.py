@@ -90,7 +90,7 @@ def test_a_removed_line_gives_less(shipped: Policy, directory: Path) -> None:
     remove_line(directory / "session.csv", "p, guest, user.register, always, allow")
     [change] = changes(shipped, directory)
     assert (change.kind, change.permission, change.before, change.after) == ("less", "user.register", "always", "")
-    assert set(change.who) == ROLES - {"owner", "admin"}
+    assert set(change.who) == set(ROLES) - {"owner", "admin"}
     [place] = [rule.place for rule in shipped.rules if rule.act == "user.register"]
     assert (change.lines, change.gone) == ((), (place,))
     assert (change.gained, str(change.lost)) == (None, "always")
