@@ -141,8 +141,8 @@ def _at(facts: Facts) -> FixedEnvironment:
     """A clock of which the facts can be a part."""
     usual, now, day, hour = FixedEnvironment(), *map(facts.get, (NOW, DATE, HOUR))
     if now is None:
-        shown = time(usual.hour if hour is None else int(hour), tzinfo=UTC)
-        return usual.at(datetime.combine(date.fromisoformat(str(day or usual.date)), shown))
+        hand = time(usual.hour if hour is None else int(hour), tzinfo=UTC)
+        return usual.at(datetime.combine(date.fromisoformat(str(day or usual.date)), hand))
     shown = clock.wall(str(now), None if day is None else str(day), None if hour is None else int(hour))
     return replace(usual.at(shown), now=str(now))
 

@@ -1,4 +1,4 @@
-"""The administrator's guide: each recipe, as it stands there, does what it says."""
+"""The guide for administrators and docs/policy.md: each recipe, as it stands there, does what it says."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ from tests.policies.editing import add_line, remove_line, replace, shipped_copy
 from tests.policies.shipped_vocabulary import VOCABULARY
 
 GUIDE = (SHIPPED / "README.md").read_text()
+DOCUMENTS = {"the guide": GUIDE, "docs/policy.md": Path("docs/policy.md").read_text()}
 EDIT = re.compile(
     r"(?P<verb>Add|Remove)(?: to the matcher of| to| from) `(?P<file>[^`]+)`[^\n]*:\n\n```\n(?P<lines>.*?)```",
     re.DOTALL,
 )
-WANTED = [
+WANTED = {
+    "the guide": [
     "Open an endpoint",
     "Close registration",
     "One person's exception",
@@ -33,7 +35,22 @@ WANTED = [
     "A new condition",
     "A read-only support role",
     "A scoped integration",
-]
+    ],
+    "docs/policy.md": [
+        "A department manager",
+        "Members of a project, by group",
+        "Until a date",
+        "Amounts",
+        "Four eyes",
+        "A read-only auditor",
+        "Break glass",
+        "A partner, by token and network",
+        "A field for managers alone",
+        "Only active users",
+        "Lists of states and languages",
+        "Only on a desktop",
+    ],
+}
 
 
 @dataclass(frozen=True)
@@ -58,17 +75,17 @@ class Recipe:
         return str(found[0])
 
 
-def _section(title: str) -> str:
-    return GUIDE.split(f"\n## {title}\n")[1].split("\n## ")[0]
+def _section(text: str, title: str) -> str:
+    return text.split(f"\n## {title}\n")[1].split("\n## ")[0]
 
 
-RECIPES = [
-    Recipe(*part.split("\n", 1)) for part in _section("Recipes").split("\n### ")[1:]
-]
+FOUND = {name: [Recipe(*part.split("\n", 1)) for part in _section(text, "Recipes").split("\n### ")[1:]]
+         for name, text in DOCUMENTS.items()}
+RECIPES = [recipe for recipes in FOUND.values() for recipe in recipes]
 
 
-def test_the_guide_has_the_recipes_that_administrators_ask_for() -> None:
-    assert [recipe.name for recipe in RECIPES] == WANTED
+def test_the_documents_have_the_recipes_that_administrators_ask_for() -> None:
+    assert {name: [recipe.name for recipe in recipes] for name, recipes in FOUND.items()} == WANTED
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
@@ -104,6 +121,8 @@ def test_a_recipe_leaves_files_without_a_warning_beyond_its_purpose(recipe: Reci
     recipe.apply(directory)
     expected = {
         "Same department": ["no index of order serves lists by department"],
+        "A department manager": ["no index of order serves lists by department"],
+        "Only active users": ["no index of user serves lists by active"],
     }
     found = [finding.message for finding in warnings(load(directory, VOCABULARY))]
     wanted = expected.get(recipe.name, [])
@@ -147,6 +166,15 @@ def _odd(expression: str) -> Edit:
     return edit
 
 
+def _parameter(word: str) -> Edit:
+    """A condition that takes a parameter, and a line that says `word`."""
+    def edit(directory: Path) -> None:
+        add_line(directory / "model.conf", "    p.when == 'language:' + r.obj.language || \\")
+        add_line(directory / "pages.csv", f"p, user, page.view, {word}, allow")
+
+    return edit
+
+
 CONTACT = "p, support, contact.delete, always, allow"
 PROVOKED: dict[str, Edit] = {
     "the last line must be the comment": _change("contact.csv", "\n# end", ""),
@@ -181,6 +209,13 @@ PROVOKED: dict[str, Edit] = {
     "is no operator of a matcher": _append("model.conf", "    p.when == 'odd' & r.env.hour > 8 || \\"),
     "is no word of a matcher": _append("model.conf", "    p.when == 'odd' and r.env.hour > 8 || \\"),
     "would read ` in ` as an operator": _append("model.conf", "    p.when == 'odd' && r.obj.status == 'a in b' || \\"),
+    "a list is written": _odd("r.obj.status in['draft', 'published']"),
+    "write inGroup": _odd("r.sub.groups == 'sales'"),
+    "reads differently in each Casbin": _odd("r.obj.status == true"),
+    "takes a parameter": _parameter("language"),
+    "takes no parameter": _append("contact.csv", "p, user, contact.view, always:x, allow"),
+    "a parameter is": _odd("r.obj.title == 'language:' + r.obj.language"),
+    "keep one of both": _append("model.conf", "    p.when == 'own:' + r.obj.language || \\"),
     "is no function of a matcher": _append("model.conf", "    p.when == 'odd' && keyMatch(r.act, p.act) || \\"),
     "part of the matcher holds whatever": _append("model.conf", "    p.when == 'odd' || r.env.hour > 8 || \\"),
     "holds for lines of every role": _change("model.conf", "p.sub))", "p.sub) || r.sub.role == 'support')"),
@@ -222,7 +257,7 @@ OF_INVARIANTS: dict[str, Edit] = {
 def _explained() -> list[tuple[str, str]]:
     """Each row of the two tables of findings: the phrase, and the severity of its table."""
     rows, severity = [], ""
-    for line in _section("What the findings mean").splitlines():
+    for line in _section(GUIDE, "What the findings mean").splitlines():
         if line.startswith("| A"):
             severity = "error" if "error" in line else "warning"
         elif line.startswith("| ") and severity:
