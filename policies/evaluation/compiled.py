@@ -7,7 +7,7 @@ None, and a comparison with it is false.
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter
 from typing import Any
 
@@ -21,8 +21,12 @@ from ..syntax.expression import (
     GroupOfCaller,
     InGroup,
     Negation,
+    PluginCall,
     Shared,
+    attributes,
+    reads_object,
 )
+from ..syntax.vocabulary import Function
 from .fold import COMPARE
 from .plan import Plan
 from .principal import Principal
@@ -31,6 +35,10 @@ Row = Mapping[str, Any]
 SharedWith = Callable[[Principal, Row, str], bool]
 Test = Callable[[Principal, Row, Any, SharedWith], bool]
 Picker = Callable[[Principal, Any], Callable[[Row], bool]]
+
+
+class FunctionFailed(Exception):
+    """A function of a plugin raises, or answers what is no answer: nothing is decided by it."""
 
 
 class _NoObject(dict[str, Any]):
@@ -61,6 +69,8 @@ def compiled(expression: Expression, permission: str) -> Test:
             return lambda s, o, e, shared: o is not NO_OBJECT and shared(s, o, permission)
         case InGroup(group):
             return _in_group(group)
+        case PluginCall():
+            return _of_plugin(expression)
         case Negation(part):
             inner = compiled(part, permission)
             return lambda s, o, e, x: not inner(s, o, e, x)
@@ -174,6 +184,30 @@ def _in_group(group: Attribute | str) -> Test:
         return lambda s, o, e, x: group in s.groups
     read = value_of(group)
     return lambda s, o, e, x: (name := read(s, o, e)) is not None and name in s.groups
+
+
+def _of_plugin(call: PluginCall) -> Test:
+    """What the Python half answers; never True about an object that is not there."""
+    function, literals = call.function, call.literals
+    readers, asks_object = [value_of(attribute) for attribute in attributes(call)], reads_object(call)
+
+    def test(s: Principal, o: Row, e: Any, x: SharedWith) -> bool:
+        if asks_object and o is NO_OBJECT:
+            return False
+        return held(function, [read(s, o, e) for read in readers], literals)
+
+    return test
+
+
+def held(function: Function, values: Iterable[object], literals: Iterable[str | int]) -> bool:
+    """What a function answers about these values of what it reads. Raises FunctionFailed."""
+    try:
+        found = function.holds(*values, *literals)
+    except Exception as error:
+        raise FunctionFailed(f"the function {function.name} of a plugin fails: {error!r}") from error
+    if not isinstance(found, bool):  # what is true to Python may have been meant otherwise
+        raise FunctionFailed(f"the function {function.name} of a plugin answers {type(found).__name__}, not bool")
+    return found
 
 
 def _in_network(text: str) -> Test:

@@ -10,7 +10,20 @@ from typing import Any
 
 import peewee as pw
 
-from ..syntax.expression import AllOf, AnyOf, Attribute, Comparison, Expression, GroupOfCaller, Operand, Shared, text
+from ..syntax.expression import (
+    AllOf,
+    AnyOf,
+    Attribute,
+    Comparison,
+    Expression,
+    GroupOfCaller,
+    Operand,
+    PluginCall,
+    Shared,
+    attributes,
+    text,
+)
+from .compiled import FunctionFailed
 from .fold import COMPARE
 from .plan import NEVER, Plan
 
@@ -58,11 +71,24 @@ class _Writer:
                 return COMPARE[symbol](self.operand(left), self.operand(right))
             case Shared():
                 return self.shared()
+            case PluginCall():
+                return self.of_plugin(expression)
             case AllOf(parts):
                 return reduce(operator.and_, map(self.expression, parts))
             case AnyOf(parts):
                 return reduce(operator.or_, map(self.expression, parts))
         raise TypeError(f"{text(expression)} has no SQL; it should have been answered before")
+
+    def of_plugin(self, call: PluginCall) -> pw.Node:
+        """What the SQL half says, in brackets of its own, whatever operators are in it."""
+        half, name = call.function.where, call.function.name
+        try:
+            found = None if half is None else half(*map(self.operand, attributes(call)), *call.literals)
+        except Exception as error:
+            raise FunctionFailed(f"the function {name} of a plugin fails in `where`: {error!r}") from error
+        if not isinstance(found, pw.ColumnBase):
+            raise FunctionFailed(f"the function {name} of a plugin gives {type(found).__name__} in `where`, not SQL")
+        return pw.EnclosedNodeList([found])
 
     def operand(self, operand: Operand) -> Any:
         if isinstance(operand, Attribute) and operand.root == "obj":

@@ -11,6 +11,7 @@ from pathlib import Path
 from ..evaluation.policy import Policy
 from ..invariants import report
 from ..invariants.lines import INVARIANTS_FILE, read
+from ..syntax.conditions import branches_of
 from ..syntax.files import Unreadable, read_bytes
 from ..syntax.model import MODEL_FILE, read_model
 from ..syntax.roles import ROLES_FILE, Roles, declared
@@ -106,12 +107,13 @@ def from_files(files: Mapping[str, bytes], vocabulary: Vocabulary, findings: lis
     for name in (MODEL_FILE, ROLES_FILE):
         if name not in files and not any(finding.file == name for finding in findings):
             findings.append(Finding(name, 0, "the file is missing"))
-    model, wrong = read_model(files[MODEL_FILE]) if MODEL_FILE in files else (None, ())
+    functions = tuple(vocabulary.functions.values())
+    model, wrong = read_model(files[MODEL_FILE], functions) if MODEL_FILE in files else (None, ())
     findings.extend(wrong)
     patterns = Patterns(vocabulary)
     conditions = model.conditions if model else None
     roles = frozenset(declared(files))
-    reader = Reader(roles, patterns, conditions, _areas(files, vocabulary), findings)
+    reader = Reader(roles, patterns, conditions, _areas(files, vocabulary), findings, branches_of(functions))
     for name, content in sorted(files.items()):
         if name not in (MODEL_FILE, INVARIANTS_FILE):
             reader.read(name, content)

@@ -10,7 +10,7 @@ import itertools
 import logging
 import random
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,15 +19,15 @@ import casbin.core_enforcer
 import casbin.persist.adapter
 import casbin.util
 
-from ..evaluation.compiled import Row, SharedWith, no_shares
+from ..evaluation.compiled import FunctionFailed, Row, SharedWith, held, no_shares
 from ..evaluation.policy import Policy
 from ..evaluation.principal import Principal
 from ..invariants.lines import INVARIANTS_FILE
 from ..syntax.attributes import ENVIRONMENT, SUBJECT
-from ..syntax.expression import GROUPS, Attribute, Comparison, atoms
+from ..syntax.expression import GROUPS, Attribute, Comparison, PluginCall, atoms, columns
 from ..syntax.model import MODEL_FILE
 from ..syntax.rules import Rule
-from ..syntax.vocabulary import Resource
+from ..syntax.vocabulary import Function, Resource, is_of
 from ..wording.finding import Finding
 
 # Casbin carries no types.
@@ -83,7 +83,8 @@ class _Lines(casbin.persist.adapter.Adapter):
 class Oracle:
     """`casbin.Enforcer` over the files of a policy."""
 
-    def __init__(self, files: Mapping[str, bytes]) -> None:
+    def __init__(self, files: Mapping[str, bytes], functions: Iterable[Function] = ()) -> None:
+        """`functions` are those of plugins, which the matcher may call."""
         logging.getLogger("casbin").setLevel(logging.ERROR)
         model = Enforcer.new_model(text=files[MODEL_FILE].decode())
         self._shared: SharedWith = no_shares
@@ -92,6 +93,8 @@ class Oracle:
         self._enforcer.add_function("shared", self._is_shared)
         self._enforcer.add_function("ipMatch", _ip_match)
         self._enforcer.add_function("inGroup", _in_group)
+        for function in functions:
+            self._enforcer.add_function(function.name, self._of_plugin(function))
 
     def decide(
         self,
@@ -119,6 +122,19 @@ class Oracle:
         principal, row = self._request
         return row is not None and self._shared(principal, row, act)
 
+    def _of_plugin(self, function: Function) -> Callable[..., bool]:
+        asks_object = any(root == "obj" for root, _ in function.reads)
+
+        def called(sub: Any, obj: Any, env: Any, *literals: str | int) -> bool:
+            assert self._request is not None
+            if asks_object and self._request[1] is None:
+                return False
+            roots = {"sub": sub, "obj": obj, "env": env}
+            values = (getattr(roots[root], name) for root, name in function.reads)
+            return held(function, (None if value is MISSING else value for value in values), literals)
+
+        return called
+
 
 def _in_group(sub: Any, name: Any) -> bool:
     return not isinstance(name, _Missing) and name in sub.groups
@@ -137,15 +153,19 @@ def sampled(policy: Policy, *, seconds: float = 0.5, most: int = 200, seed: int 
     A difference is an error at the line that suggested the question. Stops after `seconds` or `most` questions.
     """
     until = time.monotonic() + seconds
-    oracle = Oracle(policy.files)
+    oracle = Oracle(policy.files, policy.vocabulary.functions.values())
     findings = []
     for rule, question in itertools.islice(sample_questions(policy, random.Random(seed)), most):
         try:
             expected = oracle.decide(*question)
+            answered = policy.decide(*question)
+        except FunctionFailed as error:
+            findings.append(Finding(rule.file, rule.line, f"{question[1]}: {error}"))
+            break
         except Exception as error:
             findings.append(Finding(rule.file, rule.line, f"Casbin fails about {question[1]}: {error}"))
             break
-        if policy.decide(*question) != expected:
+        if answered != expected:
             findings.append(Finding(rule.file, rule.line, f"Casbin answers differently about {question[1]}"))
         if time.monotonic() > until:
             break
@@ -160,6 +180,7 @@ def sample_questions(policy: Policy, chance: random.Random) -> Iterator[tuple[Ru
     roles, permissions = sorted(policy.roles.names), sorted(policy.vocabulary.by_permission)
     covered: dict[str, list[str]] = {}
     literals = _literals(policy)
+    asked = {name for one in policy.vocabulary.functions.values() for root, name in one.reads if root == "obj"}
     scopes = sorted(policy.scope_names) or ["none"]
     while True:
         rule = chance.choice(policy.rules)
@@ -180,7 +201,8 @@ def sample_questions(policy: Policy, chance: random.Random) -> Iterator[tuple[Ru
             frozenset(chance.sample(scopes, min(2, len(scopes)))) if chance.random() < 0.2 else None,
         )
         resource = policy.vocabulary.by_permission[permission]
-        row = _row(resource, principal, literals, chance) if resource.columns else None
+        # A plugin's function may count on the form that a column promises.
+        row = _formed(_row(resource, principal, literals, chance), resource, asked) if resource.columns else None
         yield rule, (principal, permission, row, environment(chance), _odd)
 
 
@@ -202,12 +224,15 @@ def environment(chance: random.Random) -> SimpleNamespace:
 
 
 def _literals(policy: Policy) -> dict[str, list[Any]]:
-    """For each column the literals that conditions compare it with."""
+    """For each column the literals that conditions compare it with, or give to a function that reads it."""
     found: dict[str, list[Any]] = {}
     for condition in policy.conditions.values():
         for atom in atoms(condition.expression):
             if isinstance(atom, Comparison) and isinstance(atom.left, Attribute) and atom.left.root == "obj":
                 found.setdefault(atom.left.name, []).append(atom.right)
+            elif isinstance(atom, PluginCall):
+                for name in columns(atom):
+                    found.setdefault(name, []).extend(atom.literals)
     return found
 
 
@@ -226,6 +251,13 @@ def _row(
         else:
             row[name] = chance.choice((None, True, False))
     return row
+
+
+def _formed(row: Row, resource: Resource, names: Iterable[str]) -> Row:
+    """The row with None for a text that is not of its column's format, in these columns."""
+    formats = {name: resource.columns[name].format for name in names if name in resource.columns}
+    return {**row, **{name: None for name, format in formats.items()
+                      if format is not None and row[name] is not None and not is_of(format, row[name])}}
 
 
 def _odd(principal: Principal, row: Row, permission: str) -> bool:

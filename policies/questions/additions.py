@@ -143,7 +143,7 @@ def _with_conditions(policy: Policy, wanted: Iterable[Condition]) -> bytes:
     newline = places[0][1] + b"\n"
     added = b"".join(branch.encode() + newline for branch in branches)
     changed = content[:places[0].end()] + added + content[places[0].end():]
-    model, _ = read_model(changed)
+    model, _ = read_model(changed, tuple(policy.vocabulary.functions.values()))
     known = {word: one.expression for word, one in policy.conditions.items()}
     if model is None or known | {one.name: one.expression for one in wanted} != {
             word: one.expression for word, one in model.conditions.items()}:

@@ -9,7 +9,17 @@ from collections.abc import Callable
 
 from ..evaluation.rule_trace import Fact
 from ..syntax.attributes import in_words
-from ..syntax.expression import Attribute, Comparison, FunctionCall, InGroup, Operand, Shared, reads_object
+from ..syntax.expression import (
+    Attribute,
+    Comparison,
+    FunctionCall,
+    InGroup,
+    Operand,
+    PluginCall,
+    Shared,
+    attributes,
+    reads_object,
+)
 
 _MUST = {
     "==": "must be", "!=": "must not be", "<": "must be less than", "<=": "must be at most",
@@ -50,6 +60,9 @@ def found(fact: Fact, permission: str, called: Called = nameless) -> str:
             return f"the caller is {'' if fact.holds else 'not '}in the group {group}"
         case Shared():
             return f"it is {'' if fact.holds else 'not '}shared with the caller for {_action(permission)}"
+        case PluginCall():
+            read = ", ".join(_stated(fact, attribute, called) for attribute in attributes(fact.atom))
+            return f"{fact.text} {'holds' if fact.holds else 'does not hold'}: {read}"
     return fact.text
 
 
@@ -63,6 +76,8 @@ def asked(fact: Fact, permission: str) -> str:
                 f"{_name(group)} must be a group of the caller"
         case Shared():
             return f"it must be shared with the caller for {_action(permission)}"
+        case PluginCall():
+            return f"{fact.text} must hold"
     return fact.text
 
 

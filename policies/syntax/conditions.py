@@ -12,7 +12,20 @@ from dataclasses import dataclass
 
 from ..wording.finding import quoted
 from ..wording.suggestions import hint
-from .expression import AllOf, AnyOf, Attribute, Comparison, Expression, Prefixed, atoms, conjunction, disjunction, text
+from .expression import (
+    AllOf,
+    AnyOf,
+    Attribute,
+    Comparison,
+    Expression,
+    PluginCall,
+    Prefixed,
+    atoms,
+    conjunction,
+    disjunction,
+    text,
+)
+from .vocabulary import Function
 
 WHEN = Attribute("rule", "when")
 PREFIX = re.compile(r"[a-z][a-z0-9_]*:", re.ASCII)
@@ -54,6 +67,12 @@ class Conditions(Mapping[str, Condition]):
 
     def __len__(self) -> int:
         return len(self._found)
+
+
+def branches_of(functions: Iterable[Function]) -> dict[str, str]:
+    """The words that lines of plugins ask functions by, each with the line of model.conf that gives it its meaning."""
+    return {word: f"p.when == '{word}' && {text(PluginCall(function, literals))} || \\"
+            for function in functions for word, literals in function.words.items()}
 
 
 def is_parameter(text: str) -> bool:

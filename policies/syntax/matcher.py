@@ -201,6 +201,8 @@ class _Reader:
             return self._in_group(node, given)
         if name in self.functions:
             return self._of_plugin(node, self.functions[name], given)
+        if name not in FUNCTIONS and given[:3] == _REQUEST and not did_you_mean(name, self.functions):
+            return self._refuse(node, f"{quoted(name)} is a function of no installed plugin")
         if name not in FUNCTIONS:
             near = "; keyMatch ignores what follows the first *, use globMatch" if name.startswith("keyMatch") \
                 else hint(name, [*FUNCTIONS, *OURS, *self.functions])

@@ -79,11 +79,12 @@ class Reader:
         conditions: Mapping[str, object] | None,
         areas: frozenset[str],
         findings: list[Finding],
+        branches: Mapping[str, str] | None = None,
     ) -> None:
         """`roles` are the declared ones, `conditions` the words of the `when` column (None: not known), `areas` what a
-        scope can be of."""
+        scope can be of, `branches` the lines of the matcher by which plugins would give further words a meaning."""
         self._roles, self._patterns, self._conditions, self._areas = roles, patterns, conditions, areas
-        self._findings = findings
+        self._findings, self._branches = findings, branches or {}
         self._strangers: dict[str, tuple[int, str]] = {}  # how many lines name what is no role, and what was said
         self.lines = Lines()
 
@@ -187,6 +188,9 @@ class Reader:
         wrong = self._wrong_name(sub) or self._wrong_permission(act)
         if wrong:
             return wrong
+        if self._conditions is not None and when in self._branches and when not in self._conditions:
+            return f"{quoted(when)} is no condition yet; add this line to the matcher of model.conf, below that of " \
+                   f"always: {self._branches[when]}"
         if self._conditions is not None and (wrong := wrong_word(when, self._conditions, self._near_condition)):
             return wrong
         if eft in EFFECTS:

@@ -71,23 +71,26 @@ class Resource:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function that a plugin brings to the matcher, which names it as `near(r.sub, r.obj, r.env, 'sea')`.
+    """A condition that rules can ask, which the matcher calls as `near(r.sub, r.obj, r.env, 'sea')`.
 
-    It has a half for one object and a half for a table, which agree.
+    It has a half for one object and a half for a table, which agree. Both are called with what the function reads, in
+    that order, and then with the literals; what is read and missing is None to the one, and NULL to the other. The
+    answer depends on nothing else: it is remembered.
 
-    name      as the matcher calls it
+    name      as the matcher calls it: letters and digits, a small letter first
     reads     what it looks at: `("obj", "region")`, `("sub", "department")`, `("env", "now")`
     literals  the types of what follows r.sub, r.obj and r.env: `(str,)` for `near(r.sub, r.obj, r.env, 'sea')`
-    holds     whether it holds: called with the caller, the object (column → value), the circumstances, the literals
-    where     the same as SQL: called with the table's columns (name → node), a function that gives the value of
-              `("sub", "department")` to the statement, and the literals
+    holds     True or False, of values
+    where     the same of the columns and of parameters, as an expression of peewee; None where no column is read
+    words     words that lines of the plugin ask it by, each with its literals: which branch a model.conf wants
     """
 
     name: str
     reads: tuple[tuple[str, str], ...]
     literals: tuple[type[str] | type[int], ...]
     holds: Callable[..., bool]
-    where: Callable[..., Any]
+    where: Callable[..., Any] | None = None
+    words: Mapping[str, tuple[str | int, ...]] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True)

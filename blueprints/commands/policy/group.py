@@ -19,6 +19,7 @@ from blueprints.commands.policy.export import export_command
 from blueprints.commands.policy.matrix import matrix_command
 from blueprints.commands.policy.output import show_error
 from blueprints.commands.printing import Group
+from policies.evaluation.compiled import FunctionFailed
 
 
 class Tools(Group):
@@ -33,6 +34,9 @@ class Tools(Group):
             return super().invoke(ctx)
         except click.ClickException as error:
             show_error(ctx, error)
+            ctx.exit(2)
+        except FunctionFailed as error:
+            show_error(ctx, click.ClickException(str(error)))
             ctx.exit(2)
 
 
