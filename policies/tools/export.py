@@ -1,31 +1,58 @@
-"""The policy as one stock model and one CSV, to paste into the Casbin editor or to give to another tool.
+"""The policy as one stock model, one CSV and the functions that it calls, for the Casbin editor or another tool.
 
 Nothing is translated: the files are stock Casbin already, so it is enough to join them in one order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..invariants.lines import INVARIANTS_FILE
 from ..syntax.files import Unreadable, read_text
 from ..syntax.model import MODEL_FILE
+from ..syntax.vocabulary import Function
 from ..wording.finding import Finding, PolicyError
+
+# What stock Casbin answers otherwise than Gatepost does.
+MISSING = """\
+# A value that is missing matches nothing in Gatepost. In the Casbin editor leave its key out, never write null; there
+# == holds all the same where both sides are missing, and != where one is. In pycasbin None would match None: give it,
+# for what is missing, an object whose comparisons are all false.
+"""
+# The editor evaluates this text, and gives Casbin what is in `functions`. `shared` and those of plugins ask what a
+# request of the editor does not hold, so that their answer is the reader's to choose.
+_FUNCTIONS = """\
+(function () {
+  return {
+    functions: {
+      // Whether a share gives the permission on the object: only Gatepost's database knows. Write what to try.
+      shared: (sub, obj, act) => false,
+      // The groups of a caller are a list: {role: 'user', groups: ['atlas']}.
+      inGroup: (sub, name) => name != null && (sub.groups || []).includes(name),
+%s    },
+  };
+})();
+"""
+_OF_PLUGIN = """\
+      // A plugin's, which looks at %s. Write what to try.
+      %s: (%s) => false,
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """`model` and `policy` as texts, for the editor's two panes of these names."""
+    """Texts for the editor's panes: *Model*, *Policy*, and *Custom config*, which takes `functions`."""
 
     model: str
     policy: str
+    functions: str
 
 
-def export(directory: Path, plugins: Mapping[str, Path] | None = None) -> Export:
+def export(directory: Path, plugins: Mapping[str, Path] | None = None, functions: Iterable[Function] = ()) -> Export:
     """Join the files of `directory` and the CSVs that plugins bring (file name → path), without the invariants: they
-    give nothing, and Casbin knows no such lines.
+    give nothing, and Casbin knows no such lines. `functions` are those of plugins.
 
     A file of the same name in `directory` replaces a plugin's. Raises PolicyError when a file cannot be read.
     """
@@ -35,7 +62,14 @@ def export(directory: Path, plugins: Mapping[str, Path] | None = None) -> Export
     sections = [f"# {name}\n" + "\n".join(_lines(path)) for name, path in sorted(files.items())]
     model = _text(directory / MODEL_FILE)
     kept = [line.rstrip() for line in model.splitlines() if line.strip() and not line.lstrip().startswith("#")]
-    return Export("\n".join(kept) + "\n", "\n\n".join(sections) + "\n")
+    return Export("\n".join(kept) + "\n", MISSING + "\n" + "\n\n".join(sections) + "\n",
+                  _FUNCTIONS % "".join(_stub(function) for function in functions))
+
+
+def _stub(function: Function) -> str:
+    read = ", ".join(f"r.{root}.{name}" for root, name in function.reads)
+    literals = (f"literal{number}" for number in range(1, len(function.literals) + 1))
+    return _OF_PLUGIN % (read, function.name, ", ".join(("sub", "obj", "env", *literals)))
 
 
 def _lines(path: Path) -> list[str]:

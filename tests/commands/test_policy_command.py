@@ -413,15 +413,17 @@ def test_the_export_leaves_invariants_out(run: Run, guarded: Path) -> None:
 # export and adopt
 
 
-def test_export_prints_both_texts_or_writes_two_files(run: Run, tmp_path: Path) -> None:
+def test_export_prints_its_texts_or_writes_them_to_files(run: Run, tmp_path: Path) -> None:
     printed = run("export").stdout
     assert "[request_definition]" in printed
     assert "p, guest, article.view, published, allow" in printed
     assert run("export", "--to", tmp_path / "casbin").exit_code == 0
     assert (tmp_path / "casbin" / "model.conf").read_text() in printed
     assert (tmp_path / "casbin" / "policy.csv").read_text() in printed
+    assert (tmp_path / "casbin" / "functions.js").read_text() in printed
     data = json.loads(run("export", "--json").stdout)
     assert data["model"] in printed
+    assert data["functions"] in printed
 
 
 @pytest.mark.parametrize("name", ["orders", "orders.csv", "model.conf", "model", "tests", "tests.yaml"])

@@ -217,6 +217,8 @@ PROVOKED: dict[str, Edit] = {
     "a parameter is": _odd("r.obj.title == 'language:' + r.obj.language"),
     "keep one of both": _append("model.conf", "    p.when == 'own:' + r.obj.language || \\"),
     "is no function of a matcher": _append("model.conf", "    p.when == 'odd' && keyMatch(r.act, p.act) || \\"),
+    "is a function of no installed plugin": _append(
+        "model.conf", "    p.when == 'odd' && near(r.sub, r.obj, r.env, 'sea') || \\"),
     "part of the matcher holds whatever": _append("model.conf", "    p.when == 'odd' || r.env.hour > 8 || \\"),
     "holds for lines of every role": _change("model.conf", "p.sub))", "p.sub) || r.sub.role == 'support')"),
     "must be `some(where": _change("model.conf", " && !some(where (p.eft == deny))", ""),

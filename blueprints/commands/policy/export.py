@@ -1,4 +1,4 @@
-"""`gatepost policy export`: the rules as one model and one CSV file of plain Casbin."""
+"""`gatepost policy export`: the rules as one model and one CSV file of plain Casbin, and functions to try them with."""
 
 from __future__ import annotations
 
@@ -18,30 +18,35 @@ from policies.tools.export import export
 @click.command("export")
 @DIRECTORY
 @click.option("--to", "target", type=click.Path(path_type=Path, file_okay=False), metavar="FOLDER",
-              help="Write model.conf and policy.csv there.")
+              help="Write model.conf, policy.csv and functions.js there.")
 @overwrite_option
 @AS_JSON
 def export_command(directory: Path | None, target: Path | None, overwrite: bool, as_json: bool) -> None:
     """Print the rules for the Casbin editor.
 
-    As one model and one CSV file of plain Casbin. Only the user who runs this can read the files.
+    As one model and one CSV file of plain Casbin, and the functions that they
+    call. Only the user who runs this can read the files.
 
     \b
     Example: gatepost policy export --to casbin
     """
     folder = folders.folder(directory)
     try:
-        found = export(folder, folders.registry().plugin_policies)
+        registry = folders.registry()
+        found = export(folder, registry.plugin_policies, registry.vocabulary.functions.values())
     except PolicyError as error:
         raise Unusable(folder, error) from None
     if target is not None:
         target.mkdir(parents=True, exist_ok=True)
         with (private_file(target / "model.conf", overwrite=overwrite) as model,
-              private_file(target / "policy.csv", overwrite=overwrite) as lines):
+              private_file(target / "policy.csv", overwrite=overwrite) as lines,
+              private_file(target / "functions.js", overwrite=overwrite) as functions):
             model.write(found.model.encode())
             lines.write(found.policy.encode())
+            functions.write(found.functions.encode())
         echo(f"Written to {show_path(target)}.", err=as_json)
     if as_json:
-        print_json({"model": found.model, "policy": found.policy})
+        print_json({"model": found.model, "policy": found.policy, "functions": found.functions})
     elif target is None:
-        echo_lines(f"# ---- Model ----\n{found.model}\n# ---- Policy ----\n{found.policy}", nl=False)
+        echo_lines(f"# ---- Model ----\n{found.model}\n# ---- Policy ----\n{found.policy}\n"
+                   f"// ---- Functions ----\n{found.functions}", nl=False)

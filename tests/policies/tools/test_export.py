@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,6 +14,7 @@ from casbin.persist.adapter import load_policy_line
 from policies import SHIPPED, Policy, load
 from policies.cases.case_file import read_suite
 from policies.cases.cases import Question
+from policies.syntax.vocabulary import Function
 from policies.tools.export import Export, export
 from tests.policies.editing import add_line, shipped_copy
 from tests.policies.shipped_vocabulary import VOCABULARY
@@ -107,3 +109,18 @@ def test_the_export_is_plain_text_without_remarks_in_its_lines() -> None:
     assert found.model.isascii()
     assert all("#" not in line for line in found.model.splitlines())
     assert all(line.startswith("# ") or "#" not in line for line in found.policy.splitlines())
+
+
+def test_the_functions_that_casbin_lacks_are_there_to_be_tried() -> None:
+    near = Function("near", reads=(("obj", "region"), ("env", "hour")), literals=(str, int), holds=lambda *_: True)
+    found = export(SHIPPED, functions=[near]).functions
+    assert re.findall(r"^ +(\w+): (\(.*?\)) =>", found, re.MULTILINE) == [
+        ("shared", "(sub, obj, act)"), ("inGroup", "(sub, name)"), ("near", "(sub, obj, env, literal1, literal2)")]
+    assert "looks at r.obj.region, r.env.hour" in found
+    assert [found.count(bracket) for bracket in "({"] == [found.count(bracket) for bracket in ")}"]
+
+
+def test_the_policy_says_what_other_casbins_make_of_missing_values() -> None:
+    head = export(SHIPPED).policy.partition("\n\n")[0]
+    assert all(line.startswith("# ") for line in head.splitlines())
+    assert "leave its key out" in head
