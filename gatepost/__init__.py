@@ -14,6 +14,7 @@ and `settings` may change with every version. `docs/plugins.md` tells how a plug
     a schema      OwnedSchema, RecordSchema, StrictSchema; the fields Bool, Currency, Email, Id, Int, Language, Line,
                   Many, Name, NewPassword, Reference, Slug, Text, Time
     a table       Owned, Record; the columns EmailField, IdField, ListField, MoneyField, TimeField
+    a condition   Function
     a row         Rows, is_id, later, new_id, now
     a migration   ddl, Database
 """
@@ -49,11 +50,12 @@ from models import ddl
 from models.base import Owned, Record, Rows, is_id, later, new_id, now
 from models.engine.database import Database
 from models.records.columns import EmailField, IdField, ListField, MoneyField, TimeField
+from policies.syntax.vocabulary import Function
 
 __all__ = [
-    "Bool", "Call", "Collection", "Conflict", "Currency", "Database", "Email", "EmailField", "Endpoint", "Fault", "Id",
-    "IdField", "Int", "Language", "Line", "ListField", "Many", "Message", "MoneyField", "Name", "NewPassword", "Owned",
-    "OwnedSchema", "Problem", "Record", "RecordSchema", "Reference", "Routes", "Rows", "RuleInCode", "Slug",
-    "StrictSchema", "Text", "Time", "TimeField", "action", "create_app", "ddl", "is_id", "later", "new_id", "now",
-    "plural", "transition",
+    "Bool", "Call", "Collection", "Conflict", "Currency", "Database", "Email", "EmailField", "Endpoint", "Fault",
+    "Function", "Id", "IdField", "Int", "Language", "Line", "ListField", "Many", "Message", "MoneyField", "Name",
+    "NewPassword", "Owned", "OwnedSchema", "Problem", "Record", "RecordSchema", "Reference", "Routes", "Rows",
+    "RuleInCode", "Slug", "StrictSchema", "Text", "Time", "TimeField", "action", "create_app", "ddl", "is_id", "later",
+    "new_id", "now", "plural", "transition",
 ]

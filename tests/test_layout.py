@@ -18,7 +18,7 @@ ALLOWED = {
     "app": {"app", "blueprints", "gatepost_start", "policies", "models", "settings"},
     "settings": set(),
     "gatepost_start": {"app"},
-    "gatepost": {"app", "blueprints", "gatepost_start", "models"},
+    "gatepost": {"app", "blueprints", "gatepost_start", "models", "policies"},
     "blueprints": {"blueprints", "gatepost", "policies", "models", "settings"},
     "models": {"models"},
     "policies": {"policies"},

@@ -47,7 +47,7 @@ def test_an_installed_plugin_passes_the_contract_with_its_one_test(environment, 
     environ = Instance(tmp_path / "unused", environment).environ()
     done = subprocess.run(command, env=environ, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stdout
-    assert "13 passed" in done.stdout
+    assert "14 passed" in done.stdout
 
 
 def test_an_installed_plugin_is_migrated_by_command_and_served(environment, tmp_path):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,8 +22,11 @@ from models.engine.connect import open_database
 from models.tables.session import Session
 from models.tables.tenant import Tenant
 from models.tables.user import User
+from policies.syntax.conditions import branches_of
+from policies.syntax.model import MODEL_FILE
 from settings import Settings
 
+_ALWAYS = "p.when == 'always' || \\\n"
 ABSENT: Any = object()
 _numbers = count(1)
 
@@ -92,11 +96,19 @@ def _invented(role: str, tenant: str) -> User:
         name=role, email=f"{role}{next(_numbers)}@plugin.example.org", role=role, password_hash=passwords.UNUSABLE))
 
 
+def _add_branches(model: Path, branches: Iterable[str]) -> None:
+    """Do what an administrator does for the words of a plugin, below the branch of `always`."""
+    text = model.read_text(encoding="utf-8")
+    added = "".join(f"    {branch}\n" for branch in branches)
+    model.write_text(text.replace(_ALWAYS, _ALWAYS + added), encoding="utf-8")
+
+
 def served(create_app: Callable[..., Flask], *plugins: Plugin, **settings: Any) -> Any:
     """A pytest fixture, to be called `app`: `create_app` on a fresh instance in SQLite, for one module of tests.
 
     `plugins` are what an entry point would name, a `Collection` class, or a module or package with collections and
-    `Routes`. They need not be installed: those that no entry point names are served besides.
+    `Routes`. They need not be installed: those that no entry point names are served besides. The instance's model.conf
+    has the branches that their functions ask for (`words`).
     """
 
     @pytest.fixture(scope="module")
@@ -108,9 +120,11 @@ def served(create_app: Callable[..., Flask], *plugins: Plugin, **settings: Any) 
         extra = [plugin for plugin in plugins if not installed.serves(plugin)]
         loaded = Settings.load(overrides=chosen)
         database = open_database(loaded.database_url, pool_size=1, synchronous="normal", statement_timeout=10)
-        install(loaded, database, discover(extra).migrations, email="admin@example.org",
+        known = discover(extra)
+        install(loaded, database, known.migrations, email="admin@example.org",
                 password="only for these tests", demo=False)
         database.close_all()
+        _add_branches(loaded.policies / MODEL_FILE, branches_of(known.functions.values()).values())
         made = create_app(chosen, extra)
         yield made
         made.extensions["gatepost"].stop()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import os
 import re
@@ -82,7 +83,8 @@ def test_every_block_of_commands_is_run():
     assert [text.startswith(SERVING) for text, _ in TYPED] == [False, False, False, True]
 
 
-@pytest.mark.parametrize("text", EXAMPLES, ids=lambda text: re.search(r"^(?:class|routes|def) .*", text, re.M)[0][:30])
+@pytest.mark.parametrize("text", EXAMPLES, ids=lambda text: re.search(
+    r"^(?:class|routes|def|begins) .*", text, re.MULTILINE)[0][:30])
 def test_an_example_is_python_that_gatepost_understands(text):
     exec(compile(text, "plugins.md", "exec"), {"__name__": "example"})
 
@@ -114,6 +116,10 @@ def test_every_attribute_of_a_collection_is_in_the_guide_and_in_its_docstring():
         name: meaning for name, (_, meaning) in table.items()}
     assert {name: default for name, (default, _) in table.items() if default != "–"} == {
         name: f"`{getattr(Collection, name)!r}`".replace("'", '"') for name in declared if hasattr(Collection, name)}
+
+
+def test_every_argument_of_a_function_is_in_the_guide():
+    assert list(rows("A condition of its own")) == [field.name for field in dataclasses.fields(gatepost.Function)]
 
 
 def test_every_method_that_a_shipped_collection_overrides_is_in_the_guide_with_its_purpose():

@@ -27,10 +27,12 @@ from models.base import Owned
 from models.records.columns import IdField, ListField, TimeField
 from policies import SHIPPED, Column, Resource, Vocabulary
 from policies.loading import first_release
+from policies.syntax.vocabulary import Function
 
 from ..protocol import messages
 from ..request.call import Endpoint
 from .collection import Collection
+from .functions import functions_of, unusable
 from .routes import Routes, blueprint
 
 Plugin = ModuleType | type[Collection]  # what an entry point names: a package is a module, too
@@ -47,6 +49,7 @@ class PluginError(Exception):
 class Registry:
     """Everything that answers requests.
 
+    functions        by name: what plugins bring to the matcher
     plugin_policies  file name → the rules that a plugin ships
     migrations       name of a history → its directory of migrations: the shipped one, and one of each plugin
     translations     folders of translations: the shipped one, and one of each plugin
@@ -54,6 +57,7 @@ class Registry:
 
     collections: Mapping[str, Collection]
     routes: Mapping[str, Routes]
+    functions: Mapping[str, Function]
     plugin_policies: Mapping[str, Path]
     migrations: Mapping[str, Path]
     translations: tuple[Traversable, ...]
@@ -77,8 +81,8 @@ class Registry:
 
     def serves(self, plugin: Plugin) -> bool:
         """Whether all that the plugin declares is here already."""
-        known = [*map(type, self.collections.values()), *self.routes.values()]
-        return all(found in known for found in _contents(plugin))
+        known = [*map(type, self.collections.values()), *self.routes.values(), *self.functions.values()]
+        return all(found in known for found in (*_contents(plugin), *functions_of(_modules_of(plugin))))
 
     def blueprints(self) -> list[Blueprint]:
         """One flask-smorest blueprint for every group of endpoints."""
@@ -97,7 +101,8 @@ class Registry:
             if not collection.body_schema.load_fields.keys().isdisjoint(collection.managed):
                 permissions[collection.resource] |= {collection.permission(verb) for verb in VERBS}
             permissions.setdefault(collection.resource, set()).update(collection.guarding)
-        return Vocabulary({name: _resource(name, verbs, tables.get(name)) for name, verbs in permissions.items()})
+        return Vocabulary({name: _resource(name, verbs, tables.get(name)) for name, verbs in permissions.items()},
+                          self.functions)
 
     @property
     def required_policies(self) -> list[str]:
@@ -112,6 +117,7 @@ def discover(extra: Iterable[Plugin] = ()) -> Registry:
     """
     collections: dict[str, Collection] = {}
     routes: dict[str, Routes] = {}
+    functions: dict[str, Function] = {}
     policies: dict[str, Path] = {}
     migrations: dict[str, Path] = dict(migrate.SHIPPED)
     translations: list[Traversable] = [messages.SHIPPED]
@@ -128,6 +134,11 @@ def discover(extra: Iterable[Plugin] = ()) -> Registry:
                     raise PluginError(f"{source}: {found.__name__}.search and {collection.model.__name__}.searched "
                                       "differ; only what a new row is indexed by can be searched for")
                 claim(source, collections, found.name, collection)
+        for function in functions_of(_modules_of(module)):
+            if functions.setdefault(function.name, function) is not function:
+                raise PluginError(f"{source}: the name of the function {function.name!r} is taken")
+            if (reason := unusable(function)) is not None:
+                raise PluginError(f"{source}: the function {function.name!r} cannot be used: {reason}")
 
     def claim(source: str, taken: dict[str, Any], name: str, found: Any) -> None:
         if name in collections or name in routes:
@@ -160,7 +171,7 @@ def discover(extra: Iterable[Plugin] = ()) -> Registry:
         add_plugin(f"plugin {point.name} ({point.value})", plugin)
     for plugin in extra:
         add_plugin(plugin.__name__, plugin)
-    return Registry(collections, routes, policies, migrations, tuple(translations))
+    return Registry(collections, routes, functions, policies, migrations, tuple(translations))
 
 
 def _contents(plugin: Plugin) -> list[Any]:
@@ -204,6 +215,12 @@ def _beside(plugin: Plugin, name: str) -> Path | None:
 
 def _module_of(plugin: Plugin) -> ModuleType:
     return importlib.import_module(plugin.__module__) if isinstance(plugin, type) else plugin
+
+
+def _modules_of(plugin: Plugin) -> list[ModuleType]:
+    """The module that a plugin is, or stands in, and those of its collections."""
+    names = (found.__module__ for found in _contents(plugin) if isinstance(found, type))
+    return [_module_of(plugin), *(importlib.import_module(name) for name in dict.fromkeys(names))]
 
 
 def _bad_guard(collection: Collection) -> str | None:

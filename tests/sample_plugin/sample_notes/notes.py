@@ -3,7 +3,7 @@
 import peewee as pw
 from marshmallow import fields
 
-from gatepost import Bool, Collection, Conflict, Line, Owned, OwnedSchema, action
+from gatepost import Bool, Collection, Conflict, Function, Line, Owned, OwnedSchema, action
 
 
 class Note(Owned):
@@ -39,3 +39,11 @@ class Notes(Collection):
         """Tick it off."""
         if note.pinned:
             raise Conflict("A pinned note stays open.")
+
+
+begins = Function(
+    "begins", reads=(("obj", "text"),), literals=(str,),
+    holds=lambda text, start: text is not None and text.startswith(start),
+    where=lambda text, start: pw.fn.SUBSTR(text, 1, len(start)) == start,
+    words={"for_all": ("For all",)},
+)

@@ -1,0 +1,60 @@
+"""The functions that plugins bring to the matcher of model.conf: where they are found, and which cannot be used."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from types import ModuleType
+from typing import Any
+
+from casbin.model.function import FunctionMap
+
+from policies.syntax.attributes import ENVIRONMENT, SUBJECT
+from policies.syntax.matcher import FUNCTIONS, OURS
+from policies.syntax.vocabulary import Function
+from policies.wording.suggestions import hint
+
+_NAME = re.compile(r"[a-z][A-Za-z0-9]*", re.ASCII)
+_WORD = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
+# Names with a meaning of their own in a matcher, in one of the Casbins: `r2`, `eval(…)`, `true`.
+_SECTION = re.compile(r"[rpegm]\d*", re.ASCII)
+_LANGUAGE = frozenset((*keyword.kwlist, "eval", "this", "true", "false", "null", "undefined",
+                       "rand", "randint", "int", "float", "str"))
+_OF_CASBIN: Any = FunctionMap  # Casbin carries no types
+
+
+def functions_of(modules: Iterable[ModuleType]) -> Iterator[Function]:
+    """The functions that stand at the level of these modules, each once."""
+    found = (one for module in modules for one in vars(module).values() if isinstance(one, Function))
+    yield from {id(one): one for one in found}.values()
+
+
+def unusable(function: Function) -> str | None:
+    """Why a function cannot be called in a matcher, if so. Raises TypeError for a declaration of another form."""
+    if not _NAME.fullmatch(function.name):
+        return "the name must be letters and digits, with a small letter first"
+    if function.name in _LANGUAGE or _SECTION.fullmatch(function.name) or function.name in (
+            *FUNCTIONS, *OURS, *_OF_CASBIN.load_function_map().get_functions()):
+        return "the name has a meaning of its own in a matcher of Casbin"
+    hash(function)  # it is part of keys of caches
+    if not function.reads:
+        return "`reads` must name what it looks at, as in (('obj', 'status'),)"
+    for root, name in function.reads:
+        if root != "obj" and (wrong := _unknown(root, name)):
+            return f"`reads` has ({root!r}, {name!r}){wrong}"
+    if function.where is None and any(root == "obj" for root, _ in function.reads):
+        return "it reads a column and lacks `where`, its half for a table"
+    if not {*function.literals} <= {str, int}:
+        return "`literals` must be types, each of them str or int"
+    for word, given in function.words.items():
+        if not _WORD.fullmatch(word) or tuple(map(type, given)) != function.literals:
+            return f"`words` must have words of the condition column, each with its literals; {word!r} has not"
+    return None
+
+
+def _unknown(root: str, name: str) -> str:
+    known: Mapping[str, object] | None = {"sub": SUBJECT, "env": ENVIRONMENT}.get(root)
+    if known is None:
+        return "; the first is obj, sub or env"
+    return "" if name in known else hint(name, known)

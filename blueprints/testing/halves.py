@@ -1,0 +1,162 @@
+"""The contract of a plugin's function: its half for one object and its half for a table answer alike."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import peewee as pw
+import pytest
+
+from models import ddl
+from models.base import Record
+from models.engine.connect import open_database
+from models.engine.database import Database
+from models.engine.prepared import prepare
+from models.records.columns import IdField, TimeField
+from policies.evaluation.compiled import compiled, no_shares
+from policies.evaluation.plan import IF, Plan
+from policies.evaluation.principal import FixedEnvironment, Principal
+from policies.evaluation.sql import where
+from policies.syntax.attributes import ENVIRONMENT, SUBJECT
+from policies.syntax.expression import Attribute, GroupOfCaller, PluginCall, reads_object
+from policies.syntax.vocabulary import Column, Function
+
+MOST = 300  # rows, and as many callers and circumstances
+IDS = ("01930000-0000-7000-8000-000000000001", "01930000-0000-7000-8000-00000000000a")
+TIMES = ("2026-11-18T10:00:00.000000Z", "2026-11-18T10:00:00.000001Z", "2027-01-01T00:00:00.000000Z")
+DATES = ("2026-11-18", "2027-01-01")
+TEXTS = ("", " ", "a", "A", "ä", "Ä", "a%", "a_", "'", "\\", "\N{PILE OF POO}")
+ADDRESSES = ("", "203.0.113.7", "10.1.2.3", "2001:db8::1")
+_SPELLED = {"uuid": "{id}", "date-time": "{time}", "int": "{money}", "bool": "{bool}"}
+
+OBJECT = "obj"
+Read = tuple[str, str]
+Values = Mapping[Read, Any]
+Samples = Mapping[str, Sequence[Any]]
+
+
+def halves_agree(function: Function, model: type[Record], *given: tuple[str | int, ...],
+                 **samples: Sequence[Any]) -> Callable[..., None]:
+    """A test: both halves of `function` answer alike, about each row of `model` and each caller that is made up.
+
+    The rows hold values of each column's type, near the literals, and none. `given` are literals to be tried, and
+    `samples` further values for what is read: `text=("Public: milk",)`.
+    """
+
+    @pytest.mark.parametrize("literals", given or [()], ids=repr)
+    def test_halves(literals: tuple[str | int, ...], tmp_path: Path) -> None:
+        database = open_database(f"sqlite:///{tmp_path / 'halves.db'}", synchronous="normal")
+        database.create()
+        try:
+            assert disagreements(database, function, model, literals, samples) == []
+        finally:
+            database.close_all()
+
+    return test_halves
+
+
+def disagreements(database: Database, function: Function, model: type[Record], literals: tuple[str | int, ...],
+                  samples: Samples) -> list[str]:
+    """On which values the halves differ, as sentences. The table of `model` is made in the database, which lacks it."""
+    def combined(of: Callable[[str], bool]) -> list[Values]:
+        return _combined({(root, name): _values(_kind(model, root, name), literals, samples.get(name, ()))
+                          for root, name in function.reads if of(root)})
+
+    call, rows, asked = PluginCall(function, literals), combined(OBJECT.__eq__), combined(OBJECT.__ne__)
+    test, found = compiled(call, ""), []
+    stored = reads_object(call)
+    if stored:
+        with database.migrating():
+            _fill(database, model, rows)
+    for values in asked:
+        principal, environment = _asking(values)
+        held = {number for number, row in enumerate(rows)
+                if test(principal, {name: value for (_, name), value in row.items()}, environment, no_shares)}
+        # Without a column there is no SQL: what the first half says is what lists go by.
+        picked = _picked(database, model, call, values) if stored else held
+        found += [f"{function.name}, of {({**rows[number], **values})} and {literals}: `holds` says {number in held}, "
+                  f"`where` {number in picked}" for number in sorted(held ^ picked)]
+    return found
+
+
+def _asking(values: Values) -> tuple[Principal, FixedEnvironment]:
+    sub = {name: value for (root, name), value in values.items() if root == "sub"}
+    env = {name: value for (root, name), value in values.items() if root == "env"}
+    ordinary: dict[str, Any] = {"id": IDS[0], "key": f"user:{IDS[0]}", "role": "user", "tenant_id": IDS[0]}
+    return Principal(**{**ordinary, **sub}), FixedEnvironment().having(env)
+
+
+def _fill(database: Database, model: type[Record], rows: Sequence[Values]) -> None:
+    fields: list[Any] = [model._meta.fields[name] for _, name in rows[0]]
+    kinds = (_kind(model, *read) for read in rows[0])
+    spelled = ", ".join(f'"{field.column_name}" {_SPELLED.get(kind.format or kind.type.__name__, "{key}")}'
+                        for field, kind in zip(fields, kinds, strict=True))
+    ddl.run(database, f'CREATE TABLE "{model._meta.table_name}" (number INTEGER NOT NULL, {spelled})')
+    marks = ", ".join(["?" if database.dialect == "sqlite" else "%s"] * (len(fields) + 1))
+    for number, row in enumerate(rows):
+        values = (None if value is None else field.db_value(value)
+                  for field, value in zip(fields, row.values(), strict=True))
+        database.execute_sql(f'INSERT INTO "{model._meta.table_name}" VALUES ({marks})', (number, *values))
+
+
+def _picked(database: Database, model: type[Record], call: PluginCall, values: Values) -> set[int]:
+    """The numbers of the rows that the SQL half picks."""
+    def parameter(one: Attribute | GroupOfCaller) -> pw.Node:
+        assert isinstance(one, Attribute)
+        return pw.Value(values[one.root, one.name], converter=False)
+
+    def unshared() -> pw.Node:
+        raise TypeError("no share is asked for")
+
+    fields = {field.name: field for field in model._meta.sorted_fields}
+    conditions = where(Plan("", IF, (call,), ()), fields, parameter, unshared).allows or ()
+    query = model.select(pw.SQL("number")).where(*conditions)
+    with database.connected():
+        return {number for (number,) in prepare(database, query).run(database, {})}
+
+
+def _kind(model: type[Record], root: str, name: str) -> Column:
+    if root != OBJECT:
+        return (SUBJECT if root == "sub" else ENVIRONMENT)[name]
+    match model._meta.fields[name]:
+        case IdField():
+            return Column(str, True, "uuid")
+        case TimeField():
+            return Column(str, True, "date-time")
+        case pw.BooleanField():
+            return Column(bool, True)
+        case pw.IntegerField():
+            return Column(int, True)
+    return Column(str, True)
+
+
+def _values(kind: Column, literals: Iterable[str | int], samples: Sequence[Any]) -> list[Any]:
+    """Values of one type, near the literals, and none."""
+    whole = [number for number in literals if isinstance(number, int)]
+    texts = [text for text in literals if isinstance(text, str)]
+    found: Iterable[Any]
+    if kind.values:
+        found = kind.values
+    elif kind.type is bool:
+        found = (True, False)
+    elif kind.type is int:
+        found = (0, 1, -1, *(number + step for number in whole for step in (-1, 0, 1)))
+    elif kind.format is not None:
+        found = {"uuid": IDS, "date-time": TIMES, "date": DATES}[kind.format]
+    else:
+        found = (*TEXTS, *ADDRESSES, *(near for text in texts for near in (
+            text, f"{text}x", f"x{text}", text.upper(), text.lower(), text[:-1])))
+    return list(dict.fromkeys((None, *found, *samples)))
+
+
+def _combined(values: Mapping[Read, Sequence[Any]]) -> list[Values]:
+    """Every combination, or as many of them as are tried."""
+    if prod(map(len, values.values())) <= MOST:
+        return [dict(zip(values, one, strict=True)) for one in itertools.product(*values.values())]
+    chance = random.Random(0)
+    return [{read: chance.choice(some) for read, some in values.items()} for _ in range(MOST)]

@@ -1,0 +1,306 @@
+"""A plugin's condition, from its declaration to every answer: lists, explanations, matrix, cases and the export."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from importlib import import_module, invalidate_caches
+from pathlib import Path
+from types import ModuleType
+
+import peewee as pw
+import pytest
+
+from blueprints.commands.policy import folders
+from blueprints.http.resources import registry
+from blueprints.http.resources.registry import PluginError, discover
+from blueprints.testing.halves import disagreements
+from gatepost import Function
+from gatepost.testing import log_in
+from models.engine.connect import open_database
+from models.migrate import upgrade
+from policies.evaluation.grants import Grants
+from policies.loading.loader import from_files
+from tests.apps import close, make_app, new_instance
+from tests.databases import new_database
+from tests.policies.editing import add_line
+from tests.running import ROOT, Instance
+
+PLUGIN = ROOT / "tests" / "sample_plugin" / "sample_notes"
+BRANCH = "    p.when == 'for_all' && begins(r.sub, r.obj, r.env, 'For all') || \\"
+LINE = "p, user, note.view, for_all, allow"
+WORD_IS_UNKNOWN = "`for_all` is no condition yet; add this line to the matcher of model.conf"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Path:
+    """A folder with the sample plugin, as pip would have installed it."""
+    folder = tmp_path_factory.mktemp("site")
+    shutil.copytree(PLUGIN, folder / "sample_notes", ignore=shutil.ignore_patterns("__pycache__"))
+    written = folder / "sample_notes-1.0.dist-info"
+    written.mkdir()
+    (written / "METADATA").write_text("Metadata-Version: 2.1\nName: sample-notes\nVersion: 1.0\n")
+    (written / "entry_points.txt").write_text("[gatepost.collections]\nnotes = sample_notes.notes:Notes\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def notes(site) -> ModuleType:
+    """The plugin's module, in this process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(site)
+        invalidate_caches()
+        yield import_module("sample_notes.notes")
+    for name in [name for name in sys.modules if name.partition(".")[0] == "sample_notes"]:
+        del sys.modules[name]
+
+
+def with_condition(policies: Path) -> None:
+    """What an administrator adds: the word's branch, and a line that uses it."""
+    add_line(policies / "model.conf", BRANCH)
+    shutil.copyfile(PLUGIN / "notes.csv", policies / "notes.csv")
+    add_line(policies / "notes.csv", LINE)
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def app(request, notes, tmp_path_factory):
+    url = new_database(request.param, request)
+    folder = new_instance(tmp_path_factory.mktemp("conditions") / "instance", url, "default")
+    with_condition(folder / "policies")
+    database = open_database(url, pool_size=1, synchronous="normal", statement_timeout=10)
+    upgrade(database, discover().migrations)
+    database.close_all()
+    made = make_app(folder, url)
+    yield made
+    close(made)
+
+
+TEXTS = ("For all: we meet at ten", "for all in small letters", "Not For all", "Buy milk", "For all")
+OPEN = {"For all: we meet at ten", "For all"}
+
+
+@pytest.fixture(scope="module")
+def written(app) -> dict[str, str]:
+    """Text → id of the notes that somebody wrote."""
+    writer = log_in(app, "user")
+    return {text: writer.post("/api/notes", {"text": text}).get_json()["id"] for text in TEXTS}
+
+
+def test_each_object_is_shown_as_the_function_answers(app, written):
+    reader = log_in(app, "user")
+    assert {text: reader.get(f"/api/notes/{id}").status_code for text, id in written.items()} == {
+        text: 200 if text in OPEN else 404 for text in TEXTS}
+
+
+def test_a_list_and_its_total_hold_the_rows_that_the_function_answers(app, written):
+    reader = log_in(app, "user")
+    own = reader.post("/api/notes", {"text": "Mine alone"}).get_json()
+    found = reader.get("/api/notes?page=1&limit=100", headers={"Prefer": "count=exact"}).get_json()
+    assert {note["text"] for note in found["items"]} == {*OPEN, "Mine alone"}
+    assert found["total"] == 3
+    page = reader.get("/api/notes?limit=2").get_json()
+    rest = reader.get(f"/api/notes?limit=2&cursor={page['next_cursor']}").get_json()
+    assert [note["text"] for note in (*page["items"], *rest["items"])] == [
+        "Mine alone", *(text for text in reversed(TEXTS) if text in OPEN)]
+    assert reader.delete(f"/api/notes/{own['id']}").status_code == 204
+
+
+def test_an_explanation_names_the_line_and_what_the_function_read(app, written):
+    admin, reader = log_in(app, "admin"), log_in(app, "user")
+
+    def why(text: str) -> str:
+        answer = admin.get(f"/api/admin/policy/explain?as={reader.id}&permission=note.view&id={written[text]}")
+        assert answer.status_code == 200, answer.text
+        return answer.text
+
+    assert LINE in why("For all")
+    assert "begins(r.sub, r.obj, r.env, 'For all') does not hold: text is Buy milk" in why("Buy milk")
+
+
+def test_an_explanation_does_not_tell_what_a_function_read_in_a_guarded_field(app, written, notes, monkeypatch):
+    """`department` of a note is shown to its owner alone; a developer may ask about lines."""
+    watcher = app.extensions["gatepost"].policy
+    policy = watcher.current
+    asks_department = replace(notes.begins, reads=(("obj", "department"),))
+    monkeypatch.setattr(watcher, "current", from_files(policy.files | {"notes.csv": (
+        policy.files["notes.csv"].replace(b"# end", b"p, developer, note.view, always, allow\n# end"))},
+        replace(policy.vocabulary, functions={"begins": asks_department})))
+    developer, reader = log_in(app, "developer"), log_in(app, "user")
+    path = f"/api/admin/policy/explain?permission=note.view&id={written['Buy milk']}&as="
+    answer = developer.get(path + "user")
+    assert answer.status_code == 403
+    assert answer.get_json()["detail"] == "The reasons would tell department, which you may not see."
+    assert log_in(app, "admin").get(path + reader.id).status_code == 200
+
+
+def test_a_half_that_raises_is_an_internal_error_that_shows_nothing(app, written, notes, monkeypatch):
+    reader = log_in(app, "user")
+    watcher = app.extensions["gatepost"].policy
+    policy = watcher.current
+    broken = replace(notes.begins, holds=lambda text, start: 1 // 0, where=lambda text, start: 1 // 0)
+    monkeypatch.setattr(watcher, "current", from_files(
+        policy.files, replace(policy.vocabulary, functions={"begins": broken})))
+    for path in ("/api/notes", f"/api/notes/{written['For all']}", f"/api/notes/{written['Buy milk']}"):
+        answer = reader.get(path)
+        assert (answer.status_code, answer.get_json()["code"]) == (500, "internal_error")
+        assert "For all" not in answer.text
+
+
+def test_the_matrix_names_the_word_and_the_vocabulary_the_function(app, notes):
+    policy = app.extensions["gatepost"].policy.current
+    assert Grants(policy).of("user", "note.view").words == "own, for_all"
+    assert policy.vocabulary.functions == {"begins": notes.begins}
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "postgres"])
+def test_both_halves_of_the_sample_agree_on_both_databases(request, notes, dialect):
+    database = open_database(new_database(dialect, request, migrated=False), synchronous="normal")
+    database.create()
+    try:
+        samples = {"text": ["For all: we meet at ten"]}
+        assert disagreements(database, notes.begins, notes.Note, ("For all",), samples) == []
+    finally:
+        database.close_all()
+
+
+@pytest.mark.parametrize(("function", "literals", "wrong"), [
+    # LIKE knows no case in SQLite, a missing text is no empty one, and an OR of its own.
+    (Function("a", (("obj", "text"),), (str,), lambda text, start: (text or "").startswith(start),
+              lambda text, start: text.startswith(start)), ("For",), "'for'"),
+    (Function("b", (("obj", "text"),), (), lambda text: not text, lambda text: text == ""), (), "None"),
+    (Function("c", (("obj", "pinned"), ("sub", "role")), (), lambda pinned, role: pinned is True or role == "x",
+              lambda pinned, role: pinned), (), None),
+    (Function("d", (("obj", "created_at"), ("env", "now")), (), lambda at, now: at is not None and at < (now or ""),
+              lambda at, now: at < now), (), None),
+    (Function("e", (("obj", "owner_id"), ("sub", "id")), (), lambda owner, id: owner == id,
+              lambda owner, id: owner == id), (), "None"),
+    (Function("f", (("env", "hour"), ("sub", "department")), (int,),
+              lambda hour, department, most: hour is not None and hour < most), (5,), None),
+])
+def test_the_contract_of_a_function_finds_what_differs(notes, tmp_path, function, literals, wrong):
+    database = open_database(f"sqlite:///{tmp_path / 'halves.db'}", synchronous="normal")
+    database.create()
+    found = disagreements(database, function, notes.Note, literals, {})
+    database.close_all()
+    assert bool(found) is (wrong is not None), found
+    assert wrong is None or any(wrong in said for said in found)
+
+
+# Through the commands, as an administrator meets it.
+
+
+@pytest.fixture
+def instance(notes, tmp_path) -> Instance:
+    """Its commands run in this process, which sees the plugin."""
+    folders.registry.cache_clear()
+    yield Instance(tmp_path / "instance").made()
+    folders.registry.cache_clear()
+
+
+CASES = """
+principals:
+  ann: {role: user}
+  bob: {role: user}
+objects:
+  note:
+    a note for all: {owner_id: ann, text: "For all: we meet at ten"}
+    a note of one's own: {owner_id: ann, text: "Buy milk"}
+    a note without words: {owner_id: ann}
+cases:
+  - {name: what is for all is seen by all, who: bob, what: a note for all, may: [note.view]}
+  - {name: the rest is not, who: bob, what: [a note of one's own, a note without words], may: []}
+# end
+"""
+
+
+def test_a_word_whose_branch_is_missing_is_answered_with_the_branch(instance):
+    shutil.copyfile(PLUGIN / "notes.csv", instance.folder / "policies" / "notes.csv")
+    add_line(instance.folder / "policies" / "notes.csv", LINE)
+    done = instance.run("policy", "check")
+    assert (done.returncode, WORD_IS_UNKNOWN in done.stdout + done.stderr) == (1, True)
+    assert BRANCH.strip() in done.stdout + done.stderr
+
+
+def test_the_commands_know_the_condition(instance):
+    with_condition(instance.folder / "policies")
+    assert instance.run("policy", "check").returncode == 0
+    matrix = instance.run("policy", "matrix", "--role", "user", "--resource", "note").stdout
+    assert "for_all  begins(r.sub, r.obj, r.env, 'For all')" in matrix
+    assert "begins(r.sub, r.obj, r.env, 'For all') must hold" in instance.run(
+        "policy", "explain", "--as", "user", "note.view").stdout
+    (instance.folder / "policies" / "tests.yaml").write_text(CASES)
+    tested = instance.run("policy", "test")
+    assert tested.returncode == 0, tested.stdout
+    exported = json.loads(instance.run("policy", "export", "--json").stdout)
+    assert "begins: (sub, obj, env, literal1) => false," in exported["functions"]
+    assert "begins(r.sub, r.obj, r.env, 'For all')" in exported["model"]
+
+
+def test_a_command_that_asks_a_function_which_raises_says_so(instance, notes, monkeypatch):
+    with_condition(instance.folder / "policies")
+    (instance.folder / "policies" / "tests.yaml").write_text(CASES)
+    monkeypatch.setattr(notes, "begins", replace(notes.begins, holds=lambda text, start: text.startswith(start)))
+    folders.registry.cache_clear()
+    done = instance.run("policy", "test")
+    assert (done.returncode, done.stderr) == (
+        2, "Error: the function begins of a plugin fails: AttributeError(\"'NoneType' object has no attribute "
+           "'startswith'\")\n")
+
+
+def test_without_the_plugin_the_matcher_is_refused_by_name(instance, monkeypatch):
+    with_condition(instance.folder / "policies")
+    (instance.folder / "policies" / "notes.csv").unlink()
+    monkeypatch.setattr(registry, "entry_points", lambda group: [])
+    done = instance.run("policy", "check")
+    assert (done.returncode, "`begins` is a function of no installed plugin" in done.stdout + done.stderr) == (1, True)
+
+
+def test_the_contract_serves_a_plugin_whose_own_rules_use_its_word(site, tmp_path):
+    shutil.copytree(site, tmp_path / "site")
+    add_line(tmp_path / "site" / "sample_notes" / "notes.csv", LINE)
+    shutil.copy(PLUGIN.parent / "tests" / "test_notes.py", tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "deleted or begins", tmp_path],
+        env=Instance(tmp_path / "unused", {"PYTHONPATH": f"{tmp_path / 'site'}:{ROOT}"}).environ(), cwd=tmp_path,
+        capture_output=True, text=True, check=False, timeout=120)
+    assert (done.returncode, "2 passed" in done.stdout) == (0, True), done.stdout
+
+
+# Declarations that stop the start.
+
+
+@pytest.mark.parametrize(("change", "sentence"), [
+    ({"name": "begins_with"}, "letters and digits, with a small letter first"),
+    ({"name": "Begins"}, "letters and digits, with a small letter first"),
+    *(({"name": name}, "has a meaning of its own in a matcher") for name in (
+        "g", "g2", "ipMatch", "globMatch", "keyMatch", "regexMatch", "shared", "inGroup", "eval", "in", "true", "int")),
+    ({"reads": ()}, "`reads` must name what it looks at"),
+    ({"reads": (("sub", "departmnt"),)}, "did you mean department?"),
+    ({"reads": (("sub", "groups"),)}, "`reads` has ('sub', 'groups')"),
+    ({"reads": (("row", "text"),)}, "the first is obj, sub or env"),
+    ({"reads": [("obj", "text")]}, "does not declare a usable collection: unhashable"),
+    ({"literals": (bool,)}, "`literals` must be types, each of them str or int"),
+    ({"where": None}, "it reads a column and lacks `where`"),
+    ({"words": {"for_all": (5,)}}, "`words` must have words of the condition column, each with its literals"),
+    ({"words": {"For all": ("x",)}}, "`words` must have words of the condition column"),
+])
+def test_a_function_that_cannot_be_called_stops_the_start_with_a_sentence(notes, monkeypatch, change, sentence):
+    monkeypatch.setattr(notes, "begins", replace(notes.begins, **change))
+    with pytest.raises(PluginError, match="^plugin notes .*") as error:
+        discover()
+    assert sentence in str(error.value)
+
+
+def test_two_functions_of_one_name_stop_the_start(notes):
+    other = ModuleType("other_plugin")
+    other.__file__ = notes.__file__
+    other.begins = replace(notes.begins, where=lambda text, start: pw.SQL("1 = 1"))
+    with pytest.raises(PluginError, match="^other_plugin: the name of the function 'begins' is taken"):
+        discover([other])
+    again = ModuleType("other_plugin")
+    again.__file__ = notes.__file__
+    again.begins = notes.begins
+    assert discover([again]).functions == {"begins": notes.begins}
