@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
 
+from models.base import Record
 from models.engine.connect import open_database
 from models.engine.errors import RowError
 from models.migrate import upgrade
@@ -30,6 +31,13 @@ def shipped() -> Mapping[str, tuple[Columns, ...]]:
     except (OSError, RowError) as error:
         log.warning("conditions are not compared with indexes: no temporary database can be made: %s", error)
         return {}
+
+
+@cache
+def leading(model: type[Record]) -> frozenset[str]:
+    """The columns with which an index of the table begins, after the tenant's: by them a list is cheap."""
+    found = (index.columns for index in model._meta.database.get_indexes(model._meta.table_name))
+    return frozenset(next((name for name in columns if name != "tenant_id"), "") for columns in found)
 
 
 @cache

@@ -48,7 +48,8 @@ def user() -> None:
 @TENANT
 @click.option("--name", help="The user's name; the part of the address before @ unless given.")
 @click.option("--department", help="Their department, which conditions may ask for.")
-@click.option("--group", "groups", multiple=True, help="A group of theirs, which shares and conditions name. May be repeated.")
+@click.option("--group", "groups", multiple=True,
+              help="A group of theirs, which shares and conditions name. May be repeated.")
 @PASSWORD_FILE
 def add(
     email: str,

@@ -29,7 +29,8 @@ class Plan:
     """The rows on which a permission is given: those that one of `allows` picks and none of `denies` does.
 
     `allows` is None when every row is allowed that is not denied. `uses_environment` tells whether another
-    hour or address could have given another plan; `columns` are the columns that must be read to judge a row.
+    hour or address could have given another plan; `columns` are the columns that must be read to judge a row; `groups`
+    says how many the caller has, where a condition asks whether a column names one of them.
     """
 
     permission: str
@@ -37,6 +38,7 @@ class Plan:
     allows: tuple[Expression, ...] | None
     denies: tuple[Expression, ...]
     uses_environment: bool = False
+    groups: int = 0
     columns: frozenset[str] = field(default=frozenset(), compare=False)
     uses_shares: bool = field(default=False, compare=False)
     _hash: int = field(default=0, compare=False, repr=False)
@@ -47,7 +49,7 @@ class Plan:
         shares = any(isinstance(atom, Shared) for expression in expressions for atom in atoms(expression))
         object.__setattr__(self, "columns", named)
         object.__setattr__(self, "uses_shares", shares)
-        key = (self.permission, self.outcome, self.allows, self.denies, self.uses_environment)
+        key = (self.permission, self.outcome, self.allows, self.denies, self.uses_environment, self.groups)
         object.__setattr__(self, "_hash", hash(key))
 
     def __hash__(self) -> int:
@@ -55,7 +57,7 @@ class Plan:
 
 
 def planned(
-    permission: str, allows: list[Expression], denies: list[Expression], uses_environment: bool = False
+    permission: str, allows: list[Expression], denies: list[Expression], uses_environment: bool = False, groups: int = 0
 ) -> Plan:
     """The plan of what is left of the rules that allow and of those that deny."""
     allowed, denied = disjunction(allows), disjunction(denies)
@@ -63,11 +65,11 @@ def planned(
         return Plan(permission, NEVER, (), (), uses_environment)
     refusals = () if denied is False else denied.parts if isinstance(denied, AnyOf) else (denied,)
     if allowed is True:
-        return Plan(permission, IF if refusals else ALWAYS, None, refusals, uses_environment)
+        return Plan(permission, IF if refusals else ALWAYS, None, refusals, uses_environment, groups)
     branches = disjuncts(allowed)
     if not branches:
         return Plan(permission, NEVER, (), (), uses_environment)
-    return Plan(permission, IF, branches, refusals, uses_environment)
+    return Plan(permission, IF, branches, refusals, uses_environment, groups)
 
 
 def disjuncts(expression: Expression) -> tuple[Expression, ...]:

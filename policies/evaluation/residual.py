@@ -8,10 +8,8 @@ from functools import cached_property
 from ..syntax.expression import (
     AllOf,
     AnyOf,
-    Attribute,
     Comparison,
     Expression,
-    GroupOfCaller,
     InGroup,
     Negation,
     atoms,
@@ -91,14 +89,13 @@ class Residual:
                     return negation(put(part))
                 case Comparison(_, left, right) if left in missing or right in missing:
                     return False
-                case InGroup(Attribute("obj") as column):
-                    # A group each, so that each is a branch of a list with an index of its own.
-                    return disjunction(Comparison("==", column, GroupOfCaller(place)) for place in range(groups))
+                case InGroup() if groups == 0:
+                    return False
             return settled.get(expression, expression)
 
         return planned(
             self.permission, [put(left) for left in self._allows], [put(left) for left in self._denies],
-            self._uses_environment,
+            self._uses_environment, groups,
         )
 
 

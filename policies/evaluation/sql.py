@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -17,10 +17,12 @@ from ..syntax.expression import (
     Comparison,
     Expression,
     GroupOfCaller,
+    InGroup,
     Operand,
     PluginCall,
     Shared,
     attributes,
+    conjunction,
     text,
 )
 from .compiled import FunctionFailed
@@ -42,17 +44,36 @@ class Where:
     denies: list[pw.Node]
 
 
-def where(plan: Plan, columns: Columns, parameter: Parameter, shared: Callable[[], pw.Node]) -> Where:
+def alternatives(plan: Plan, indexed: Collection[str]) -> tuple[Expression, ...]:
+    """The alternatives that allow, of which each is a branch of a list: one for each group of the caller where an index
+    begins with the column that names the group."""
+    return tuple(one for allow in plan.allows or () for one in _by_group(allow, plan.groups, indexed))
+
+
+def where(plan: Plan, columns: Columns, parameter: Parameter, shared: Callable[[], pw.Node],
+          indexed: Collection[str] = ()) -> Where:
     """Turn a plan into expressions over `columns`.
 
     `parameter(Attribute("sub", "id"))` gives the value of r.sub.id, as a literal or to be bound later; `shared()` the
-    rows that a share gives. A missing value matches no allow, and no deny: `(…) IS NOT TRUE` keeps its row.
+    rows that a share gives; `indexed` are the columns that an index begins with. A missing value matches no allow, and
+    no deny: `(…) IS NOT TRUE` keeps its row.
     """
     if plan.outcome is NEVER:
         return Where([], [])
-    writer = _Writer(columns, parameter, shared)
-    allows = None if plan.allows is None else [writer.expression(allow) for allow in plan.allows]
+    writer = _Writer(columns, parameter, shared, plan.groups)
+    allows = None if plan.allows is None else [writer.expression(one) for one in alternatives(plan, indexed)]
     return Where(allows, [_not_true(writer.expression(deny)) for deny in plan.denies])
+
+
+def _by_group(allow: Expression, groups: int, indexed: Collection[str]) -> Iterator[Expression]:
+    parts = allow.parts if isinstance(allow, AllOf) else (allow,)
+    for part in parts:
+        if isinstance(part, InGroup) and isinstance(part.group, Attribute) and part.group.name in indexed:
+            rest = [one for one in parts if one is not part]
+            yield from (conjunction((Comparison("==", part.group, GroupOfCaller(place)), *rest))
+                        for place in range(groups))
+            return
+    yield allow
 
 
 def _not_true(expression: pw.Node) -> pw.Node:
@@ -64,6 +85,7 @@ class _Writer:
     columns: Columns
     parameter: Parameter
     shared: Callable[[], pw.Node]
+    groups: int
 
     def expression(self, expression: Expression) -> Any:
         match expression:
@@ -71,6 +93,8 @@ class _Writer:
                 return COMPARE[symbol](self.operand(left), self.operand(right))
             case Shared():
                 return self.shared()
+            case InGroup(Attribute() as column):
+                return self.operand(column).in_([self.operand(GroupOfCaller(place)) for place in range(self.groups)])
             case PluginCall():
                 return self.of_plugin(expression)
             case AllOf(parts):

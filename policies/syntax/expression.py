@@ -38,7 +38,7 @@ class Prefixed:
 
 @dataclass(frozen=True, slots=True)
 class GroupOfCaller:
-    """The group at one place among those of the caller: in plans alone, where each is bound by itself."""
+    """The group at one place among those of the caller: in SQL alone, where each is bound by itself."""
 
     place: int
 

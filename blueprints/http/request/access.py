@@ -16,12 +16,13 @@ import peewee as pw
 
 from models.base import Record
 from models.engine.prepared import Bind
+from models.indexes import leading
 from models.tables.share import any_shared, has_right, shared_ids
 from policies import NEVER, Plan, Policy, Principal
 from policies.evaluation.compiled import NO_OBJECT, value_of
 from policies.evaluation.principal import Environment
 from policies.evaluation.rights import RIGHTS, rights_for
-from policies.evaluation.sql import where
+from policies.evaluation.sql import alternatives, where
 from policies.syntax.expression import AllOf, Attribute, GroupOfCaller, Shared
 from policies.syntax.roles import ADMIN
 
@@ -206,12 +207,13 @@ def _template(plan: Plan, model: type[Record], resource: str, verb: str, named: 
         return with_rights(rights_for(verb))
 
     columns = {field.name: field for field in model._meta.sorted_fields}
-    found = where(plan, columns, parameter, shared)
+    indexed = leading(model) if plan.groups else frozenset()
+    found = where(plan, columns, parameter, shared, indexed)
     # A denial of what is shared holds all the same.
-    opened = where(plan, columns, parameter, _no_row) if sharing == "exclude" else found
+    opened = where(plan, columns, parameter, _no_row, indexed) if sharing == "exclude" else found
     branches = None if opened.allows is None else tuple(opened.allows)
     sought = tuple(any(isinstance(part, Shared) for part in (allow.parts if isinstance(allow, AllOf) else (allow,)))
-                   for allow in plan.allows or ())
+                   for allow in alternatives(plan, indexed))
     if branches is not None and (not named or sharing == "exclude"):
         branches = tuple(branch for branch, by_id in zip(branches, sought, strict=True) if not by_id)
         sought = (False,) * len(branches)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -17,10 +17,10 @@ import policies
 from policies import ALWAYS, IF, NEVER, Policy, Principal
 from policies.evaluation.compiled import NO_OBJECT, value_of
 from policies.evaluation.principal import FixedEnvironment
-from policies.evaluation.sql import Where, where
+from policies.evaluation.sql import Where, alternatives, where
 from policies.loading.oracle import PEOPLE, Oracle, environment, sample_questions
 from tests.databases import new_database
-from tests.policies.generated import CONDITIONS, MODELS, assembled, policy
+from tests.policies.generated import CONDITIONS, MODELS, WHO_AND_WHAT, assembled, model, policy
 from tests.policies.shipped_vocabulary import VOCABULARY
 
 ME, OTHER = PEOPLE
@@ -243,12 +243,14 @@ def select(request: pytest.FixtureRequest) -> Iterator[Select]:
     connection.close()
 
 
-def listed(select: Select, subject: Policy, principal: Principal, permission: str, env: Any) -> set[str]:
+def listed(select: Select, subject: Policy, principal: Principal, permission: str, env: Any,
+           indexed: Collection[str] = ()) -> set[str]:
     condition = where(
         subject.plan(principal, permission, env),
         {name: getattr(Row, name) for name in NAMES},
         lambda operand: pw.Value(value_of(operand)(principal, NO_OBJECT, env), converter=False),
         lambda: Row.id.in_(Share.select(Share.object_id)),
+        indexed,
     )
     return set(select(condition))
 
@@ -263,6 +265,27 @@ def decided(subject: Policy | Oracle, principal: Principal, permission: str, env
         for row in ROWS
         if subject.decide(principal, permission, {**ARTICLE.row(), **row}, env, is_shared)
     }
+
+
+GROUPS = model(f"{WHO_AND_WHAT} && (p.when == 'mine' && inGroup(r.sub, r.obj.department) && r.obj.version > 3 || "
+               "p.when == 'press' && inGroup(r.sub, 'press') && r.obj.status == 'draft' || p.when == 'always' || "
+               "p.when == 'theirs' && inGroup(r.sub, r.obj.status))")
+
+
+@pytest.mark.parametrize("groups", [(), ("press",), ("press", "draft"), ("x", "press", "y")])
+@pytest.mark.parametrize("indexed", [(), ("department",)])
+@pytest.mark.parametrize("rules", [["mine, allow"], ["mine, allow", "press, allow"], ["always, allow", "theirs, deny"]],
+                         ids=" ".join)
+def test_groups_are_listed_alike_by_an_index_and_without(
+    select: Select, groups: tuple[str, ...], indexed: tuple[str, ...], rules: list[str]
+) -> None:
+    subject = assembled([f"p, user, article.view, {rule}" for rule in rules], None, GROUPS)
+    principal = caller(groups=groups)
+    found = listed(select, subject, principal, "article.view", NOON, indexed)
+    assert found == decided(subject, principal, "article.view", NOON)
+    assert bool(found) is (bool({"press", "draft"} & {*groups}) or "deny" in rules[-1])
+    plan = subject.plan(principal, "article.view", NOON)
+    assert len(alternatives(plan, indexed)) >= (len(groups) if indexed and "deny" not in rules[-1] else 0)
 
 
 @pytest.mark.parametrize("name", MODELS)
