@@ -37,7 +37,9 @@ from models.engine.database import Database
 from models.migrate import missing, pending
 from models.records.search import is_current
 from models.tables.tenant import Tenant
+from models.tables.user import User
 from policies.cases.case_file import failures
+from policies.loading.lost import LostRoles
 from policies.loading.watch import Watcher
 from settings import Settings
 
@@ -108,6 +110,7 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
 def _jobs(settings: Settings, database: Database, policy: Watcher, keys: Keys, trail: Trail,
           uses: DeprecatedUses) -> Background:
     """The background jobs, in the order in which those that are due are done."""
+    lost = LostRoles(policy, lambda: User.held_roles(database))
     return Background(
         Job("storing refusals", 1, trail.flush, last=lambda: trail.flush(early=True)),
         Job("sealing the audit trail", 2, trail.seal, last=trail.seal),
@@ -115,6 +118,7 @@ def _jobs(settings: Settings, database: Database, policy: Watcher, keys: Keys, t
         Job("telling what the log left out", MINUTE, logs.repetitions.tell),
         Job("following the key file", 1, keys.refresh),
         Job("following the policy files", 1, policy.prove_followed),
+        Job("telling of roles that the policy has lost", 1, lost.tell),
         Job("throwing away what has expired", MINUTE, lambda: delete_expired(database)),
         Job("telling the planner how tables have grown", MINUTE, database.refresh_statistics),
         Job("ending the retention of audit rows and messages", 60 * MINUTE, lambda: end_retention(settings, database)),

@@ -166,7 +166,8 @@ def effective(call: Call) -> dict[str, Any]:
         "invariants": [{"file": INVARIANTS_FILE, "line": one.line, "kind": one.kind, "who": one.who,
                         "permission": one.act, "when": one.when or None, "except": list(one.exceptions)}
                        for one in kept if single_person(one.who) in told],
-        "warnings": [str(finding) for finding in warnings(policy) if finding.person in told],
+        "warnings": [str(finding) for finding in warnings(policy, User.held_roles(call.services.database))
+                     if finding.person in told],
     }
 
 

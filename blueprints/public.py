@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import date
 from hmac import compare_digest
 from importlib.metadata import version
@@ -13,6 +14,8 @@ from marshmallow import fields
 from gatepost import Call, Problem, Routes, StrictSchema
 from models.engine.errors import RowError
 from models.migrate import pending
+from models.tables.user import User
+from policies.loading.lost import lost
 
 from .http.operations.deprecation import Deprecation
 from .http.pipeline import negotiation
@@ -37,6 +40,8 @@ class HealthSchema(StrictSchema):
     checks = fields.Dict(keys=fields.String(), values=fields.String(), required=True)
     policy_version = fields.String(metadata=_FOR_READERS)
     policy_error = fields.String(metadata=_FOR_READERS)
+    users_without_role = fields.Integer(metadata={"description": (
+        "How many users have a role that the policy has lost; they may do nothing. " + _FOR_READERS["description"])})
     version = fields.String(metadata=_FOR_READERS)
 
 
@@ -69,12 +74,15 @@ def health(call: Call) -> Response | dict[str, Any]:
     if services.policy.trouble is not None:
         checks["policy"] = "degraded"
     worst = "down" if "down" in checks.values() else "degraded" if "degraded" in checks.values() else "ok"
-    answer = {"status": worst, "checks": checks}
+    answer: dict[str, Any] = {"status": worst, "checks": checks}
     if call.access.may_ever("policy.view"):
         # A guest who is told the version is told its known weaknesses, and when an edit came into force.
         answer |= {"policy_version": services.policy.current.version, "version": version("gatepost")}
         if (error := trouble(call)) is not None:
             answer["policy_error"] = error
+        with suppress(RowError):
+            gone = lost(call.access.policy, User.held_roles(services.database))
+            answer["users_without_role"] = User.number_with_roles(gone)
     call.status = 503 if worst == "down" else 200
     return answer
 

@@ -16,6 +16,7 @@ from .http.pipeline.limiting import count_for_the_day
 from .http.protocol.entity_tags import entity_tag
 from .http.protocol.json_body import MERGE_PATCH
 from .http.request import audit, sessions, step_up
+from .http.request.access import lost_role
 from .http.request.guessing import guessing
 from .http.request.identity import principal_of
 from .http.security import passwords
@@ -86,6 +87,8 @@ def _check_password(call: Call) -> None:
         if user is None or not right or not user.active:
             raise _wrong(call, user)
     call.services.limits.spend_of_session(principal_of(user))
+    if user.role not in call.access.policy.roles:
+        raise lost_role(user.role)
     fresh = passwords.hash_password(password) if passwords.outdated(user.password_hash) else None
     call.prepared = user, fresh
 
@@ -105,7 +108,7 @@ def log_in(call: Call) -> dict[str, Any]:
 
 
 @routes.post("/api/token/refresh", public=_REFRESH, body=RefreshSchema(), answer=TokenSchema(), secret=True,
-             writes=False, recorded="session.refresh")
+             writes=False, answers_403=True, recorded="session.refresh")
 def refresh(call: Call) -> dict[str, Any]:
     """Exchange a refresh token for new tokens; a repetition within ten seconds is given the same refresh token."""
     return sessions.exchange(call, call.body["refresh_token"])

@@ -26,11 +26,13 @@ from models.tables.service_token import ServiceToken
 from models.tables.sizes import measure
 from models.tables.user import User
 from policies.lint.warnings import warnings
+from policies.loading.lost import lost
 from settings import Settings
 
 LEAST_DISK = 200 * 2**20  # bytes below which a busy SQLite may soon be unable to write
 BUILT = datetime(2026, 1, 1, tzinfo=UTC)  # a clock before this is wrong, and tokens would be too
 LARGEST = 5  # tables that are named
+MOST_USERS = 20  # that are named
 
 Check = Callable[[Settings], str]
 
@@ -140,7 +142,20 @@ def _policy(create_app: AppFactory) -> str:
         if state.error is not None:
             raise RuntimeError(f"version {policy.version}, the last good one, stays in use, because the files are "
                                f"broken:\n{state.error}")
-        return f"version {policy.version}, {len(policy.rules)} rules, {len(warnings(policy))} warnings"
+        with services.database.connected():
+            held = User.held_roles(services.database)
+            if gone := lost(policy, held):
+                raise RuntimeError(_without_role(gone))
+        return f"version {policy.version}, {len(policy.rules)} rules, {len(warnings(policy, held))} warnings"
+
+
+def _without_role(gone: list[str]) -> str:
+    """Who may do nothing until they are given another role, or roles.csv declares theirs."""
+    number, some = User.number_with_roles(gone), User.with_roles(gone, MOST_USERS)
+    others = f" and {number - len(some)} others" if number > len(some) else ""
+    return (f"users may do nothing, because the policy has lost their role ({', '.join(gone)}): {', '.join(some)}"
+            f"{others}. Give them another one (PATCH /api/users/<id>), or declare theirs in roles.csv: "
+            f"g, {gone[0]}, guest")
 
 
 @contextmanager

@@ -46,11 +46,12 @@ def persons(*policies: Policy) -> tuple[str, ...]:
 
 def named_in(expression: Expression, keys: Iterable[str]) -> frozenset[str]:
     """Those persons, by key, whose key or id is a literal of the expression."""
-    literals = {operand for atom in atoms(expression) for operand in _operands(atom)}
+    literals = {operand for atom in atoms(expression) for operand in operands(atom)}
     return frozenset(key for key in keys if key in literals or key.removeprefix("user:") in literals)
 
 
-def _operands(atom: Atom) -> tuple[Operand, ...]:
+def operands(atom: Atom) -> tuple[Operand, ...]:
+    """What an atom compares, or gives to a function."""
     match atom:
         case Comparison(_, left, right):
             return left, right

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..comparison.subjects import operands
 from ..evaluation.policy import Policy
 from ..evaluation.rights import is_read
-from ..syntax.roles import GUEST, RoleLink, Roles
+from ..invariants.lines import lines_of
+from ..syntax.expression import atoms
+from ..syntax.roles import ADMIN, GUEST, OWNER, USER, RoleLink, Roles
 from ..syntax.rules import ScopeRule
 from ..wording.finding import Finding, single_person
 from .openings import Openings
@@ -26,6 +29,37 @@ def about_roles(policy: Policy, openings: Openings) -> Iterator[Finding]:
         message = message or openings.by_link(link)
         if message:
             yield Finding(link.file, link.line, message, "warning", single_person(link.name))
+
+
+def about_useless(policy: Policy, held: frozenset[str] | None) -> Iterator[Finding]:
+    """Roles that change nothing for anybody, and those that none but administrators can give. `held` are the roles that
+    users have (None: not known)."""
+    named = {rule.sub for rule in policy.rules} | _quoted(policy) | {one.who for one in lines_of(policy)}
+    inherited = {link.inherits for link in policy.roles.links}
+    by_roles = {link.inherits for link in policy.roles.links if not single_person(link.name)}
+    for name in policy.roles.names:
+        link = next(iter(policy.roles.parents.get(name, ())), None)
+        if link is None or name in (USER, ADMIN):
+            continue
+        if name not in named | inherited and (held is None or name not in held):
+            message = (f"no line names the role {name}, no role inherits it, and nobody has it; take it out"
+                       if held is not None else
+                       f"no line names the role {name}, and no role inherits it; take it out, unless users have it")
+            yield Finding(link.file, link.line, message, "warning")
+        elif name not in by_roles:
+            yield Finding(link.file, link.line, _only_by_admin(policy, name), "warning")
+
+
+def _only_by_admin(policy: Policy, name: str) -> str:
+    """What to write so that others can give a role, or so that it is said that only administrators shall."""
+    also = f"`g, {OWNER}, {name}` if owners shall, or " if OWNER in policy.roles and name != OWNER else ""
+    return (f"only {ADMIN} can give the role {name}, because no other role inherits it; write {also}"
+            f"`g, {ADMIN}, {name}` if nobody else shall")
+
+
+def _quoted(policy: Policy) -> set[str]:
+    """The texts in quotes in the matcher, names of roles among them."""
+    return {one for atom in atoms(policy.model.matcher) for one in operands(atom) if isinstance(one, str)}
 
 
 def about_scopes(policy: Policy) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ from ..syntax.rules import Rule
 from ..wording.finding import Finding, single_person
 from .conditions import Conditions
 from .denies import Denies
-from .links import about_roles, about_scopes
+from .links import about_roles, about_scopes, about_useless
 from .lists import Lists
 from .openings import Openings
 from .redundant import Idle, redundancy
@@ -25,15 +25,22 @@ MANY = 3
 UNDECIDED = "what this line does cannot be decided, there are too many cases: simplify the conditions of these lines"
 
 
+def warnings(policy: Policy, held: frozenset[str] | None = None) -> tuple[Finding, ...]:
+    """Every warning about a policy, in the order of its files. `held` are the roles that users have (None: not known).
+    """
+    known = frozenset(role for role in policy.roles.names if role in held) if held is not None else None
+    return tuple(sorted({*_of_files(policy), *about_useless(policy, known)}))
+
+
 @lru_cache(maxsize=2)
-def warnings(policy: Policy) -> tuple[Finding, ...]:
-    """Every warning about a policy, in the order of its files; remembered for the policy in force."""
+def _of_files(policy: Policy) -> tuple[Finding, ...]:
+    """Those that no user's role changes; remembered for the policy in force."""
     linter = _Linter(policy)
     found = {
         Finding(rule.file, rule.line, message, "warning", single_person(rule.sub))
         for rule in policy.rules for message in linter.about(rule)
     }
-    return tuple(sorted({*found, *linter.beside_rules(), *policy.model.remarks, *aimless(policy)}))
+    return (*found, *linter.beside_rules(), *policy.model.remarks, *aimless(policy))
 
 
 class _Linter:

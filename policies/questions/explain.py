@@ -76,6 +76,7 @@ def explain(
         covering_scopes=tuple(sorted(_covering(policy, principal, permission))),
         sql=_sql(plan, principal, env),
         policy_version=policy.version,
+        lost=principal.role not in policy.roles,
     )
 
 

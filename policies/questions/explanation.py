@@ -65,6 +65,7 @@ class Explanation:
     decided_by  the line that allowed or denied; None when no line did
     misses      lines that would allow but for a fact, the nearest first
     would       condition → roles: who has the permission in a way that the caller has not
+    lost        whether the policy has no such role as the caller's
     sql         what a list of these objects would be filtered by; None: no row at all
     """
 
@@ -81,6 +82,7 @@ class Explanation:
     covering_scopes: tuple[str, ...]
     sql: str | None
     policy_version: str
+    lost: bool = False
 
     @property
     def summary(self) -> str:
@@ -101,6 +103,8 @@ class Explanation:
             inherited = f", inherited by {' → '.join(step.via)}" if len(step.via) > 1 else ""
             word = "denies it" if step.rule.eft == "deny" else "allows it"
             return f"{step.rule.place} {word} ({step.rule.when}){inherited}"
+        if self.lost:
+            return f"the policy has no role {self.principal.role}, and gives nothing to whoever has it"
         if self.misses:
             return self.misses[0].reason
         return f"no line gives {self.permission} to {' or '.join(self.roles)}"

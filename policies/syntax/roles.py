@@ -18,6 +18,7 @@ ROLES_FILE = "roles.csv"
 GUEST = "guest"  # the role of callers without credentials
 # What new users are, and who can undo every mistake: the service itself names both.
 USER, ADMIN = "user", "admin"
+OWNER = "owner"  # the shipped role below admin that looks after users; a policy may do without
 ROLE = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 LONGEST_ROLE = 32  # characters
 MOST_ROLES = 100

@@ -136,3 +136,21 @@ def test_the_operator_may_disable_the_last_administrator_and_is_warned(instance)
     assert administrators()[:2] == (1, "FAIL") and "gatepost user enable EMAIL" in administrators()[2]
     assert instance.run("user", "enable", "admin@example.org").returncode == 0
     assert administrators()[:2] == (0, "ok")
+
+
+def test_a_role_of_the_policy_is_given_and_users_whose_role_is_lost_are_named_by_doctor(instance):
+    roles = instance.folder / "policies" / "roles.csv"
+    kept = roles.read_text()
+    unknown = instance.run("user", "add", "ann@example.org", "--role", "auditor")
+    assert "there is no role 'auditor'" in unknown.stderr and "Roles: user, support, editor" in unknown.stderr
+    roles.write_text(kept.replace("# end", "g, auditor, guest\n# end"))
+    try:
+        add(instance, "ann@example.org", "--role", "auditor")
+        assert instance.run("doctor").returncode == 0
+    finally:
+        roles.write_text(kept)
+    done = instance.run("doctor")
+    [found] = [line for line in done.stdout.splitlines() if line.split()[1] == "policy"]
+    assert (done.returncode, found.split()[0]) == (1, "FAIL")
+    assert "the policy has lost their role (auditor): ann@example.org. Give them another one" in found
+    assert "g, auditor, guest" in found

@@ -242,6 +242,9 @@ PROVOKED: dict[str, Edit] = {
     "a scope to read": _append("orders.csv", "p2, read:orders, order.update"),
     "was `g,": _change(
         "roles.csv", "g, support,   user", "g, support,   guest\ng, user,      support"),
+    "no line names the role": _append("roles.csv", "g, auditor, guest"),
+    "only admin can give the role": _append(
+        "roles.csv", "g, auditor, guest\ng, user:0199f3a0-0000-7000-8000-000000000001, auditor"),
     "no index of": _append("orders.csv", "p, user, order.view, same_department, allow"),
 }
 # The same about the shipped invariants, which would refuse most of the edits above.

@@ -64,6 +64,12 @@ def _no_row() -> pw.Expression:
     return cast(pw.Expression, pw.SQL("1 = 0"))
 
 
+def lost_role(role: str) -> Problem:
+    """The refusal of a user whose role the policy has lost."""
+    return Problem("forbidden", Message("The policy has no role {role} any more. Ask an administrator for another one.",
+                                        role=role))
+
+
 NOTHING = Narrowing(("nothing",), (_no_row(),), (False,), (), {})
 
 
@@ -82,6 +88,11 @@ class Access:
     def roles(self) -> frozenset[str]:
         """The principal's role and every role that it inherits."""
         return self.policy.roles.closure(self.principal.role)
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the policy has lost the principal's role: then nothing is permitted, not even what a guest may."""
+        return self.principal.role not in self.policy.roles
 
     def ranks_over(self, role: str) -> bool:
         """Whether the principal may decide about users of a role: one that theirs equals or inherits, and with the role
@@ -110,6 +121,8 @@ class Access:
         if self.principal.kind == "guest":
             return Problem("unauthenticated", Message(
                 "A guest may not do this ({permission}). Log in first.", permission=permission))
+        if self.is_lost:
+            return lost_role(self.principal.role)
         if not self.policy.covers(self.principal, permission):
             return Problem("insufficient_scope", Message(
                 "The token's scopes do not cover {permission}.", permission=permission),

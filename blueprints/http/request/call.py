@@ -62,6 +62,7 @@ class Endpoint:
     answer      schema of the answer of `status`, for the documentation; the contract tests hold answers against it
     produces    media types of an answer that no schema describes
     answers_401 though it is `anonymous`: its handler asks for a credential of its own; the documentation names it
+    answers_403 though it has no permission; the documentation names it
     answers_404 for reasons that its path does not show; the documentation names it
     prepare     does what takes long and changes no row, before any writer has to wait; may fill `prepared`
     load        finds or drafts the row that the permission is judged on, before the handler runs
@@ -99,6 +100,7 @@ class Endpoint:
     answer: Schema | None = None
     produces: tuple[str, ...] = ()
     answers_401: bool = False
+    answers_403: bool = False
     answers_404: bool = False
     status: int = 200
     prepare: Callable[[Call], None] | None = None

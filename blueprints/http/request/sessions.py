@@ -19,7 +19,7 @@ from ..protocol.problems import Problem
 from ..security.base64url import encode
 from ..security.keys import Keys
 from . import audit
-from .access import Access
+from .access import Access, lost_role
 from .call import Call
 from .identity import hashed, principal_of
 from .write import Write
@@ -30,7 +30,11 @@ _ID, _SECRET, _SEAL = 36, 43, 22  # characters of an id, of 256 and of 128 bits
 
 
 def open_session(call: Call, user: User) -> dict[str, Any]:
-    """Start a session of the user, in whose name the login is recorded; the answer of a login. In a transaction."""
+    """Start a session of the user, in whose name the login is recorded; the answer of a login. In a transaction.
+
+    Raises `Problem` (`forbidden`) for a user whose role the policy has lost.
+    """
+    _require_role(call, user)
     settings, id = call.services.settings, new_id()
     refresh = _sealed(call.services.keys, id, secrets.token_urlsafe(32))
     end = later(settings.refresh_absolute_days * DAY)
@@ -46,7 +50,7 @@ def exchange(call: Call, token: str) -> dict[str, Any]:
     """A new access token and the successor of the refresh token.
 
     Raises `Problem`: `invalid_token`, and then, for a token that was used before, all sessions of its family end;
-    `rate_limited`.
+    `rate_limited`; `forbidden` for a user whose role the policy has lost.
     """
     services, id = call.services, token[len(PREFIX):][:_ID]
     found = _live(id) if token.startswith(PREFIX) and is_id(id) else None
@@ -92,6 +96,9 @@ def _exchange(call: Call, id: str, token: str) -> dict[str, Any] | None:
         return None
     (session, user), presented = found, hashed(token)
     call.row = session
+    hashes = _acceptable(session)
+    if presented in hashes:
+        _require_role(call, user)
     if compare_digest(presented, session.token_hash):
         refresh = _successor(keys, id, token)
         session.recent = [" ".join(use) for use in (*_uses(session), (presented, moment))]
@@ -101,7 +108,6 @@ def _exchange(call: Call, id: str, token: str) -> dict[str, Any] | None:
         answer = _answer(call, user, session, refresh)
         audit.record(call)
         return answer
-    hashes = _acceptable(session)
     if presented in hashes:
         again = _the_same(keys, id, token, hashes[hashes.index(presented) + 1])
         return None if again is None else _answer(call, user, session, again)
@@ -110,6 +116,13 @@ def _exchange(call: Call, id: str, token: str) -> dict[str, Any] | None:
         call.write.acted_as = principal_of(user)
         audit.record(call, result="refused", reason="a used refresh token came back: its sessions were ended")
     return None
+
+
+def _require_role(call: Call, user: User) -> None:
+    """403 for a user whose role the policy has lost; the session stays, for when they are given another one."""
+    if user.role not in call.access.policy.roles:
+        call.write.acted_as = principal_of(user)
+        raise lost_role(user.role)
 
 
 def _answer(call: Call, user: User, session: Session, refresh: str) -> dict[str, Any]:

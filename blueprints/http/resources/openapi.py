@@ -105,7 +105,7 @@ def _errors(endpoint: Endpoint) -> dict[int, str]:
               500: "Something went wrong on our side", 503: "Not available right now"}
     if endpoint.anonymous and not endpoint.answers_401:
         del titles[401]
-    if endpoint.permission is not None:
+    if endpoint.permission is not None or endpoint.answers_403:
         titles[403] = "The policy does not allow this"
     if endpoint.load is not None or "<" in endpoint.path or endpoint.answers_404:
         titles[404] = "There is no such object, or it may not be seen"

@@ -107,7 +107,8 @@ def endpoints(collection: Writable) -> Iterator[Endpoint]:
     def left(call: Call) -> Record | None:
         """The row, whether or not the caller may view it: None unless it is shared with the caller."""
         # A guest has nothing of their own, and a token leaves nothing that it could not share.
-        if call.principal.kind == "guest" or not call.access.policy.covers(call.principal, permission):
+        nothing = call.principal.kind == "guest" or call.access.is_lost
+        if nothing or not call.access.policy.covers(call.principal, permission):
             raise call.access.refusal(permission)
         if share.find(call.tenant_id, resource, call.path["id"], call.principal.key) is None:
             return None

@@ -24,7 +24,9 @@ def model_with(*branches: str) -> str:
 
 def said(*rules: str, links: list[str] = LINKS, text: str = MODEL) -> list[str]:
     """Every warning about these lines."""
-    return [str(finding) for finding in warnings(assembled(list(rules), links, text))]
+    found = [str(finding) for finding in warnings(assembled(list(rules), links, text))]
+    # Roles that these few lines leave without a use: test_useless_roles.py is about them.
+    return [one for one in found if "no line names the role" not in one and "only admin can give" not in one]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,39 @@
+"""Roles that users have and the policy in force has not: whoever has one may do nothing until they get another."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection
+
+from ..evaluation.policy import Policy
+from .watch import Watcher
+
+MOST_NAMED = 10
+
+_log = logging.getLogger("gatepost.policy")
+
+
+def lost(policy: Policy, held: Collection[str]) -> list[str]:
+    """Those of the roles that users have which are none of the policy, in the order of the alphabet."""
+    return sorted(role for role in held if role not in policy.roles)
+
+
+class LostRoles:
+    """Warns in the log once of each policy that lacks roles which users have. One thread at a time."""
+
+    def __init__(self, watcher: Watcher, held: Callable[[], Collection[str]]) -> None:
+        """`held` finds the roles that users have."""
+        self._watcher, self._held = watcher, held
+        self._told: Policy | None = None
+
+    def tell(self) -> None:
+        """Look, if the policy is another than at the last look. Raises what `held` raises: then the next call looks."""
+        policy = self._watcher.current
+        if policy is self._told:
+            return
+        if roles := lost(policy, self._held()):
+            named = ", ".join(roles[:MOST_NAMED]) + (", …" if len(roles) > MOST_NAMED else "")
+            _log.warning("policy %s has lost roles that users have: %s; they may do nothing until they are given "
+                         "another role, or roles.csv declares theirs (gatepost doctor names them)",
+                         policy.version, named)
+        self._told = policy

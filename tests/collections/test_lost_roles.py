@@ -1,0 +1,205 @@
+"""Users whose role the policy has lost: they may do nothing, nobody but administrators decides about them, and the
+service says that there are some."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+
+import pytest
+
+from models.tables.session import Session
+from models.tables.user import User
+from policies.loading.lost import LostRoles
+from tests.apps import PASSWORD
+
+LOST = "auditor"  # a role that no line of the shipped roles.csv declares
+GONE = f"The policy has no role {LOST} any more. Ask an administrator for another one."
+
+
+@contextmanager
+def also(app, folder, **lines):
+    """The service under more lines of these files."""
+    watcher = app.extensions["gatepost"].policy
+    files = {folder / "policies" / f"{name}.csv": more for name, more in lines.items()}
+    kept = {file: file.read_text() for file in files}
+    try:
+        for file, more in files.items():
+            file.write_text(kept[file].replace("\n# end", f"\n{more}\n# end"))
+        assert watcher.reload().error is None
+        yield
+    finally:
+        for file, text in kept.items():
+            file.write_text(text)
+        watcher.reload()
+
+
+def sessions_of(given, user):
+    with given.database.connected():
+        return Session.select().where(Session.owner_id == user.id).count()
+
+
+@pytest.mark.parametrize(("method", "path"), [
+    ("GET", "/api/articles"), ("GET", "/api/articles/{published}"), ("GET", "/api/articles/{own}"),
+    ("PATCH", "/api/articles/{own}"), ("POST", "/api/articles/{own}/publish"), ("GET", "/api/profile"),
+    ("POST", "/api/logout"), ("GET", "/api/articles/export"), ("GET", "/api/sessions"), ("GET", "/api/tokens"),
+    ("GET", "/api/categories"), ("GET", "/api/health"), ("DELETE", "/api/articles/{shared}/shares?grantee=me"),
+])
+def test_they_may_not_even_do_what_guests_may_nor_what_lines_give_them_by_name(
+    method, path, app, given, as_user, instance_folder
+):
+    caller = as_user(LOST)
+    own, key = given.article("draft", owner_id=caller.id), f"user:{caller.id}"
+    shared = given.article("draft")
+    given.share("article", shared, key, "manage")
+    lines = f"p, {key}, article.*, always, allow\np, {key}, health.view, always, allow\ng, {key}, editor"
+    with also(app, instance_folder, articles=lines):
+        names = {"published": given.article().id, "own": own.id, "shared": shared.id}
+        body = [{"title": "New"}] if method == "PATCH" else []
+        answer = caller.call(method, path.format(**names), *body)
+    assert (answer.status_code, answer.json["code"], answer.json["detail"]) == (403, "forbidden", GONE)
+
+
+def test_a_service_token_of_theirs_may_do_nothing_either(as_role, as_user, given):
+    caller = as_user("user")
+    made = caller.post("/api/tokens", {"name": "A program", "scopes": ["read:articles"]}).json
+    headers = {"Authorization": f"Bearer {made['token']}"}
+    assert as_role("guest").get("/api/articles", headers=headers).status_code == 200
+    change_role(given, caller.id, LOST)
+    assert as_role("guest").get("/api/articles", headers=headers).status_code == 403
+
+
+def change_role(given, id, role):
+    def work():
+        row = User.by_id(id)
+        row.role = role
+        row.save()
+
+    given.database.transact(work)
+
+
+def test_their_login_is_refused_after_the_right_password_only_and_opens_no_session(client, given):
+    user = given.user(LOST, password=PASSWORD)
+
+    def log_in(email, password):
+        return client.post("/api/login", json={"email": email, "password": password})
+
+    right, wrong, nobody = log_in(user.email, PASSWORD), log_in(user.email, "x"), log_in("nobody@example.org", "x")
+    assert (right.status_code, right.json["code"], right.json["detail"]) == (403, "forbidden", GONE)
+    assert sessions_of(given, user) == 0
+    assert [answer.status_code for answer in (wrong, nobody)] == [401, 401]
+    assert wrong.json["detail"] == nobody.json["detail"], "strangers are told nothing"
+
+
+def test_their_session_is_not_renewed_until_an_administrator_gives_them_a_role_again(client, as_role, given):
+    user = given.user("support", password=PASSWORD)
+    login = client.post("/api/login", json={"email": user.email, "password": PASSWORD}).json
+    change_role(given, user.id, LOST)
+
+    def renew(token):
+        return client.post("/api/token/refresh", json={"refresh_token": token})
+
+    refused = renew(login["refresh_token"])
+    assert (refused.status_code, refused.json["detail"]) == (403, GONE)
+    assert renew(login["refresh_token"][:-1] + "A").status_code == 401, "a token that was made up is told nothing"
+    assert as_role("admin").patch(f"/api/users/{user.id}", {"role": "support"}).status_code == 200
+    renewed = renew(login["refresh_token"])
+    assert renewed.status_code == 200
+    assert client.get("/api/profile", headers={"Authorization": f"Bearer {renewed.json['access_token']}"}).json[
+        "role"] == "support"
+
+
+@pytest.mark.parametrize(("who", "status", "actions"), [
+    ("admin", 200, ["update", "delete", "share", "disable"]), ("owner", 403, []),
+])
+def test_only_administrators_decide_about_them(who, status, actions, as_role, given):
+    user, caller = given.user(LOST), as_role(who)
+    path = f"/api/users/{user.id}"
+    assert caller.get(f"{path}?fields=allowed_actions").json["allowed_actions"] == actions
+    assert caller.patch(path, {"name": "Renamed"}).status_code == status
+    assert caller.delete(f"/api/sessions/{given.session(user).id}").status_code == (204 if status == 200 else 403)
+    assert caller.post(f"{path}/disable").status_code == status
+    assert caller.patch(path, {"role": "user"}).status_code == status
+    assert caller.delete(f"/api/users/{given.user(LOST).id}").status_code == (204 if status == 200 else 403)
+
+
+def test_a_lost_role_is_not_given_but_sent_back_as_it_was_read_it_stays(as_role, given):
+    admin, user, other = as_role("admin"), given.user(LOST), given.user()
+    known = "Must be one of: guest, user, support, editor, moderator, manager, developer, owner, admin."
+    refused = admin.patch(f"/api/users/{other.id}", {"role": LOST})
+    assert refused.status_code == 400
+    assert [(fault["pointer"], fault["detail"]) for fault in refused.json["errors"]] == [("/role", known)]
+    whole = {"name": "Same", "email": user.email, "role": LOST}
+    assert admin.put(f"/api/users/{user.id}", whole).json["role"] == LOST
+    assert admin.put(f"/api/users/{other.id}", {**whole, "email": other.email}).status_code == 400
+    lines = "\n".join(json.dumps(line) for line in (
+        {"id": user.id, "name": "Imported", "role": LOST},
+        {"name": "New", "email": "new@example.org", "password": PASSWORD, "role": LOST}))
+    report = admin.client.post("/api/users/import?on_error=skip", data=lines, headers={
+        **admin.headers, "Content-Type": "application/x-ndjson"}).json
+    assert given.found(User, user.id).name == "Imported"
+    assert [one["pointer"] for one in report["errors"]] == ["/role"], report
+
+
+def test_health_tells_readers_how_many_they_are_and_nobody_else(as_role, given, elsewhere):
+    before = as_role("admin").get("/api/health").json["users_without_role"]
+    given.user("ghost")
+    elsewhere.user("ghost")
+    assert as_role("admin").get("/api/health").json["users_without_role"] == before + 2
+    assert "users_without_role" not in as_role("guest").get("/api/health").json
+    assert "users_without_role" not in as_role("user").get("/api/health").json
+
+
+def test_the_roles_that_users_have_are_those_that_are_stored_in_any_tenant(given, elsewhere):
+    given.user("first")
+    elsewhere.user("zeroth", active=False)
+    with given.database.connected():
+        stored = {user.role for user in User.select(User.role).distinct()}
+        assert {"first", "zeroth"} <= User.held_roles(given.database) == stored
+
+
+def test_the_log_warns_once_of_a_policy_that_lost_roles_that_users_have(app, given, caplog):
+    given.user(LOST)
+    services = app.extensions["gatepost"]
+    watcher = LostRoles(services.policy, lambda: User.held_roles(services.database))
+    with given.database.connected():
+        watcher.tell()
+        watcher.tell()
+    told = [record.getMessage() for record in caplog.records if "has lost roles" in record.getMessage()]
+    assert len(told) == 1
+    assert services.policy.current.version in told[0]
+    assert LOST in told[0]
+
+
+DECLARED = "g, auditor, guest"
+
+
+@pytest.mark.parametrize(("links", "admin", "owner"), [
+    (DECLARED, 200, 403), (f"{DECLARED}\ng, admin, auditor", 200, 403), (f"{DECLARED}\ng, owner, auditor", 200, 200),
+], ids=["no role inherits it", "administrators inherit it", "owners inherit it"])
+def test_a_declared_role_is_given_by_those_who_inherit_it_and_by_administrators(
+    links, admin, owner, app, given, as_role, as_user, instance_folder
+):
+    user = given.user(LOST)
+    auditor = as_user(user)
+    with also(app, instance_folder, roles=links, orders="p, auditor, order.view, always, allow"):
+        assert auditor.get("/api/orders").status_code == 200
+        assert auditor.get("/api/profile").status_code == 403, "an auditor inherits from guest alone"
+        for who, status in (("admin", admin), ("owner", owner)):
+            assert as_role(who).patch(f"/api/users/{given.user().id}", {"role": LOST}).status_code == status
+            assert as_role(who).patch(f"/api/users/{user.id}", {"name": "Renamed"}).status_code == status
+    assert auditor.get("/api/orders").status_code == 403, "the role is lost again"
+
+
+def test_a_lent_role_gives_no_rank(app, given, as_user, instance_folder):
+    caller, user = as_user("manager"), given.user("editor")
+    lines = f"g, user:{caller.id}, owner"
+    assert caller.patch(f"/api/users/{user.id}", {"name": "Renamed"}).status_code == 403
+    with also(app, instance_folder, users=lines):
+        assert caller.patch(f"/api/users/{given.user('manager').id}", {"name": "Renamed"}).status_code == 200
+        refused = caller.patch(f"/api/users/{user.id}", {"name": "Renamed"})
+        assert refused.json["detail"] == "A manager cannot decide about a user with the role editor."
+        asked = (f"/api/admin/policy/explain?permission=user.update&as={caller.id}&id={user.id}")
+        [rank] = [one for one in as_user("admin").get(asked).json["rules"] if one["name"] == "rank"]
+        assert (rank["holds"], rank["text"]) == (
+            False, "the user's role is editor, none of the caller's roles: guest, manager, user")
