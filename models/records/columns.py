@@ -27,6 +27,10 @@ class MoneyField(pw.BigIntegerField):
     """An amount in minor units of the row's `currency` (ISO 4217)."""
 
 
+class RoleField(pw.TextField):
+    """The name of a role, which the policy has, or has had."""
+
+
 class ListField(pw.TextField):
     """A list of strings, stored as a JSON array."""
 

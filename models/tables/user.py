@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 import peewee as pw
 
 from models.engine.database import Database
-from models.records.columns import EmailField, ListField
+from models.records.columns import EmailField, ListField, RoleField
 from models.records.rows import locked
 from models.records.table import Owned
 from models.tables.tenant import Tenant
@@ -38,7 +38,7 @@ class User(Owned):
     name = pw.TextField()
     email = EmailField()
     password_hash = pw.TextField()
-    role = pw.TextField(default="user")
+    role = RoleField(default="user")
     groups = ListField(default=list)
     active = pw.BooleanField(default=True)
     token_version = pw.IntegerField(default=1)

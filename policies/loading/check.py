@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from ..evaluation.fold import Folder
 from ..syntax.attributes import ENVIRONMENT, SUBJECT, TEXT
@@ -84,13 +85,14 @@ def matchers(model: Model, patterns: Patterns, roles: frozenset[str]) -> list[Fi
         if reads_object(part):
             findings.append(Finding(MODEL_FILE, model.line(Negation(part)), NEGATED_OBJECT))
     for atom in dict.fromkeys(atoms(model.matcher)):
-        wrong = _wrong_atom(atom, None) or _wrong_role(atom, roles)
+        wrong = _wrong_atom(atom, None, roles) or _wrong_role(atom, roles)
         if wrong:
             findings.append(Finding(MODEL_FILE, model.line(atom), wrong))
     return findings
 
 
-def conditions(model: Model, rules: Iterable[Rule], patterns: Patterns, vocabulary: Vocabulary) -> list[Finding]:
+def conditions(model: Model, rules: Iterable[Rule], patterns: Patterns, vocabulary: Vocabulary,
+               roles: frozenset[str]) -> list[Finding]:
     """Every rule's condition against the columns of every resource that its permission column reaches.
 
     What no resource has, or is of another type in all of them, is a finding at its line of the matcher.
@@ -115,9 +117,9 @@ def conditions(model: Model, rules: Iterable[Rule], patterns: Patterns, vocabula
                 left = folder.fold({f"rule.{field}": getattr(rule, field) for field in named})
                 for atom in atoms(left):
                     if atom not in judged:
-                        judged[atom] = _wrong_everywhere(atom, model, vocabulary)
+                        judged[atom] = _wrong_everywhere(atom, model, vocabulary, roles)
                 anywhere = next((judged[atom] for atom in atoms(left) if judged[atom]), None)
-                seen[key] = anywhere or _wrong_condition(left, resource)
+                seen[key] = anywhere or _wrong_condition(left, resource, roles)
             wrong = seen[key]
             if isinstance(wrong, Finding):
                 findings.append(wrong)
@@ -127,13 +129,13 @@ def conditions(model: Model, rules: Iterable[Rule], patterns: Patterns, vocabula
     return findings
 
 
-def _wrong_everywhere(atom: Atom, model: Model, vocabulary: Vocabulary) -> Finding | None:
+def _wrong_everywhere(atom: Atom, model: Model, vocabulary: Vocabulary, roles: frozenset[str]) -> Finding | None:
     """A finding about an atom that can hold for no resource at all."""
     named = columns(atom)
     if not named:
         return None
     having = [resource for resource in vocabulary.resources.values() if named <= resource.columns.keys()]
-    wrong = [message for resource in having if (message := _wrong_atom(atom, resource))]
+    wrong = [message for resource in having if (message := _wrong_atom(atom, resource, roles))]
     if not having:
         known = {name for resource in vocabulary.resources.values() for name in resource.columns}
         unknown = sorted(named - known) or sorted(named)
@@ -141,7 +143,7 @@ def _wrong_everywhere(atom: Atom, model: Model, vocabulary: Vocabulary) -> Findi
     return Finding(MODEL_FILE, model.line(atom), wrong[0]) if len(wrong) >= max(len(having), 1) else None
 
 
-def _wrong_condition(expression: Expression, resource: Resource) -> str | None:
+def _wrong_condition(expression: Expression, resource: Resource, roles: frozenset[str]) -> str | None:
     lacking = sorted(columns(expression) - set(resource.columns))
     if lacking:
         near = did_you_mean(lacking[0], resource.columns)
@@ -150,13 +152,13 @@ def _wrong_condition(expression: Expression, resource: Resource) -> str | None:
         if isinstance(atom, Shared) and "id" not in resource.columns:
             return f"{resource.name} has no rows that could be shared"
         # What reads no column is judged with the matcher.
-        wrong = _wrong_atom(atom, resource) if columns(atom) else None
+        wrong = _wrong_atom(atom, resource, roles) if columns(atom) else None
         if wrong:
             return wrong
     return None
 
 
-def _wrong_atom(atom: Expression, resource: Resource | None) -> str | None:
+def _wrong_atom(atom: Expression, resource: Resource | None, roles: frozenset[str]) -> str | None:
     """What is wrong with the types of an atom; columns are judged once their resource is known."""
     if isinstance(atom, InGroup) and isinstance(atom.group, Attribute):
         return _wrong_group(atom.group, resource)
@@ -179,6 +181,9 @@ def _wrong_atom(atom: Expression, resource: Resource | None) -> str | None:
     elif left.type is bool:
         return None if atom.operator == "==" and atom.right in (0, 1) and isinstance(atom.right, int) else \
             f"{atom.left} is {_type(left)}; write {atom.left} == 1, or == 0 for the opposite"
+    elif left.format == "role" and isinstance(atom.right, str):
+        if atom.right not in roles:
+            return _no_role(atom.right, roles)
     elif not _fits(atom.right, left):
         return f"{atom.left} is {_type(left)}; {atom.right!r} is not{_instead(atom.right, left)}"
     for attribute, column in typed if atom.operator in ORDERED else ():
@@ -216,10 +221,11 @@ def _instead(literal: Operand, column: Column) -> str:
 def _alike(one: Attribute, left: Column, other: Attribute, right: Column) -> bool:
     """Whether two values compare in every database: a uuid with a uuid, a time with a time.
 
-    A column of the object that declares no format takes any value of its type.
+    A column of the object that declares no format takes any value of its type; a role is compared as any text.
     """
     if left.type is not right.type:
         return False
+    left, right = (replace(column, format=None) if column.format == "role" else column for column in (left, right))
     objects = [column for attribute, column in ((one, left), (other, right)) if attribute.root == "obj"]
     return left.format == right.format or (len(objects) == 1 and objects[0].format is None)
 
@@ -254,13 +260,17 @@ def _negated(expression: Expression) -> Iterable[Expression]:
 
 
 def _wrong_role(atom: Expression, roles: frozenset[str]) -> str | None:
-    """A role that no user can have, as `g` or a comparison with r.sub.role names it."""
+    """A role that no user can have, as `g` names it."""
     match atom:
         case FunctionCall("g", (Attribute("sub", "key"), str() as name)) if PERSON.fullmatch(name):
             return None
-        case FunctionCall("g", (_, str() as name)) | Comparison(_, Attribute("sub", "role"), str() as name):
-            return None if name in roles else f"{quoted(name)} is no role{undeclared(name, roles) or hint('', roles)}"
+        case FunctionCall("g", (_, str() as name)):
+            return None if name in roles else _no_role(name, roles)
     return None
+
+
+def _no_role(name: str, roles: frozenset[str]) -> str:
+    return f"{quoted(name)} is no role{undeclared(name, roles) or hint('', roles)}"
 
 
 def _quoted_acts(model: Model) -> list[str]:

@@ -128,7 +128,7 @@ def from_files(files: Mapping[str, bytes], vocabulary: Vocabulary, findings: lis
         findings += (faults := check.matchers(model, patterns, roles))
         rules = [*lines.rules, *(one.rule for one in invariants if one.when)]
         # A part of the matcher that lost its brackets is asked of every line: none of them is at fault.
-        findings += [one for one in check.conditions(model, rules, patterns, vocabulary)
+        findings += [one for one in check.conditions(model, rules, patterns, vocabulary, roles)
                      if one.file == MODEL_FILE or not faults]
     if findings:
         raise PolicyError([*findings, *(model.remarks if model else ())])

@@ -12,8 +12,11 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-# JSON Schema's name of a format → what a text of it looks like, and how `strptime` reads it where it is a time.
+from .roles import ROLE
+
+# A role, or JSON Schema's name of a format → what a text of it looks like, and how `strptime` reads one that is a time.
 _FORMATS = {
+    "role": (ROLE, None),
     "uuid": (re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), None),
     "date": (re.compile(r"\d{4}-\d\d-\d\d", re.ASCII), "%Y-%m-%d"),
     "date-time": (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII), "%Y-%m-%dT%H:%M:%S.%fZ"),
@@ -35,8 +38,9 @@ def is_of(format: str, text: str) -> bool:
 class Column:
     """A column that a condition may name as `r.obj.<column>`.
 
-    `format` narrows text, in the words of JSON Schema: "uuid", "date-time" or "date". Only numbers and the
-    two times have an order, and a uuid is compared with a uuid only, because Postgres would refuse the rest.
+    `format` narrows text, in the words of JSON Schema: "uuid", "date-time" or "date"; or it is "role", the name of a
+    role. Only numbers and the two times have an order, and a uuid is compared with a uuid only, because Postgres would
+    refuse the rest.
 
     values   the only ones that it takes, beside a missing one; empty: any of the type
     same_as  another column, which has the same value in each row

@@ -166,3 +166,16 @@ def test_adopting_gives_what_is_shipped_about_new_permissions_and_nothing_else(m
     again = instance.run("policy", "adopt", "--new")
     assert again.returncode == 0 and "Nothing is new" in again.stdout
     assert "New permissions" not in instance.run("migrate").stdout
+
+
+def test_a_role_that_0_1_knew_without_a_line_of_its_own_is_an_error_with_the_line_to_write(old, tmp_path):
+    rules = tmp_path / "policies"
+    shutil.copytree(MADE / "policies", rules)
+    roles = rules / "roles.csv"
+    kept = roles.read_text()
+    roles.write_text("".join(line for line in kept.splitlines(keepends=True) if not line.startswith("g, developer,")))
+    done = old.run("policy", "check", str(rules))
+    assert done.returncode == 1
+    assert "`developer` is no role; declare it in roles.csv: g, developer, guest" in done.stdout + done.stderr
+    roles.write_text(roles.read_text().replace("# end", "g, developer, guest\n# end"))
+    assert old.run("policy", "check", str(rules)).returncode == 0

@@ -69,7 +69,7 @@ RESOURCES = (
     _collection("category", name=TEXT, slug=TEXT, parent_id=OPTIONAL_ID),
     _collection(
         "user", "disable", "enable", "register",
-        name=TEXT, email=TEXT, role=TEXT, active=FLAG,
+        name=TEXT, email=TEXT, role=Column(str, nullable=False, format="role"), active=FLAG,
         owner_id=replace(OPTIONAL_ID, same_as="id"),
     ),
     _collection(

@@ -200,7 +200,7 @@ PROVOKED: dict[str, Edit] = {
     "no collection has a column": _odd("r.obj.colour == 'red'"),
     "has no column": _append("admin.csv", "p, user, stats.view, own, allow"),
     "are of different types": _append("model.conf", "    p.when == 'odd' && r.env.hour == r.sub.role || \\"),
-    "has no order": _append("model.conf", "    p.when == 'odd' && r.sub.role > 'm' || \\"),
+    "has no order": _append("model.conf", "    p.when == 'odd' && r.sub.department > 'm' || \\"),
     "`!` over the object": _append("model.conf", "    p.when == 'odd' && !(r.obj.status == 'draft') || \\"),
     "this is not an expression": _append("model.conf", "    p.when == 'odd' && (r.env.hour > 8 || \\"),
     "must end in": _change("model.conf", "p.when == 'always' || \\", "p.when == 'always' ||"),

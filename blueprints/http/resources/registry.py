@@ -24,7 +24,7 @@ from marshmallow.validate import OneOf
 import blueprints
 from models import indexes, migrate
 from models.base import Owned
-from models.records.columns import IdField, ListField, TimeField
+from models.records.columns import IdField, ListField, RoleField, TimeField
 from policies import SHIPPED, Column, Resource, Vocabulary
 from policies.loading import first_release
 from policies.syntax.vocabulary import Function
@@ -270,6 +270,8 @@ def _column(field: pw.Field) -> Column:
             return Column(str, field.null, "uuid")
         case TimeField():
             return Column(str, field.null, "date-time")
+        case RoleField():
+            return Column(str, field.null, "role")
         case pw.BooleanField():
             return Column(bool, field.null)
         case pw.IntegerField():

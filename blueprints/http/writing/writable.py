@@ -163,7 +163,9 @@ class Writable(Readable):
         return changes
 
     def faulty(self, call: Call, values: Values) -> list[Fault]:
-        """What is wrong with values that the row is to get: references to rows that are absent, or that the caller may
-        not view, with one answer for both."""
+        """What is wrong with values that the row is to get, beside their form.
+
+        By default that are references to rows that are absent or that the caller may not view: one answer for both.
+        """
         return [dangling(f"/{name}") for name, field in self.references.items() if values.get(name) is not None
                 and not call.services.collections[field.collection].sees(call, values[name])]
