@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import orjson
@@ -68,3 +69,30 @@ class EmailField(pw.TextField):
 
     def db_value(self, value: Any) -> Any:
         return mailbox(value) if isinstance(value, str) else value
+
+
+def reader(columns: Sequence[pw.Field]) -> Callable[[tuple[Any, ...]], dict[str, Any]]:
+    """A function from a tuple of these columns, as the driver gives it, to a dict by column name."""
+    names = tuple(column.name for column in columns)
+    converters: tuple[tuple[str, Callable[[Any], Any]], ...] = tuple(
+        (column.name, column.python_value) for column in columns if _needs_conversion(column))
+    if not converters:
+        return lambda row: dict(zip(names, row, strict=True))
+
+    def read(row: tuple[Any, ...]) -> dict[str, Any]:
+        values = dict(zip(names, row, strict=True))
+        for name, convert in converters:
+            values[name] = convert(values[name])
+        return values
+
+    return read
+
+
+# What peewee does to a value of these kinds changes nothing: the driver gives text and numbers already.
+_VERBATIM = {pw.Field.adapt, pw.TextField.adapt, pw.IntegerField.adapt}
+
+
+def _needs_conversion(column: pw.Field) -> bool:
+    """Whether the driver's value is not yet the one that Python code sees (booleans, lists)."""
+    kind = type(column)
+    return kind.python_value is not pw.Field.python_value or kind.adapt not in _VERBATIM

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import cache
 from typing import Any, Generic, TypeVar
 
 import peewee as pw
@@ -10,7 +11,7 @@ import peewee as pw
 from models.engine.database import current
 from models.engine.errors import Outdated
 from models.engine.prepared import Bind, Prepared, placeholders, prepare
-from models.records.columns import TimeField
+from models.records.columns import TimeField, reader
 from models.records.search import index_new
 from models.records.table import Record, stored
 from models.records.times import now
@@ -189,6 +190,10 @@ _statements: dict[object, Prepared] = {}
 def _read(model: type[T], values: tuple[Any, ...]) -> T:
     """The row with these values of all its columns, in their order; nothing is dirty."""
     row = model(__no_default__=True)
-    row.__data__ = {field.name: field.python_value(value)
-                    for field, value in zip(model._meta.sorted_fields, values, strict=True)}
+    row.__data__ = _reader(model)(values)
     return row
+
+
+@cache  # one for each table
+def _reader(model: type[Record]) -> Callable[[tuple[Any, ...]], dict[str, Any]]:
+    return reader(model._meta.sorted_fields)

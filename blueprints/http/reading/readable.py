@@ -14,6 +14,7 @@ import peewee as pw
 
 from models.base import Record, Rows, now
 from models.engine.prepared import Bind, Prepared, placeholders, prepare
+from models.records.columns import reader
 
 from ..protocol.problems import Problem, dangling
 from ..request.access import Narrowing
@@ -53,7 +54,7 @@ class Readable:
         self.representation = Representation(self.body_schema, self.model)
         self._attached = frozenset(self.representation.names) - frozenset(self.representation.columns)
         self.expansions = expansions(self.body_schema)
-        self._read = self.representation.reader(self.columns)
+        self._read = reader(self.columns)
         self._guarding = tuple((permission, tuple(fields)) for permission, fields in self.guarding.items())
         self._id = self.columns.index(self.model._meta.fields["id"])
         self._statements: BoundedCache[Prepared] = BoundedCache()

@@ -16,6 +16,7 @@ from models.base import Rows
 from models.engine.prepared import Bind
 from models.lists import paging
 from models.records import search
+from models.records.columns import reader
 from policies import ALWAYS, IF, NEVER, Plan
 from policies.evaluation.compiled import Picker, picking
 
@@ -91,7 +92,7 @@ class Selection:
 
     def _project(self, asked: ListRequest, plans: tuple[Plan, ...]) -> Projection:
         known, representation = self._collection.columns, self._collection.representation
-        whole = Projection(known, representation.reader(known), plain=False)
+        whole = Projection(known, reader(known), plain=False)
         if asked.expand:
             return whole
         guarding = list(zip(plans, self._collection.guarding.values(), strict=True))
@@ -104,7 +105,7 @@ class Selection:
                 plan.uses_shares or not plan.columns.issubset(names) for plan, _ in withheld):
             return whole
         columns = tuple(self._model._meta.fields[name] for name in names)
-        return Projection(columns, representation.reader(columns), True,
+        return Projection(columns, reader(columns), True,
                           tuple((picking(plan), tuple(kept)) for plan, kept in withheld))
 
     def _build(self, asked: ListRequest, projection: Projection, narrowing: Narrowing,

@@ -7,7 +7,7 @@ kind that it does not know goes through marshmallow's own serialisation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import peewee as pw
@@ -47,32 +47,6 @@ class Representation:
         """Whether the columns `names`, as a `reader` gives them, are what `encode` would answer."""
         return names == tuple(name for name in self.columns if name in names and name not in self._special)
 
-    def reader(self, columns: Sequence[pw.Field]) -> Callable[[tuple[Any, ...]], dict[str, Any]]:
-        """A function from a tuple of these columns, as the driver gives it, to a dict by column name."""
-        names = tuple(column.name for column in columns)
-        converters: tuple[tuple[str, Callable[[Any], Any]], ...] = tuple(
-            (column.name, column.python_value) for column in columns if _needs_conversion(column))
-        if not converters:
-            return lambda row: dict(zip(names, row, strict=True))
-
-        def read(row: tuple[Any, ...]) -> dict[str, Any]:
-            values = dict(zip(names, row, strict=True))
-            for name, convert in converters:
-                values[name] = convert(values[name])
-            return values
-
-        return read
-
 
 _PLAIN = {fields.String._serialize, fields.Integer._serialize, fields.Boolean._serialize,
           fields.List._serialize, fields.Nested._serialize, fields.Raw._serialize}
-
-
-# What peewee does to a value of these kinds changes nothing: the driver gives text and numbers already.
-_VERBATIM = {pw.Field.adapt, pw.TextField.adapt, pw.IntegerField.adapt}
-
-
-def _needs_conversion(column: pw.Field) -> bool:
-    """Whether the driver's value is not yet the one that Python code sees (booleans, lists)."""
-    kind = type(column)
-    return kind.python_value is not pw.Field.python_value or kind.adapt not in _VERBATIM
