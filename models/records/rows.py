@@ -105,7 +105,7 @@ class Rows(Generic[T]):
         Raises `AlreadyExists`, `InvalidReference`.
         """
         row.stamp(self.tenant_id, now())
-        values = stored(row)
+        values = stored(row, self.model._meta.fields)
         statement = self._kept("insert", lambda: self.model.insert({name: Bind(name) for name in values}))
         statement.write(current, values)
         index_new(current, self.model, values)
@@ -128,7 +128,7 @@ class Rows(Generic[T]):
             return self.model.update({name: Bind(name) for name in sorted(names)}).where(*self._as_read())
 
         statement = self._kept(frozenset(names), query)
-        values = {**stored(row), ".tenant": self.tenant_id, ".row": row.id, ".before": row.version, **stamps}
+        values = {**stored(row, names), **stamps, ".tenant": self.tenant_id, ".row": row.id, ".before": row.version}
         if statement.write(current, values) == 0:
             raise Outdated(f"{self.model.__name__} {row.id}")
         # Only now: work that failed may be repeated with the same row.

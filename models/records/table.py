@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import peewee as pw
@@ -59,9 +60,10 @@ class Owned(Record):
     department = pw.TextField(null=True)
 
 
-def stored(row: Table) -> dict[str, Any]:
-    """The values of all columns, by name, as the database takes them."""
-    return {name: field.db_value(row.__data__.get(name)) for name, field in row._meta.fields.items()}
+def stored(row: Table, names: Iterable[str]) -> dict[str, Any]:
+    """The values of these columns, by name, as the database takes them."""
+    fields = row._meta.fields
+    return {name: fields[name].db_value(row.__data__.get(name)) for name in names}
 
 
 def whole(row: Table) -> dict[str, Any]:
