@@ -78,7 +78,7 @@ class GroupCommit:
         with self._mutex:
             self.waiting.append(me)
             leads, self._led = not self._led, True
-            if len(self.waiting) == self._expected:
+            if not leads and len(self.waiting) == self._expected:
                 self._gathered.set()
         if leads or self._appointed(me):
             self._lead(me)
@@ -138,8 +138,10 @@ class GroupCommit:
 
     def _gather(self) -> None:
         """Wait for as many members as came lately, up to `REST` for the next; the database is not locked yet."""
+        if len(self.waiting) >= self._expected:
+            return
         before = 0
-        self._gathered.clear()  # before looking: a member that comes from now on sets it again
+        self._gathered.clear()  # before looking again: a member that comes from now on sets it
         while before < len(self.waiting) < self._expected:
             before = len(self.waiting)
             self._gathered.wait(REST)
