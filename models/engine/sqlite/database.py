@@ -66,7 +66,7 @@ class SqliteDatabase(Database, APSWDatabase):
         self._writers = Pool(self._connect)
         self._checkpoints = Checkpoints(self._pool.lent)
         super().__init__(
-            str(self.path), autoconnect=False, lock_type="IMMEDIATE", field_types={"TIMESTAMPTZ": "TEXT"},
+            str(self.path), autoconnect=False, field_types={"TIMESTAMPTZ": "TEXT"},
             pragmas={"journal_mode": "wal", "synchronous": synchronous.lower(), "foreign_keys": 1,
                      "recursive_triggers": 1, "temp_store": "memory",
                      # What the log takes beyond this during a long read is given back.
@@ -110,10 +110,15 @@ class SqliteDatabase(Database, APSWDatabase):
         conn = self._state.conn
         return -1 if conn.getautocommit() else int(conn.total_changes())
 
+    # A transaction begins and ends like any other statement: peewee's way takes a third longer, for every write.
+    def begin(self, lock_type: str = "IMMEDIATE") -> None:
+        self.query(f"BEGIN {lock_type}")
+
     def commit(self) -> None:
-        # SQLite ends a transaction itself after some errors, and peewee finds nothing wrong with that.
-        if not super().commit():  # type: ignore[no-untyped-call]
+        # SQLite ends a transaction itself after some errors.
+        if self._state.conn.getautocommit():
             raise Unavailable("the transaction was given up")
+        self.query("COMMIT")
 
     def _transact(self, work: Callable[[], T], grouped: bool) -> T:
         if not self.is_closed():
