@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 from flask import Flask, Request
 from flask.sessions import NullSession, SessionInterface
 from werkzeug.routing import MapAdapter
+from werkzeug.wsgi import get_content_length
 
 _NONE = NullSession()
 
@@ -21,9 +23,18 @@ class _NoCookies(SessionInterface):
         return _NONE
 
 
+class _Request(Request):
+    @cached_property
+    def content_length(self) -> int | None:
+        """The announced length of the body, in bytes; None where there is none, or it is sent in chunks."""
+        # It is asked for several times. Werkzeug's own searches the headers, and takes a call each time after that.
+        return get_content_length(self.environ)
+
+
 class Application(Flask):
     """Flask looks for each of these several times on every request; here they are answered in advance."""
 
+    request_class = _Request
     session_interface = _NoCookies()
 
     def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
