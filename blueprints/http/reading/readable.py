@@ -67,11 +67,11 @@ class Readable:
         """Every column of the table, in its order."""
         return tuple(self.model._meta.sorted_fields)
 
-    @property
+    @cached_property
     def view(self) -> str:
         return self.permission("view")
 
-    @property
+    @cached_property
     def manage(self) -> str:
         return self.permission("manage")
 
