@@ -31,6 +31,9 @@ _VALUE = rf"(?:{_VISIBLE}++(?:{_BLANKS}++{_VISIBLE}++)*+)?+"
 HEADER_FIELD = re.compile(rf"^(?P<name>{TCHAR}++):{_BLANKS}*+(?P<value>{_VALUE}){_BLANKS}*+$".encode("latin-1"))
 REQUEST_LINE = re.compile(rf"(?P<method>{TCHAR}++) (?P<uri>[^ ]++)(?: HTTP/(?P<version>[0-9]\.[0-9]))?".encode())
 PLAIN_SIZE = re.compile(rb"([0-9A-Fa-f]{1,8})\r\n")
+# Patterns, because they are searched from line to line: `in` takes several times as long.
+_FOLDED = re.compile(rb"\n(?<=\r\n)[ \t]")
+_CODING = re.compile(rb"\ntransfer-encoding:", re.IGNORECASE)
 parser.HEADER_FIELD_RE = HEADER_FIELD
 parser.first_line_re = REQUEST_LINE
 
@@ -51,7 +54,7 @@ class Parser(HTTPRequestParser):
 
     def parse_header(self, header_plus: bytes) -> None:
         # Unfolding would take quadratic time, too.
-        if b"\r\n " in header_plus or b"\r\n\t" in header_plus:
+        if _FOLDED.search(header_plus):
             raise ParsingError("A header goes on in the next line")
         if header_plus.count(b"\r\n") > MOST_HEADERS + 2:  # the request line's, and the empty line's
             self.error = RequestHeaderFieldsTooLarge(f"more than {MOST_HEADERS} headers")
@@ -72,7 +75,7 @@ class Parser(HTTPRequestParser):
             self.body_rcv = Chunks(self.body_rcv.getbuf())
         else:
             # One without a value, which waitress takes for none, and another server may not.
-            ambiguous |= b"\ntransfer-encoding:" in header_plus.lower()
+            ambiguous |= _CODING.search(header_plus) is not None
         if ambiguous:
             raise ParsingError("The length of the message is ambiguous")
         headers = self.headers
