@@ -70,6 +70,7 @@ growth: $(VENV)/test.stamp ## gigabytes a day that one address or account can st
 	$(BIN)/python -m benchmarks.growth $(BENCH_ARGS)
 
 proofs: $(VENV)/test.stamp ## what is proved of rules, against Casbin, brute force and chance; PAIRS="--pairs 500"
+	$(BIN)/python -m tests.policies.evaluation.against_casbin
 	$(BIN)/python -m tests.policies.comparison.against_casbin $(PAIRS)
 	$(BIN)/python -m tests.policies.questions.diff_against_casbin
 	$(BIN)/python -m tests.policies.invariants.mutations

@@ -39,6 +39,40 @@ def model(matcher: str) -> str:
 
 
 WHO_AND_WHAT = "(g(r.sub.role, p.sub) || g(r.sub.key, p.sub)) && globMatch(r.act, p.act)"
+# What the grammar knows beside comparisons: in brackets and without them, on each attribute that it can read.
+GROWN = " || \\\n    ".join((
+    "p.when == 'always'",
+    "p.when == 'own' && r.obj.owner_id == r.sub.id",
+    "p.when == 'enabled' && r.obj.active == 1",
+    "p.when == 'disabled' && r.obj.active == 0 && r.obj.owner_id != r.sub.id",
+    "p.when == 'open' && (r.obj.status in['draft', 'in_review'])",
+    "p.when == 'old_or_open' && (r.obj.version > 2 || (r.obj.status in['draft']) && (r.obj.version in[-5, 1, 0]))",
+    "p.when == 'at_work' && (r.env.hour in[8, 12, 17]) && (r.sub.role in['editor', 'user', 'manager'])",
+    "p.when == 'press' && inGroup(r.sub, 'press')",
+    "p.when == 'others' && !inGroup(r.sub, 'press') && r.obj.owner_id == r.sub.id",
+    "p.when == 'team' && inGroup(r.sub, r.obj.department)",
+    "p.when == 'team_draft' && (inGroup(r.sub, r.obj.department) || inGroup(r.sub, 'sales')) "
+    "&& r.obj.status == 'draft'",
+    "p.when == 'member' && inGroup(r.sub, r.sub.department)",
+    "p.when == 'planned' && r.obj.created_at > r.env.now",
+    "p.when == 'past' && r.obj.updated_at <= r.env.now && !(r.env.now < '2026-02-01T00:00:00.000000Z')",
+    "p.when == 'since' && r.env.now >= '2026-11-21T10:00:00.000001Z'",
+    "p.when == 'debt' && r.obj.version < -4",
+    "p.when == 'no_debt' && -5 <= r.obj.version",
+    "p.when == 'language:' + r.obj.language",
+    "p.when == 'state:' + r.obj.status && r.obj.version >= -1",
+    "(p.when == 'desk:' + r.sub.department && r.obj.status == 'draft' || p.when == 'by:' + r.env.device)",
+    "p.when == 'lent_to:' + r.sub.department && shared(r.sub, r.obj, r.act)",
+))
+GROWN_MODEL = model(f"{WHO_AND_WHAT} && ({GROWN})")
+GROWN_CONDITIONS = (
+    "always", "own", "enabled", "disabled", "open", "old_or_open", "at_work", "press", "others", "team", "team_draft",
+    "member", "planned", "past", "since", "debt", "no_debt", "language:de", "language:pt-BR", "state:draft",
+    "state:in_review", "desk:press", "by:bot", "by:other", "lent_to:sales",
+)
+# The permissions whose objects have what these conditions read, where not all of RESOURCES do.
+OF_USERS, OF_TEXTS = ("user.*", "user.view", "us*r.*e"), ("article.*", "page.view", "page.up*", "art*.v*")
+PATTERNS_OF = {"enabled": OF_USERS, "disabled": OF_USERS, "language:de": OF_TEXTS, "language:pt-BR": OF_TEXTS}
 # name: (model.conf, the conditions that it knows)
 MODELS: dict[str, tuple[str, tuple[str, ...]]] = {
     "the shipped model": (MODEL, CONDITIONS),
@@ -85,7 +119,16 @@ MODELS: dict[str, tuple[str, tuple[str, ...]]] = {
         ("always", "late", "living", "either", "writer", "not_me", "old", "same", "since", "read_only", "lent",
          "at_home", "refused"),
     ),
+    **{
+        f"truth values, lists, groups, times and parameters{how}": (text, GROWN_CONDITIONS) for how, text in (
+            ("", GROWN_MODEL),
+            (", first", model(f"({GROWN}) && {WHO_AND_WHAT}")),
+            (" in double quotes", GROWN_MODEL.replace("'", '"')),
+        )
+    },
 }
+# Those whose policies the comparison can tell apart.
+COMPARED = tuple(name for name, (_, conditions) in MODELS.items() if conditions is not GROWN_CONDITIONS)
 
 
 def lines(chance: random.Random, conditions: tuple[str, ...], count: int) -> tuple[list[str], list[str]]:
@@ -101,13 +144,11 @@ def lines(chance: random.Random, conditions: tuple[str, ...], count: int) -> tup
         if chance.random() < 0.15
     ]
     inheritance += [f"g, {person}, {chance.choice(roles)}" for person in people if chance.random() < 0.3]
-    rules = [
-        ", ".join((
-            "p", chance.choice((*roles, *roles, *people)), chance.choice(PATTERNS), chance.choice(conditions),
-            "allow" if chance.random() < 0.75 else "deny",
-        ))
-        for _ in range(count)
-    ]
+    rules = []
+    for _ in range(count):
+        who, when = chance.choice((*roles, *roles, *people)), chance.choice(conditions)
+        what = chance.choice(PATTERNS_OF.get(when, PATTERNS))
+        rules.append(f"p, {who}, {what}, {when}, {'allow' if chance.random() < 0.75 else 'deny'}")
     scopes = [
         f"p2, {chance.choice(('read', 'write'))}:rules, {name}.{chance.choice(('view', '*'))}" for name in RESOURCES
     ]

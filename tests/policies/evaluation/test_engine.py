@@ -18,7 +18,7 @@ from policies import ALWAYS, IF, NEVER, Policy, Principal
 from policies.evaluation.compiled import NO_OBJECT, value_of
 from policies.evaluation.principal import FixedEnvironment
 from policies.evaluation.sql import Where, alternatives, where
-from policies.loading.oracle import PEOPLE, Oracle, environment, sample_questions
+from policies.loading.oracle import PEOPLE, TIMES, Oracle, environment, sample_questions
 from tests.databases import new_database
 from tests.policies.generated import CONDITIONS, MODELS, WHO_AND_WHAT, assembled, model, policy
 from tests.policies.shipped_vocabulary import VOCABULARY
@@ -192,22 +192,28 @@ class Row(pw.Model):
     department = pw.TextField(null=True)
     status = pw.TextField(null=True)
     version = pw.IntegerField(null=True)
+    language = pw.TextField(null=True)
+    created_at = pw.TextField(null=True)
+    updated_at = pw.TextField(null=True)
 
 
 class Share(pw.Model):
     object_id = pw.TextField()
 
 
-NAMES = ("id", "owner_id", "department", "status", "version")
+NAMES = ("id", "owner_id", "department", "status", "version", "language", "created_at", "updated_at")
 VALUES = list(
     itertools.product(
         (None, ME, OTHER),
         (None, "press", "draft"),
         (None, "draft", "published", "pending", "archived"),
-        (None, 3, 4),
+        (None, 3, 4, -5),
     )
 )
-ROWS = [{"id": f"{number:04}", **dict(zip(NAMES[1:], values, strict=True))} for number, values in enumerate(VALUES)]
+# The others come round and round.
+OTHERS = zip(*map(itertools.cycle, ((None, "de", "en", "pt-BR"), (*TIMES, None), (None, *TIMES[1:]))), strict=True)
+ROWS = [{"id": f"{number:04}", **dict(zip(NAMES[1:], (*values, *others), strict=True))}
+        for number, (values, others) in enumerate(zip(VALUES, OTHERS, strict=False))]
 SHARED = frozenset(row["id"] for row in ROWS if int(str(row["id"])) % 7 == 0)
 Select = Callable[[Where], list[str]]
 
@@ -222,11 +228,12 @@ def select(request: pytest.FixtureRequest) -> Iterator[Select]:
         connection = psycopg.connect(new_database("postgres", request, migrated=False))
         dialect = pw.PostgresqlDatabase(None)
     cursor = connection.cursor()
-    cursor.execute("CREATE TABLE row (id text PRIMARY KEY, owner_id text, department text, status text, version int)"
-                   .replace(" row ", ' "row" '))
+    cursor.execute('CREATE TABLE "row" (id text PRIMARY KEY, owner_id text, department text, status text, version int, '
+                   "language text, created_at text, updated_at text)")
     cursor.execute("CREATE TABLE share (object_id text)")
     mark = "?" if request.param == "sqlite" else "%s"
-    cursor.executemany(f'INSERT INTO "row" VALUES ({", ".join([mark] * 5)})', [tuple(row.values()) for row in ROWS])
+    marks = ", ".join([mark] * len(NAMES))
+    cursor.executemany(f'INSERT INTO "row" VALUES ({marks})', [tuple(row.values()) for row in ROWS])
     cursor.executemany(f"INSERT INTO share VALUES ({mark})", [(key,) for key in sorted(SHARED)])
 
     def run(condition: Where) -> list[str]:
