@@ -69,12 +69,14 @@ faults: $(VENV)/test.stamp ## delays and errors of clients when a database is si
 growth: $(VENV)/test.stamp ## gigabytes a day that one address or account can store within the rate limits
 	$(BIN)/python -m benchmarks.growth $(BENCH_ARGS)
 
+NODE_MODULES ?= node_modules
 proofs: $(VENV)/test.stamp ## what is proved of rules, against Casbin, brute force and chance; PAIRS="--pairs 500"
 	$(BIN)/python -m tests.policies.evaluation.against_casbin
 	$(BIN)/python -m tests.policies.comparison.against_casbin $(PAIRS)
 	$(BIN)/python -m tests.policies.questions.diff_against_casbin
 	$(BIN)/python -m tests.policies.invariants.mutations
 	$(BIN)/python -m tests.policies.mistakes
+	$(BIN)/python -m tests.policies.evaluation.against_node --node-modules $(NODE_MODULES) $(RECORD)
 
 campaigns: attacks faults growth bench-kill proofs ## all of these, which take too long for `make test`
 

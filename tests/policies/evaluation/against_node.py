@@ -1,0 +1,168 @@
+"""Every decision against node-casbin: `python -m tests.policies.evaluation.against_node --decisions 5000 --seed 1`.
+
+Random policies under each of the models, exported as `gatepost policy export` does, and random requests near their
+lines. It needs Node.js, and the folder with its casbin (`npm install casbin@5.51.1`): `--node-modules`, or the variable
+NODE_MODULES. With `--record` a sample of the answers is kept, which the tests replay where there is no Node.js.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from policies import Policy
+from policies.loading.oracle import sample_questions
+from policies.tools.export import export
+from tests.policies.evaluation.node_request import Request, otherwise, request
+from tests.policies.generated import GROWN_CONDITIONS, GROWN_MODEL, MODELS, PATTERNS, PATTERNS_OF, assembled, policy
+
+DRIVER = Path(__file__).with_name("node_casbin.js")
+RECORDED = Path(__file__).with_name("node_answers.json")
+# The editor's pane *Custom config*.
+FUNCTIONS = """\
+(function () {
+  return {
+    functions: {
+      shared: (sub, obj, act) => false,
+      inGroup: (sub, name) => name != null && (sub.groups || []).includes(name),
+    },
+  };
+})();
+"""
+QUESTIONS, KEPT = 40, 12  # about each policy; in the record
+
+
+class NoNode(Exception):
+    """Node.js or its casbin is not there."""
+
+
+@dataclass(slots=True)
+class Asked:
+    """A policy, what is asked about it, and why questions were left out."""
+
+    policy: Policy
+    requests: list[Request]
+    left_out: Counter[str] = field(default_factory=Counter)
+    kept: int = KEPT  # in the record
+
+    def ours(self) -> list[bool]:
+        """What the policy answers."""
+        return [self.policy.decide(*one.arguments(self.policy)) for one in self.requests]
+
+    def json(self) -> dict[str, Any]:
+        """What the driver reads: the export, and the requests."""
+        with tempfile.TemporaryDirectory() as folder:
+            for name, content in self.policy.files.items():
+                (Path(folder) / name).write_bytes(content)
+            found = export(Path(folder))
+        return {"model": found.model, "policy": found.policy, "functions": FUNCTIONS,
+                "requests": [one.json for one in self.requests]}
+
+
+def asked(about: Policy, seed: str, kept: int = KEPT) -> Asked:
+    """The policy, with requests that node-casbin reads as we do."""
+    found = Asked(about, [], kept=kept)
+    for _, question in sample_questions(about, random.Random(seed)):
+        if len(found.requests) == QUESTIONS:
+            break
+        if reason := otherwise(about, question):
+            found.left_out[reason] += 1
+        else:
+            found.requests.append(request(about, question))
+    return found
+
+
+def batch(seed: int, number: int) -> list[Asked]:
+    """One random policy under each model, and one that says each condition of the grown grammar in a line."""
+    found = []
+    for name in MODELS:
+        chance = f"{seed} {number} {name}"
+        found.append(asked(policy(random.Random(chance), name), f"{chance} asked"))
+    rules = [f"p, guest, {PATTERNS_OF.get(word, PATTERNS)[0]}, {word}, allow"
+             for word in GROWN_CONDITIONS if word != "always"]
+    each = assembled([*rules, "p2, read:rules, article.*"], ["g, user, guest", "g, editor, user"], GROWN_MODEL)
+    return [*found, asked(each, f"{seed} {number}", QUESTIONS)]
+
+
+def node_answers(found: list[Asked], modules: Path) -> list[list[bool | str]]:
+    """What node-casbin answers; a text is the message of its failure. Raises NoNode."""
+    node = shutil.which("node")
+    if node is None:
+        raise NoNode("there is no program `node` on the PATH")
+    if not (modules / "casbin").is_dir():
+        raise NoNode(f"{modules} holds no casbin; run `npm install casbin@5.51.1`, and name its node_modules by "
+                     "--node-modules or NODE_MODULES")
+    done = subprocess.run([node, str(DRIVER), str((modules / "casbin").resolve())], check=False, text=True,
+                          input=json.dumps([one.json() for one in found]), capture_output=True)
+    if done.returncode != 0:
+        raise NoNode(f"node failed: {done.stderr.strip()}")
+    return list(json.loads(done.stdout))
+
+
+def differences(found: list[Asked], theirs: list[list[bool | str]]) -> Iterator[str]:
+    """Each request that is answered otherwise."""
+    for one, answers in zip(found, theirs, strict=True):
+        for request_, our, their in zip(one.requests, one.ours(), answers, strict=True):
+            if our is not their:
+                files = "\n".join(content.decode() for content in one.policy.files.values())
+                yield f"we say {our}, node-casbin {their}: {json.dumps(request_.json)}\n{files}"
+
+
+def record(found: list[Asked], theirs: list[list[bool | str]]) -> None:
+    """Keep these policies, requests and answers for the tests, each request on a line of its own."""
+    kept = []
+    for one, answers in zip(found, theirs, strict=True):
+        files = {name: content.decode() for name, content in one.policy.files.items()}
+        lines = (_json(request_.json | {"node": answer}) for request_, answer in
+                 itertools.islice(zip(one.requests, answers, strict=True), one.kept))
+        kept.append(f'{{"files":{_json(files)},"asked":[\n' + ",\n".join(lines) + "]}")
+    RECORDED.write_text("[" + ",\n".join(kept) + "]\n", encoding="utf-8")
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--decisions", type=int, default=5000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--node-modules", type=Path, default=Path(os.environ.get("NODE_MODULES") or "node_modules"))
+    parser.add_argument("--record", action="store_true", help="keep a sample of the answers for the tests")
+    options = parser.parse_args()
+    answers: Counter[bool] = Counter()
+    left_out: Counter[str] = Counter()
+    policies = 0
+    for number in itertools.count():
+        found = batch(options.seed, number)
+        try:
+            theirs = node_answers(found, options.node_modules)
+        except NoNode as error:
+            sys.exit(f"Not compared with node-casbin: {error}.")
+        for difference in differences(found, theirs):
+            sys.exit(difference)
+        if options.record and number == 0:
+            record(found, theirs)
+        answers.update(itertools.chain.from_iterable(one.ours() for one in found))
+        left_out.update(sum((one.left_out for one in found), Counter()))
+        policies += len(found)
+        if answers.total() >= options.decisions:
+            break
+    print(f"{answers.total()} decisions of {policies} policies as node-casbin decides them, {answers[True]} of them "
+          f"allow; left out: {dict(left_out)}")
+
+
+if __name__ == "__main__":
+    main()

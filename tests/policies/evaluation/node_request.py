@@ -1,0 +1,93 @@
+"""Questions as the JSON that node-casbin is asked: what the matcher reads, and what is missing left out."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import asdict, dataclass
+from types import SimpleNamespace
+from typing import Any
+
+from policies import Policy, Principal
+from policies.evaluation.compiled import NO_OBJECT, value_of
+from policies.loading.oracle import Arguments
+from policies.syntax.attributes import ENVIRONMENT
+from policies.syntax.expression import Attribute, Comparison, atoms, attributes
+
+NONE_FOLLOWS = "[]"  # what follows the first three arguments of `shared`
+
+
+@dataclass(frozen=True)
+class Request:
+    """One question.
+
+    values   r.sub, r.act, r.obj, r.env; a missing value is an absent key
+    scopes   of the token; None without one
+    answers  function → what follows its first three arguments, as JSON → what it answers
+    """
+
+    values: tuple[dict[str, Any], str, dict[str, Any], dict[str, Any]]
+    scopes: tuple[str, ...] | None
+    answers: dict[str, dict[str, bool]]
+
+    @property
+    def json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def arguments(self, policy: Policy) -> Arguments:
+        """What `Policy.decide` is asked; what the matcher does not read is missing."""
+        sub, permission, obj, env = self.values
+        principal = Principal(
+            sub.get("id"), sub["key"], sub["role"], sub.get("tenant_id", ""), sub.get("department"),
+            sub.get("kind", ""), tuple(sub["groups"]), None if self.scopes is None else frozenset(self.scopes))
+        resource = policy.vocabulary.by_permission[permission]
+        row = resource.row(**obj) if resource.columns else None
+        shared = self.answers["shared"][NONE_FOLLOWS]
+        return principal, permission, row, environment(env), lambda *_: shared
+
+
+def environment(values: dict[str, Any]) -> SimpleNamespace:
+    """Circumstances, of which those that are not named are missing."""
+    return SimpleNamespace(**{name: values.get(name) for name in ENVIRONMENT})
+
+
+def request(policy: Policy, question: Arguments) -> Request:
+    """The question with an address, which node-casbin cannot do without."""
+    principal, permission, row, env, shared = question
+    named = {attribute for atom in atoms(policy.model.matcher) for attribute in attributes(atom)}
+    values = {root: {attribute.name for attribute in named if attribute.root == root} for root in ("sub", "obj", "env")}
+    sub = _there(principal, values["sub"] - {"groups"}) | {
+        "key": principal.key, "role": principal.role, "groups": list(principal.groups)}
+    obj = {name: value for name in sorted(values["obj"]) if (value := (row or NO_OBJECT).get(name)) is not None}
+    return Request(
+        (sub, permission, obj, _there(env, values["env"]) | {"ip": _address(env.ip)}),
+        None if principal.scopes is None else tuple(sorted(principal.scopes)),
+        {"shared": {NONE_FOLLOWS: row is not None and shared(principal, row, permission)}},
+    )
+
+
+def otherwise(policy: Policy, question: Arguments) -> str:
+    """Why node-casbin answers otherwise by design, empty if it does not: a missing value is an absent key to it, two of
+    which are equal, and one of which is unequal to all that is there."""
+    principal, permission, row, env, _ = question
+    for _, left in policy.reaching(principal.role, principal.key, permission):
+        for atom in atoms(left):
+            if isinstance(atom, Comparison) and atom.operator in ("==", "!="):
+                sides = [side for side in (atom.left, atom.right) if isinstance(side, Attribute)]
+                missing = sum(value_of(side)(principal, row or NO_OBJECT, env) is None for side in sides)
+                if missing and atom.operator == "!=":
+                    return "!= with a missing value"
+                if missing == 2:
+                    return "== of two missing values"
+    return ""
+
+
+def _there(values: object, names: set[str]) -> dict[str, Any]:
+    return {name: value for name in sorted(names) if (value := getattr(values, name)) is not None}
+
+
+def _address(text: str | None) -> str:
+    try:
+        return str(ipaddress.ip_address(text or ""))
+    except ValueError:
+        return "192.0.2.1"
+
