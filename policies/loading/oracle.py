@@ -191,8 +191,6 @@ def sample_questions(policy: Policy, chance: random.Random) -> Iterator[tuple[Ru
     every, groups = _literals(policy, policy.rules), _groups(policy)
     asked = {name for one in policy.vocabulary.functions.values() for root, name in one.reads if root == "obj"}
     scopes = sorted(policy.scope_names) or ["none"]
-    if not policy.rules:
-        return
     rounds = (chance.sample(policy.rules, len(policy.rules)) for _ in itertools.count())
     for rule in itertools.chain.from_iterable(rounds):
         if rule.act not in covered:

@@ -127,8 +127,6 @@ MODELS: dict[str, tuple[str, tuple[str, ...]]] = {
         )
     },
 }
-# Those whose policies the comparison can tell apart.
-COMPARED = tuple(name for name, (_, conditions) in MODELS.items() if conditions is not GROWN_CONDITIONS)
 
 
 def lines(chance: random.Random, conditions: tuple[str, ...], count: int) -> tuple[list[str], list[str]]:
