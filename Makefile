@@ -76,6 +76,7 @@ proofs: $(VENV)/test.stamp ## what is proved of rules, against Casbin, brute for
 	$(BIN)/python -m tests.policies.questions.diff_against_casbin
 	$(BIN)/python -m tests.policies.invariants.mutations
 	$(BIN)/python -m tests.policies.mistakes
+	POLICIES=$(or $(POLICIES),100) $(BIN)/python -m pytest -q tests/http/reading/test_rows_as_casbin.py
 	$(BIN)/python -m tests.policies.evaluation.against_node --node-modules $(NODE_MODULES) $(RECORD)
 
 campaigns: attacks faults growth bench-kill proofs ## all of these, which take too long for `make test`
