@@ -115,11 +115,12 @@ def conditions(model: Model, rules: Iterable[Rule], patterns: Patterns, vocabula
             key = (resource.name, *(getattr(rule, field) for field in sorted(named)))
             if key not in seen:
                 left = folder.fold({f"rule.{field}": getattr(rule, field) for field in named})
+                number = _parameter_of_another_type(rule, model, resource)
                 for atom in atoms(left):
                     if atom not in judged:
                         judged[atom] = _wrong_everywhere(atom, model, vocabulary, roles)
                 anywhere = next((judged[atom] for atom in atoms(left) if judged[atom]), None)
-                seen[key] = anywhere or _wrong_condition(left, resource, roles)
+                seen[key] = number or anywhere or _wrong_condition(left, resource, roles)
             wrong = seen[key]
             if isinstance(wrong, Finding):
                 findings.append(wrong)
@@ -197,6 +198,16 @@ def _wrong_parameter(named: Prefixed, resource: Resource | None) -> str | None:
     if column is None or isinstance(column, str):
         return column
     return None if column.type is str else f"{named.attribute} is {_type(column)}; a parameter is a text"
+
+
+def _parameter_of_another_type(rule: Rule, model: Model, resource: Resource) -> Finding | None:
+    """Once a line's parameter is put in, what is left would be told as a comparison of its own."""
+    condition = model.conditions.get(rule.when)
+    for atom in atoms(condition.expression if condition else True):
+        taken = atom.right if isinstance(atom, Comparison) and columns(atom) <= resource.columns.keys() else None
+        if isinstance(taken, Prefixed) and (wrong := _wrong_parameter(taken, resource)):
+            return Finding(MODEL_FILE, model.line(atom), wrong)
+    return None
 
 
 def _wrong_group(group: Attribute, resource: Resource | None) -> str | None:
