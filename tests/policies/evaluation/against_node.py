@@ -1,8 +1,9 @@
 """Every decision against node-casbin: `python -m tests.policies.evaluation.against_node --decisions 5000 --seed 1`.
 
-Random policies under each of the models, exported as `gatepost policy export` does, and random requests near their
-lines. It needs Node.js, and the folder with its casbin (`npm install casbin@5.51.1`): `--node-modules`, or the variable
-NODE_MODULES. With `--record` a sample of the answers is kept, which the tests replay where there is no Node.js.
+Random policies under each of the models, exported as `gatepost policy export` does, with random requests near their
+lines, and each row of the table of the grammar. It needs Node.js, and the folder with its casbin (`npm install
+casbin@5.51.1`): `--node-modules`, or the variable NODE_MODULES. With `--record` a sample of the answers is kept, which
+the tests replay where there is no Node.js.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from policies.loading.oracle import sample_questions
 from policies.tools.export import export
 from tests.policies.evaluation.node_request import Request, otherwise, request
 from tests.policies.generated import GROWN_CONDITIONS, GROWN_MODEL, MODELS, PATTERNS, PATTERNS_OF, assembled, policy
+from tests.policies.syntax.language import READ
 
 DRIVER = Path(__file__).with_name("node_casbin.js")
 RECORDED = Path(__file__).with_name("node_answers.json")
@@ -96,6 +98,18 @@ def batch(seed: int, number: int) -> list[Asked]:
     return [*found, asked(each, f"{seed} {number}", QUESTIONS)]
 
 
+def table() -> list[Asked]:
+    """Each row of the table of the grammar; none of them is kept."""
+    found = []
+    for row in READ:
+        about = row.policy
+        questions = [question for question, _ in row.questions]
+        reasons = [otherwise(about, question) for question in questions]
+        alike = [request(about, question) for question, reason in zip(questions, reasons, strict=True) if not reason]
+        found.append(Asked(about, alike, Counter(filter(None, reasons)), kept=0))
+    return found
+
+
 def node_answers(found: list[Asked], modules: Path) -> list[list[bool | str]]:
     """What node-casbin answers; a text is the message of its failure. Raises NoNode."""
     node = shutil.which("node")
@@ -124,6 +138,8 @@ def record(found: list[Asked], theirs: list[list[bool | str]]) -> None:
     """Keep these policies, requests and answers for the tests, each request on a line of its own."""
     kept = []
     for one, answers in zip(found, theirs, strict=True):
+        if not one.kept:
+            continue
         files = {name: content.decode() for name, content in one.policy.files.items()}
         lines = (_json(request_.json | {"node": answer}) for request_, answer in
                  itertools.islice(zip(one.requests, answers, strict=True), one.kept))
@@ -146,7 +162,7 @@ def main() -> None:
     left_out: Counter[str] = Counter()
     policies = 0
     for number in itertools.count():
-        found = batch(options.seed, number)
+        found = batch(options.seed, number) + ([] if number else table())
         try:
             theirs = node_answers(found, options.node_modules)
         except NoNode as error:

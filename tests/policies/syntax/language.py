@@ -1,0 +1,248 @@
+"""The grammar as a table: each spelling that is read, with what it decides, and each that is refused, with the reason.
+
+Casbin has several languages, which read much alike and some of it otherwise; what they read alike is read here, and
+everything else is refused with a sentence that says what to write.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from policies import Policy, Principal
+from policies.evaluation.principal import FixedEnvironment
+from policies.loading.oracle import PEOPLE, Arguments
+from tests.policies.generated import WHO_AND_WHAT, assembled, model
+from tests.policies.shipped_vocabulary import VOCABULARY
+
+ME, OTHER = PEOPLE
+NOW = FixedEnvironment()  # 2026-11-18T10:00:00.000000Z
+BEFORE, AFTER = "2026-11-18T09:59:59.999999Z", "2026-11-18T10:00:00.000001Z"
+MISSING: dict[str, Any] = {}
+TRUE, FALSE = {"active": True}, {"active": False}
+DRAFT, REVIEWED, PUBLISHED = ({"status": state} for state in ("draft", "in_review", "published"))
+ATLAS, SALES, NO_GROUP = ("atlas",), ("oxen", "sales"), ()
+ONE_LIST = (({"status": "draft"}, True), (REVIEWED, True), (PUBLISHED, False), (MISSING, False))
+
+
+@dataclass(frozen=True)
+class Read:
+    """A spelling that is read.
+
+    says     the branch: a condition of the word `new`, or, where it takes a parameter, the branch as a whole
+    answers  the columns of an object that are there → whether it is allowed
+    when     the word of the line
+    """
+
+    says: str
+    answers: tuple[tuple[dict[str, Any], bool], ...]
+    when: str = "new"
+    what: str = "article.view"
+    caller: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def policy(self) -> Policy:
+        named = self.says if self.says.startswith("p.when") else f"p.when == 'new' && {self.says}"
+        text = model(f"{WHO_AND_WHAT} && (p.when == 'always' || \\\n    {named})")
+        return assembled([f"p, user, {self.what}, {self.when}, allow"], None, text)
+
+    @property
+    def questions(self) -> list[tuple[Arguments, bool]]:
+        principal = Principal(**{"id": ME, "key": f"user:{ME}", "role": "user", "tenant_id": "t"} | self.caller)
+        resource = VOCABULARY.by_permission[self.what]
+        return [((principal, self.what, resource.row(**columns), NOW, lambda *_: False), answer)
+                for columns, answer in self.answers]
+
+    def __str__(self) -> str:
+        return " ".join(f"{self.says} {self.caller or ''}".split())
+
+
+def versions(**answers: bool) -> tuple[tuple[dict[str, Any], bool], ...]:
+    """`versions(m5=True, p1=False)`: allowed at -5, refused at 1, and refused where there is none."""
+    signs = {"m": -1, "p": 1}
+    return (*(({"version": signs[name[0]] * int(name[1:])}, answer) for name, answer in answers.items()),
+            (MISSING, False))
+
+
+READ = [
+    # Truth values.
+    Read("r.obj.active == 1", ((TRUE, True), (FALSE, False), (MISSING, False)), what="user.view"),
+    Read("r.obj.active == 0", ((TRUE, False), (FALSE, True), (MISSING, False)), what="user.view"),
+    Read("1 == r.obj.active", ((TRUE, True), (FALSE, False), (MISSING, False)), what="user.view"),
+    # Lists.
+    Read("(r.obj.status in['draft', 'in_review'])", ONE_LIST),
+    Read('(r.obj.status in["draft", "in_review"])', ONE_LIST),
+    Read("(r.obj.status in['draft', \\\n        'in_review'])", ONE_LIST),
+    Read("( r.obj.status  in['draft','in_review'] )", ONE_LIST),
+    Read("(r.obj.status == 'draft' || r.obj.status == 'in_review')", ONE_LIST),
+    Read("(r.obj.status in['draft'])", ((DRAFT, True), (REVIEWED, False), (MISSING, False))),
+    Read("(r.obj.status in['draft']) && r.obj.version > 1",
+         (({**DRAFT, "version": 2}, True), ({**DRAFT, "version": 1}, False), ({"version": 2}, False))),
+    Read("r.obj.version > 1 && (r.obj.status in['draft'])",
+         (({**DRAFT, "version": 2}, True), ({**DRAFT, "version": 1}, False), ({"version": 2}, False))),
+    Read("(r.obj.version in[1, -5])", versions(p1=True, m5=True, p5=False, m1=False)),
+    Read("(r.obj.department in['in', 'in review', 'in_review'])",
+         (({"department": "in"}, True), ({"department": "in review"}, True), ({"department": "review"}, False))),
+    Read("(r.sub.department in['sales'])", ((MISSING, True),), caller={"department": "sales"}),
+    Read("!(r.sub.department in['sales'])", ((MISSING, True),), caller={"department": None}),
+    Read("!(r.sub.department in['sales'])", ((MISSING, False),), caller={"department": "sales"}),
+    # Groups.
+    *(Read("inGroup(r.sub, 'atlas')", ((MISSING, groups == ATLAS),), caller={"groups": groups})
+      for groups in (ATLAS, SALES, NO_GROUP)),
+    *(Read("!inGroup(r.sub, 'atlas')", ((MISSING, groups != ATLAS),), caller={"groups": groups})
+      for groups in (ATLAS, SALES, NO_GROUP)),
+    *(Read("inGroup(r.sub, r.obj.department)",
+           (({"department": "atlas"}, groups == ATLAS), ({"department": "sales"}, groups == SALES), (MISSING, False)),
+           caller={"groups": groups}) for groups in (ATLAS, SALES, NO_GROUP)),
+    # The time.
+    Read("r.obj.created_at > r.env.now", (({"created_at": BEFORE}, False), ({"created_at": NOW.now}, False),
+                                          ({"created_at": AFTER}, True), (MISSING, False))),
+    Read("r.env.now >= r.obj.created_at", (({"created_at": BEFORE}, True), ({"created_at": NOW.now}, True),
+                                           ({"created_at": AFTER}, False), (MISSING, False))),
+    *(Read(says, (({"created_at": BEFORE}, True), ({"created_at": NOW.now}, True), ({"created_at": AFTER}, False),
+                  (MISSING, False)))
+      for says in ("r.obj.created_at <= '2026-11-18T10:00:00.000000Z'", "'2026-11-18T10:00:00.000000Z' >= "
+                   "r.obj.created_at", 'r.obj.created_at <= "2026-11-18T10:00:00.000000Z"')),
+    # Numbers.
+    Read("r.obj.version > -1", versions(p0=True, m1=False, m2=False, p3=True)),
+    Read("r.obj.version <-1", versions(p0=False, m1=False, m2=True)),
+    Read("-5 == r.obj.version", versions(m5=True, p5=False)),
+    Read("r.obj.version == 9007199254740991", versions(p9007199254740991=True, p9007199254740990=False)),
+    # Parameters.
+    Read("p.when == 'language:' + r.obj.language",
+         (({"language": "de"}, True), ({"language": "en"}, False), (MISSING, False)), when="language:de"),
+    Read("p.when == 'language:' + r.obj.language && r.obj.status == 'draft'",
+         (({"language": "de_AT-1", **DRAFT}, True), ({"language": "de_AT-1"}, False), (DRAFT, False)),
+         when="language:de_AT-1"),
+    Read("p.when == 'desk:' + r.sub.department", ((MISSING, True),), when="desk:sales", caller={"department": "sales"}),
+    Read("p.when == 'desk:' + r.sub.department", ((MISSING, False),), when="desk:sales"),
+    # Texts that Casbin does not rewrite.
+    Read("r.obj.department == 'ip.x'", (({"department": "ip.x"}, True), ({"department": "x"}, False))),
+    Read("r.obj.department == 'a:b.c'", (({"department": "a:b.c"}, True), (MISSING, False))),
+    # A missing value matches nothing.
+    Read("r.obj.owner_id == r.sub.id", (({"owner_id": ME}, True), ({"owner_id": OTHER}, False), (MISSING, False))),
+    Read("r.obj.department == r.sub.department", ((MISSING, False), ({"department": "sales"}, False))),
+    Read("r.obj.owner_id != r.sub.id", (({"owner_id": OTHER}, True), ({"owner_id": ME}, False), (MISSING, False))),
+    Read("r.obj.department != r.sub.department", ((MISSING, False), ({"department": "sales"}, False))),
+    Read("r.obj.version <= 0", versions(p0=True, p1=False)),
+    Read("r.obj.version >= 0", versions(p0=True, m1=False)),
+]
+TRUTH, LIST, GROUP = "write r.obj.active == 1, or == 0", "(r.obj.status in['a', 'b'])", "write inGroup(r.sub, 'name')"
+REWRITTEN, WHOLE, PARAMETER = "would read these characters as an operator", "a whole number", "a parameter is taken by"
+# A condition of articles, or of users where it reads `active`, and what the finding says.
+REFUSED = {
+    # Truth values.
+    "r.obj.active != 1": TRUTH,
+    "r.obj.active == 2": TRUTH,
+    "r.obj.active > 0": TRUTH,
+    "r.obj.active == true": "write == 1",
+    "r.obj.active == True": "write == 1",
+    "r.obj.active == false": "write == 0",
+    "r.obj.active == 'true'": TRUTH,
+    "r.obj.active == 'True'": TRUTH,
+    "r.obj.active": "alone is no condition",
+    "!(r.obj.active)": "alone is no condition",
+    "!!r.obj.active": "put brackets around what `!` negates",
+    "!(r.obj.active == 1)": "write != instead",
+    "r.obj.active == (1 == 1)": "cannot be used here",
+    # Lists.
+    "r.obj.status in ('draft', 'in_review')": LIST,
+    "r.obj.status in ['draft', 'in_review']": LIST,
+    "(r.obj.status in ('draft', 'in_review'))": LIST,
+    "(r.obj.status in ['draft', 'in_review'])": LIST,
+    "r.obj.status in['draft', 'in_review'] && r.env.hour > 3": LIST,
+    "(r.obj.status in['draft', 'in_review'] && r.env.hour > 3)": LIST,
+    "(r.env.hour > 3 || r.obj.status in['draft', 'in_review'])": LIST,
+    "(r.obj.status in('draft'))": LIST,
+    "(r.obj.status in('draft',))": LIST,
+    "(r.obj.status not in['draft'])": "write !=, or !(…)",
+    "(r.obj.status in[])": LIST,
+    "(r.obj.status in[r.sub.id])": LIST,
+    "(r.obj.status in[ r.sub.id])": LIST,
+    "('draft' in[r.obj.status])": LIST,
+    "!(r.obj.status in['draft'])": "write != instead",
+    "r.obj.status == 'made in house'": "would read ` in ` as an operator",
+    'r.obj.status == "made in house"': "would read ` in ` as an operator",
+    # Groups.
+    "('atlas'in r.sub.groups)": "inGroup(r.sub, 'a')",
+    "('atlas' in[r.sub.groups])": GROUP,
+    "r.sub.groups == 'atlas'": GROUP,
+    "inGroup('atlas')": GROUP,
+    "inGroup(r.sub, 3)": GROUP,
+    "inGroup(r.sub, r.sub.groups)": GROUP,
+    "inGroup(r.sub, r.obj.owner_id)": "is a uuid, and names no group",
+    "inGroup(r.obj, r.obj.department)": GROUP,
+    "ingroup(r.sub, 'atlas')": "did you mean inGroup?",
+    # The time.
+    "r.obj.created_at < '2026-12-31T00:00:00Z'": "write it like '2026-11-18T10:30:00.000000Z'",
+    "r.obj.created_at < '2026-12-31T00:00:00.000000+02:00'": "write it like '2026-11-18T10:30:00.000000Z'",
+    "r.env.now < '2026-12-31'": "write it like '2026-11-18T10:30:00.000000Z'",
+    "r.env.now < r.env.date": "are of different types",
+    # Texts that Casbin rewrites.
+    "r.obj.status == 'p.x'": REWRITTEN,
+    "r.obj.status == 'a p.x'": REWRITTEN,
+    "r.obj.status == '(p.x'": REWRITTEN,
+    "r.obj.status == '-r.x'": REWRITTEN,
+    "r.obj.status == 'x.p.y'": REWRITTEN,
+    "r.obj.status == 'a && b'": REWRITTEN,
+    # Numbers.
+    "r.obj.version == - 1": "cannot be used",
+    "r.obj.version == --1": "cannot be used",
+    "r.obj.version == +1": "cannot be used",
+    "r.obj.version >= 49.5": WHOLE,
+    "r.obj.version < .5": WHOLE,
+    "r.obj.version < 1e3": WHOLE,
+    "r.obj.version == 9007199254740993": WHOLE,
+    "r.obj.version == -9007199254740993": "cannot be used",
+    "r.obj.version == 1_000": WHOLE,
+    "r.obj.version == 0049": "not an expression",
+    "r.obj.version == '5'": "write 5 without quotes",
+    "r.obj.status == 5": "write '5' in quotes",
+    "r.obj.status < 'x'": "has no order",
+    # Arithmetic, chains, choices.
+    "r.obj.version * 2 < 100": "cannot be used",
+    "r.obj.version + 1 < 100": "cannot be used",
+    "r.obj.version - 1 < 100": "cannot be used",
+    "r.obj.version / 2 < 100": "cannot be used",
+    "r.obj.version // 2 < 100": "cannot be used",
+    "r.obj.version ** 2 < 100": "cannot be used",
+    "r.obj.version % 2 == 1": "cannot be used",
+    "0 < r.obj.version < 5": "write one comparison at a time",
+    "r.obj.version == 0 == 1": "write one comparison at a time",
+    "r.env.hour > 3 ? r.obj.version == 1 : r.obj.version == 2": "not an expression",
+    "!r.obj.version == 5": "put brackets around what `!` negates",
+    # Functions.
+    "keyGet(r.act, 'article.*')": "is no function of a matcher",
+    "keyMatch(r.act, p.act)": "use globMatch",
+    "regexMatch(r.obj.status, 'd.*')": "is no function of a matcher",
+    "eval(p.when)": "is no function of a matcher",
+    # Parameters.
+    "p.when == 'word' + r.obj.language": PARAMETER,
+    "p.when == 'Word:' + r.obj.language": PARAMETER,
+    "p.when != 'word:' + r.obj.language": PARAMETER,
+    "p.when == r.obj.language + ':word'": "cannot be used here",
+    "p.when == 'word:' + 'de'": PARAMETER,
+    "p.when == 'word:' + r.obj.version": "is a number; a parameter is a text",
+    "p.when == 'word:' + r.env.hour": "is a number; a parameter is a text",
+    "r.obj.status == 'word:' + r.obj.language": PARAMETER,
+    "p.sub == 'word:' + r.obj.language": PARAMETER,
+    "r.obj.language >= '' && p.when == 'word:' + r.obj.language": "has no order",
+}
+# A line of a CSV file, where `language:` takes a parameter and `own` takes none.
+REFUSED_LINES = {
+    "p, user, article.view, language, allow": "`language` takes a parameter: write language:",
+    "p, user, article.view, language:, allow": "`language` takes a parameter: write language:",
+    "p, user, article.view, language:undefined, allow": "not `undefined`",
+    "p, user, article.view, language:null, allow": "not `null`",
+    "p, user, article.view, language:d e, allow": "not `d e`",
+    "p, user, article.view, language:*, allow": "not `*`",
+    "p, user, article.view, langauge:de, allow": "`langauge:de` is no condition",
+    "p, user, article.view, own:de, allow": "`own` takes no parameter; write own",
+    "p, user, order.view, language:de, allow": "order has no column language",
+    "p, user, article.view, own": "takes 4 columns",
+    "p, user, article.view, own, allow, de": "takes 4 columns",
+    ",,": "a line begins with p, p2 or g",
+    "never, guest, order.*": "a line begins with p, p2 or g",
+    "permit, user, article.view, own, allow": "a line begins with p, p2 or g",
+    "p3, never, guest, *.delete, always": "a line begins with p, p2 or g",
+}
