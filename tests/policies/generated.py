@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -11,6 +12,7 @@ from policies import Policy, PolicyError
 from policies.invariants.lines import INVARIANTS_FILE
 from policies.loading.loader import from_files
 from policies.loading.oracle import PEOPLE
+from policies.syntax.vocabulary import Function, Vocabulary
 from tests.policies.shipped_vocabulary import ROLES, VOCABULARY
 
 WITH_INVARIANTS = {
@@ -127,6 +129,21 @@ MODELS: dict[str, tuple[str, tuple[str, ...]]] = {
         )
     },
 }
+# A model whose conditions plugins bring: what it needs beside a policy's files, the comparison does not ask.
+NEAR = Function("near", (("obj", "department"), ("sub", "department")), (str,),
+                lambda there, here, word: there is not None and there in (here, word))
+LONGER = Function("longer", (("obj", "status"), ("env", "hour")), (int, str),
+                  lambda status, hour, least, word: len(f"{status or ''}{hour or ''}{word}") >= least)
+WITH_FUNCTIONS = replace(VOCABULARY, functions={"near": NEAR, "longer": LONGER})
+OF_PLUGINS = {
+    "functions of plugins": (
+        model(f"{WHO_AND_WHAT} && (p.when == 'always' || p.when == 'near' && near(r.sub, r.obj, r.env, 'press') || "
+              "p.when == 'far' && !(r.sub.kind == 'guest') && near(r.sub, r.obj, r.env, 'a:b') || "
+              "p.when == 'long:' + r.obj.status && longer(r.sub, r.obj, r.env, -1, 'x y') || "
+              "p.when == 'longer' && longer(r.sub, r.obj, r.env, 9, '') )"),
+        ("always", "near", "far", "long:draft", "longer"),
+    ),
+}
 
 
 def lines(chance: random.Random, conditions: tuple[str, ...], count: int) -> tuple[list[str], list[str]]:
@@ -154,13 +171,14 @@ def lines(chance: random.Random, conditions: tuple[str, ...], count: int) -> tup
 
 
 def policy(chance: random.Random, model_name: str, count: int = 12) -> Policy:
-    """A random policy of `count` rules under one of MODELS."""
-    text, conditions = MODELS[model_name]
+    """A random policy of `count` rules under one of MODELS or OF_PLUGINS."""
+    text, conditions = (MODELS | OF_PLUGINS)[model_name]
     inheritance, rules = lines(chance, conditions, count)
-    return assembled(rules, inheritance, text)
+    return assembled(rules, inheritance, text, WITH_FUNCTIONS if model_name in OF_PLUGINS else VOCABULARY)
 
 
-def assembled(rules: list[str], inheritance: list[str] | None = None, text: str = MODEL) -> Policy:
+def assembled(rules: list[str], inheritance: list[str] | None = None, text: str = MODEL,
+              vocabulary: Vocabulary = VOCABULARY) -> Policy:
     """The policy of these lines, with every shipped role declared. Raises PolicyError as load does."""
     links = inheritance or []
     left = {line.split(",")[1].strip() for line in links}
@@ -171,7 +189,7 @@ def assembled(rules: list[str], inheritance: list[str] | None = None, text: str 
             "roles.csv": "\n".join([*links, "# end\n"]).encode(),
             "rules.csv": "\n".join([*rules, "# end\n"]).encode(),
         },
-        VOCABULARY,
+        vocabulary,
     )
 
 

@@ -13,14 +13,14 @@ from collections import Counter
 
 from policies import Policy
 from policies.loading.oracle import Oracle, sample_questions
-from tests.policies.generated import MODELS, policy
+from tests.policies.generated import MODELS, OF_PLUGINS, policy
 
 QUESTIONS = 70  # about each policy
 
 
 def compare(subject: Policy, seed: int | str, count: int) -> Counter[bool]:
     """Ask both `count` questions; the answers, which must be the same. Raises AssertionError."""
-    oracle = Oracle(subject.files)
+    oracle = Oracle(subject.files, subject.vocabulary.functions.values())
     answers: Counter[bool] = Counter()
     for rule, question in itertools.islice(sample_questions(subject, random.Random(seed)), count):
         expected = oracle.decide(*question)
@@ -37,7 +37,7 @@ def main() -> None:
     answers: Counter[bool] = Counter()
     policies = 0
     for number in itertools.count():
-        for name in MODELS:
+        for name in (*MODELS, *OF_PLUGINS):
             seed = f"{options.seed} {number} {name}"
             answers += compare(policy(random.Random(seed), name), seed, QUESTIONS)
             policies += 1

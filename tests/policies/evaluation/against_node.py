@@ -27,22 +27,20 @@ from policies import Policy
 from policies.loading.oracle import sample_questions
 from policies.tools.export import export
 from tests.policies.evaluation.node_request import Request, otherwise, request
-from tests.policies.generated import GROWN_CONDITIONS, GROWN_MODEL, MODELS, PATTERNS, PATTERNS_OF, assembled, policy
+from tests.policies.generated import (
+    GROWN_CONDITIONS,
+    GROWN_MODEL,
+    MODELS,
+    OF_PLUGINS,
+    PATTERNS,
+    PATTERNS_OF,
+    assembled,
+    policy,
+)
 from tests.policies.syntax.language import READ
 
 DRIVER = Path(__file__).with_name("node_casbin.js")
 RECORDED = Path(__file__).with_name("node_answers.json")
-# The editor's pane *Custom config*.
-FUNCTIONS = """\
-(function () {
-  return {
-    functions: {
-      shared: (sub, obj, act) => false,
-      inGroup: (sub, name) => name != null && (sub.groups || []).includes(name),
-    },
-  };
-})();
-"""
 QUESTIONS, KEPT = 40, 12  # about each policy; in the record
 
 
@@ -68,8 +66,8 @@ class Asked:
         with tempfile.TemporaryDirectory() as folder:
             for name, content in self.policy.files.items():
                 (Path(folder) / name).write_bytes(content)
-            found = export(Path(folder))
-        return {"model": found.model, "policy": found.policy, "functions": FUNCTIONS,
+            found = export(Path(folder), functions=self.policy.vocabulary.functions.values())
+        return {"model": found.model, "policy": found.policy, "functions": found.functions,
                 "requests": [one.json for one in self.requests]}
 
 
@@ -89,7 +87,7 @@ def asked(about: Policy, seed: str, kept: int = KEPT) -> Asked:
 def batch(seed: int, number: int) -> list[Asked]:
     """One random policy under each model, and one that says each condition of the grown grammar in a line."""
     found = []
-    for name in MODELS:
+    for name in (*MODELS, *OF_PLUGINS):
         chance = f"{seed} {number} {name}"
         found.append(asked(policy(random.Random(chance), name), f"{chance} asked"))
     rules = [f"p, guest, {PATTERNS_OF.get(word, PATTERNS)[0]}, {word}, allow"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ipaddress
+import json
+from collections import defaultdict
 from dataclasses import asdict, dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -11,7 +13,7 @@ from policies import Policy, Principal
 from policies.evaluation.compiled import NO_OBJECT, value_of
 from policies.loading.oracle import Arguments
 from policies.syntax.attributes import ENVIRONMENT
-from policies.syntax.expression import Attribute, Comparison, atoms, attributes
+from policies.syntax.expression import Attribute, Comparison, PluginCall, atoms, attributes
 
 NONE_FOLLOWS = "[]"  # what follows the first three arguments of `shared`
 
@@ -52,7 +54,7 @@ def environment(values: dict[str, Any]) -> SimpleNamespace:
 
 def request(policy: Policy, question: Arguments) -> Request:
     """The question with an address, which node-casbin cannot do without."""
-    principal, permission, row, env, shared = question
+    principal, permission, row, env, _ = question
     named = {attribute for atom in atoms(policy.model.matcher) for attribute in attributes(atom)}
     values = {root: {attribute.name for attribute in named if attribute.root == root} for root in ("sub", "obj", "env")}
     sub = _there(principal, values["sub"] - {"groups"}) | {
@@ -61,8 +63,22 @@ def request(policy: Policy, question: Arguments) -> Request:
     return Request(
         (sub, permission, obj, _there(env, values["env"]) | {"ip": _address(env.ip)}),
         None if principal.scopes is None else tuple(sorted(principal.scopes)),
-        {"shared": {NONE_FOLLOWS: row is not None and shared(principal, row, permission)}},
+        _answers(policy, question),
     )
+
+
+def _answers(policy: Policy, question: Arguments) -> dict[str, dict[str, bool]]:
+    """What `shared` and the functions of plugins say: node-casbin has no halves of them."""
+    principal, permission, row, env, shared = question
+    found = {"shared": {NONE_FOLLOWS: row is not None and shared(principal, row, permission)}}
+    for atom in atoms(policy.model.matcher):
+        if isinstance(atom, PluginCall):
+            there = defaultdict(lambda: None, row or {})  # some resources lack what others are asked for
+            read = [value_of(attribute)(principal, there, env) for attribute in attributes(atom)]
+            follows = json.dumps(atom.literals, separators=(",", ":"))
+            found.setdefault(atom.function.name, {})[follows] = row is not None and atom.function.holds(
+                *read, *atom.literals)
+    return found
 
 
 def otherwise(policy: Policy, question: Arguments) -> str:

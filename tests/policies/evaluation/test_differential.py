@@ -12,13 +12,22 @@ import policies
 from policies.loading.oracle import sampled
 from policies.syntax.vocabulary import Patterns
 from tests.policies.evaluation.against_casbin import QUESTIONS, compare
-from tests.policies.generated import GROWN_CONDITIONS, GROWN_MODEL, MODELS, PATTERNS, PATTERNS_OF, assembled, policy
+from tests.policies.generated import (
+    GROWN_CONDITIONS,
+    GROWN_MODEL,
+    MODELS,
+    OF_PLUGINS,
+    PATTERNS,
+    PATTERNS_OF,
+    assembled,
+    policy,
+)
 from tests.policies.shipped_vocabulary import VOCABULARY
 
 POLICIES = 8
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", [*MODELS, *OF_PLUGINS])
 def test_generated_policies_are_decided_as_casbin_decides_them(name: str) -> None:
     """Of each model eight policies, with seventy requests each; `make proofs` takes more."""
     answers: Counter[bool] = Counter()

@@ -14,21 +14,20 @@ from policies.loading.loader import from_files
 from policies.loading.oracle import Oracle
 from tests.policies.evaluation.against_node import RECORDED, NoNode, batch, node_answers
 from tests.policies.evaluation.node_request import Request
-from tests.policies.generated import GROWN_CONDITIONS, MODELS
-from tests.policies.shipped_vocabulary import VOCABULARY
+from tests.policies.generated import GROWN_CONDITIONS, MODELS, OF_PLUGINS, WITH_FUNCTIONS
 
 RECORD: list[dict[str, Any]] = json.loads(RECORDED.read_text(encoding="utf-8"))
 ANEW = "make proofs RECORD=--record"
 
 
 def recorded(one: dict[str, Any]) -> Policy:
-    return from_files({name: text.encode() for name, text in one["files"].items()}, VOCABULARY)
+    return from_files({name: text.encode() for name, text in one["files"].items()}, WITH_FUNCTIONS)
 
 
 @pytest.mark.parametrize("number", range(len(RECORD)))
 def test_node_casbin_answered_as_we_and_pycasbin_do(number: int) -> None:
     policy = recorded(RECORD[number])
-    oracle = Oracle(policy.files)
+    oracle = Oracle(policy.files, policy.vocabulary.functions.values())
     for asked in RECORD[number]["asked"]:
         request = Request(tuple(asked["values"]), asked["scopes"], asked["answers"])
         question = request.arguments(policy)
@@ -38,7 +37,8 @@ def test_node_casbin_answered_as_we_and_pycasbin_do(number: int) -> None:
 
 def test_the_record_is_of_every_model_and_every_condition_of_the_grown_grammar() -> None:
     policies = [recorded(one) for one in RECORD]
-    assert {one["files"]["model.conf"] for one in RECORD} == {text for text, _ in MODELS.values()}, ANEW
+    assert {one["files"]["model.conf"] for one in RECORD} == {
+        text for text, _ in (MODELS | OF_PLUGINS).values()}, ANEW
     assert {rule.when for policy in policies for rule in policy.rules} >= set(GROWN_CONDITIONS), ANEW
 
 
