@@ -107,10 +107,15 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
     return app
 
 
+def _held_roles(database: Database) -> frozenset[str]:
+    with database.connected():
+        return User.held_roles(database)
+
+
 def _jobs(settings: Settings, database: Database, policy: Watcher, keys: Keys, trail: Trail,
           uses: DeprecatedUses) -> Background:
     """The background jobs, in the order in which those that are due are done."""
-    lost = LostRoles(policy, lambda: User.held_roles(database))
+    lost = LostRoles(policy, lambda: _held_roles(database))
     return Background(
         Job("storing refusals", 1, trail.flush, last=lambda: trail.flush(early=True)),
         Job("sealing the audit trail", 2, trail.seal, last=trail.seal),

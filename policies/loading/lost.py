@@ -1,4 +1,4 @@
-"""Roles that users have and the policy in force has not: whoever has one may do nothing until they get another."""
+"""Roles that users have and the policy in force has not: these users may do nothing until they are given another."""
 
 from __future__ import annotations
 

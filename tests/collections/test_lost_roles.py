@@ -11,7 +11,8 @@ import pytest
 from models.tables.session import Session
 from models.tables.user import User
 from policies.loading.lost import LostRoles
-from tests.apps import PASSWORD
+from tests.apps import PASSWORD, close, make_app
+from tests.running import wait_until
 
 LOST = "auditor"  # a role that no line of the shipped roles.csv declares
 GONE = f"The policy has no role {LOST} any more. Ask an administrator for another one."
@@ -169,6 +170,17 @@ def test_the_log_warns_once_of_a_policy_that_lost_roles_that_users_have(app, giv
     assert len(told) == 1
     assert services.policy.current.version in told[0]
     assert LOST in told[0]
+
+
+def test_a_server_that_starts_warns_of_lost_roles_in_its_log(given, instance_folder, database_url, caplog):
+    given.user(LOST)
+    served = make_app(instance_folder, database_url)
+    try:
+        served.test_client().get("/api/health")
+        wait_until(lambda: any("has lost roles" in record.getMessage() for record in caplog.records))
+        assert not [record for record in caplog.records if record.name == "gatepost.background"]
+    finally:
+        close(served)
 
 
 DECLARED = "g, auditor, guest"
