@@ -52,8 +52,7 @@ class Users(Collection):
     }
     guarded = dict.fromkeys(("tenant_id", "owner_id", "version", "created_at", "updated_at", "email", "department",
                              "groups", "active"), "user.view_private")
-    managed = ("role", "department", "groups")
-    create_only = ("password",)
+    managed, create_only = ("role", "department", "groups"), ("password",)
 
     def stamp(self, call: Call, row: User) -> None:
         step_up.refuse_elsewhere(call.body)
@@ -63,11 +62,11 @@ class Users(Collection):
         step_up.confirm_email(call, id, body)
 
     def faulty(self, call: Call, values: Mapping[str, Any]) -> list[Fault]:
-        known = call.access.policy.roles
-        wrong = "role" in values and values["role"] not in known
-        unknown = [Fault("invalid_field", Message("Must be one of: {choices}.", choices=", ".join(known.names)),
-                         pointer="/role")] if wrong else []
-        return [*unknown, *super().faulty(call, values)]
+        known, found = call.access.policy.roles, super().faulty(call, values)
+        if "role" not in values or values["role"] in known:
+            return found
+        message = Message("Must be one of: {choices}.", choices=", ".join(known.names))
+        return [Fault("invalid_field", message, pointer="/role"), *found]
 
     def restrict(self, call: Call) -> None:
         """403 when the user's role is none of the caller's roles: also where a policy line would allow it."""

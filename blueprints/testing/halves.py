@@ -29,6 +29,7 @@ from policies.syntax.vocabulary import Column, Function
 MOST = 300  # rows, and as many callers and circumstances
 IDS = ("01930000-0000-7000-8000-000000000001", "01930000-0000-7000-8000-00000000000a")
 TIMES = ("2026-11-18T10:00:00.000000Z", "2026-11-18T10:00:00.000001Z", "2027-01-01T00:00:00.000000Z")
+ROLES = ("guest", "user", "admin")
 DATES = ("2026-11-18", "2027-01-01")
 TEXTS = ("", " ", "a", "A", "ä", "Ä", "a%", "a_", "'", "\\", "\N{PILE OF POO}")
 ADDRESSES = ("", "203.0.113.7", "10.1.2.3", "2001:db8::1")
@@ -147,7 +148,7 @@ def _values(kind: Column, literals: Iterable[str | int], samples: Sequence[Any])
     elif kind.type is int:
         found = (0, 1, -1, *(number + step for number in whole for step in (-1, 0, 1)))
     elif kind.format is not None:
-        found = {"uuid": IDS, "date-time": TIMES, "date": DATES}[kind.format]
+        found = {"uuid": IDS, "date-time": TIMES, "date": DATES, "role": ROLES}[kind.format]
     else:
         found = (*TEXTS, *ADDRESSES, *(near for text in texts for near in (
             text, f"{text}x", f"x{text}", text.upper(), text.lower(), text[:-1])))

@@ -104,7 +104,7 @@ class Explanation:
             word = "denies it" if step.rule.eft == "deny" else "allows it"
             return f"{step.rule.place} {word} ({step.rule.when}){inherited}"
         if self.lost:
-            return f"the policy has no role {self.principal.role}, and gives nothing to whoever has it"
+            return f"the policy has no role {self.principal.role}, and gives its users nothing"
         if self.misses:
             return self.misses[0].reason
         return f"no line gives {self.permission} to {' or '.join(self.roles)}"
