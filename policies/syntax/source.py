@@ -19,6 +19,7 @@ _TOKEN = re.compile(
     r"""(?P<foreign>[!=]==|=[<>]|<>|&|\||(?<![=!<>])=(?!=))|[=!<>]=|.|\n""",
     re.VERBOSE,
 )
+_JOINED = re.compile(r"\w(?:&&|\|\|)|(?:&&|\|\|)[\w!]")
 
 
 class Source:
@@ -70,10 +71,11 @@ class Source:
         translated = []
         for token in _TOKEN.finditer(self.text):
             piece, kind = token.group(), token.lastgroup
-            if kind == "and":
-                piece = " and "
-            elif kind == "or":
-                piece = " or "
+            if kind in ("and", "or"):
+                # pycasbin puts words in the place of operators, and leaves out the blanks.
+                if _JOINED.search(self.text, token.start() - 1, token.end() + 1):
+                    self.refuse_at(line, f"put blanks around `{piece}`")
+                piece = f" {kind} "
             elif kind == "not":
                 piece = " not "
             elif kind == "word":

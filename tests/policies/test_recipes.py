@@ -206,6 +206,7 @@ PROVOKED: dict[str, Edit] = {
     "must end in": _change("model.conf", "p.when == 'always' || \\", "p.when == 'always' ||"),
     "take the \\": _change("model.conf", "r.act) )\n", "r.act) ) \\\n"),
     "below the closing bracket": _change("model.conf", "r.act) )\n", "r.act) )\n    p.when == 'x' && r.env.hour > 8\n"),
+    "put blanks around": _odd("r.env.hour > 8&& r.env.hour < 18"),
     "is no operator of a matcher": _append("model.conf", "    p.when == 'odd' & r.env.hour > 8 || \\"),
     "is no word of a matcher": _append("model.conf", "    p.when == 'odd' and r.env.hour > 8 || \\"),
     "would read ` in ` as an operator": _append("model.conf", "    p.when == 'odd' && r.obj.status == 'a in b' || \\"),
