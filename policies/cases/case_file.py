@@ -15,7 +15,7 @@ import yaml
 
 from ..evaluation.policy import Policy
 from ..evaluation.principal import FixedEnvironment
-from ..syntax.files import Unreadable, read_text
+from ..loading.files import Unreadable, read_text
 from ..syntax.vocabulary import Vocabulary
 from ..wording.finding import Finding, PolicyError
 from ..wording.suggestions import did_you_mean

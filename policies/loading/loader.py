@@ -12,7 +12,6 @@ from ..evaluation.policy import Policy
 from ..invariants import report
 from ..invariants.lines import INVARIANTS_FILE, read
 from ..syntax.conditions import branches_of
-from ..syntax.files import Unreadable, read_bytes
 from ..syntax.model import MODEL_FILE, read_model
 from ..syntax.roles import ROLES_FILE, Roles, declared
 from ..syntax.rules import UNKNOWN_PERMISSION, Reader
@@ -21,6 +20,7 @@ from ..syntax.vocabulary import Patterns, Vocabulary
 from ..wording.finding import Finding, PolicyError
 from ..wording.suggestions import nearest
 from . import check
+from .files import Unreadable, read_bytes
 
 CASES_FILE = "tests.yaml"  # no policy file: the cases that a policy has to pass
 # A copy such as `articles copy.csv` would bring back the lines that were taken out of the original.

@@ -7,9 +7,9 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from ..invariants.lines import INVARIANTS_FILE
-from ..syntax.files import Unreadable, read_bytes, write
 from ..syntax.text import END
 from ..wording.finding import Finding
+from .files import Unreadable, read_bytes, write
 from .loader import LARGEST_POLICY, digest
 
 LAST_GOOD = "policy.last-good.json"  # in the folder of the instance

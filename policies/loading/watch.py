@@ -24,10 +24,10 @@ from time import monotonic
 from types import FrameType
 
 from ..evaluation.policy import Policy
-from ..syntax.files import Unreadable, read_bytes
 from ..syntax.vocabulary import Vocabulary
 from ..wording.finding import Finding, PolicyError
 from . import loader, snapshot
+from .files import Unreadable, read_bytes
 from .loader import CASES_FILE
 from .oracle import sampled
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..invariants.lines import INVARIANTS_FILE
-from ..syntax.files import Unreadable, read_text
+from ..loading.files import Unreadable, read_text
 from ..syntax.model import MODEL_FILE
 from ..syntax.vocabulary import Function
 from ..wording.finding import Finding, PolicyError

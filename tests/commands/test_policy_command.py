@@ -28,8 +28,8 @@ from models.tables.tenant import Tenant
 from models.tables.user import User
 from policies import SHIPPED, load
 from policies.loading import first_release
+from policies.loading.files import rewrite
 from policies.loading.watch import Watcher
-from policies.syntax.files import rewrite
 from tests.policies.editing import add_line, remove_line, replace, shipped_copy
 from tests.policies.shipped_vocabulary import VOCABULARY
 

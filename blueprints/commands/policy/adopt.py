@@ -15,11 +15,11 @@ from blueprints.commands.printing import echo, echo_lines
 from policies import Policy, PolicyError
 from policies.cases.case_run import run
 from policies.invariants.lines import INVARIANTS_FILE
+from policies.loading.files import Unreadable, read_bytes, rewrite, write
 from policies.loading.loader import CASES_FILE, from_files
 from policies.questions.additions import NotAddable, additions, extended, narrowed
 from policies.questions.changes import NOTHING
 from policies.questions.diff import diff
-from policies.syntax.files import Unreadable, read_bytes, rewrite, write
 from policies.wording.suggestions import did_you_mean
 
 ADOPT_NEW = "gatepost policy adopt --new"

@@ -15,8 +15,8 @@ from policies import SHIPPED, Finding, Policy, PolicyError, load
 from policies.cases.case_file import read_suite
 from policies.cases.cases import Suite
 from policies.loading import snapshot
+from policies.loading.files import Unreadable, read_text
 from policies.loading.loader import CASES_FILE
-from policies.syntax.files import Unreadable, read_text
 
 if TYPE_CHECKING:
     from blueprints.http.resources.registry import Registry

@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from models.base import later, now, parse_time
-from policies.syntax.files import fresh_file, write
+from policies.loading.files import fresh_file, write
 
 from .base64url import decode, encode
 

@@ -18,9 +18,9 @@ import pytest
 from policies import PolicyError
 from policies.cases.case_file import failures
 from policies.loading import loader, snapshot, watch
+from policies.loading.files import LARGEST_FILE, Unreadable, read_bytes
 from policies.loading.snapshot import LAST_GOOD
 from policies.loading.watch import Overdue, Watcher
-from policies.syntax.files import LARGEST_FILE, Unreadable, read_bytes
 from tests.policies.editing import shipped_copy
 from tests.policies.shipped_vocabulary import VOCABULARY
 from tests.running import wait_until
