@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from ..evaluation.fold import COMPARE
 from ..syntax.expression import (
+    MIRRORED,
     AllOf,
     AnyOf,
     Atom,
@@ -30,7 +31,6 @@ from ..syntax.expression import (
     disjunction,
     negation,
 )
-from ..syntax.matcher import MIRRORED
 
 Input = Attribute | Shared | FunctionCall | InGroup | PluginCall
 Value = str | int | None  # None: missing

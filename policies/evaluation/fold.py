@@ -16,6 +16,7 @@ from typing import Any
 
 from ..syntax.conditions import is_parameter
 from ..syntax.expression import (
+    MIRRORED,
     AllOf,
     AnyOf,
     Attribute,
@@ -32,7 +33,6 @@ from ..syntax.expression import (
     disjunction,
     negation,
 )
-from ..syntax.matcher import MIRRORED
 from ..syntax.roles import Roles
 from ..syntax.vocabulary import Patterns
 

@@ -11,6 +11,10 @@ from dataclasses import dataclass
 
 from .vocabulary import Function
 
+ROOTS = frozenset(("sub", "obj", "env"))  # what a request is made of, beside what is asked
+# The operator that says the same with its sides exchanged.
+MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
 
 @dataclass(frozen=True, slots=True)
 class Attribute:

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import ast
 import ipaddress
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ..wording import expressions
 from ..wording.finding import Finding, quoted
 from ..wording.suggestions import did_you_mean, hint
-from .attributes import ENVIRONMENT, SUBJECT
 from .conditions import PREFIX, WHEN
 from .expression import (
     GROUPS,
+    MIRRORED,
+    ROOTS,
     AllOf,
     AnyOf,
     Attribute,
@@ -26,16 +26,15 @@ from .expression import (
     FunctionCall,
     InGroup,
     Negation,
-    Operand,
     PluginCall,
     Prefixed,
     Shared,
     disjunction,
 )
+from .operands import Operands
 from .source import Source
 from .vocabulary import Function
 
-ROOTS = {"sub", "obj", "env"}
 # Casbin's own functions that answer from their arguments alone, the same in each of its languages, with the
 # number of arguments. keyMatch is not here: it ignores whatever follows the first `*`.
 FUNCTIONS = {"g": 2, "globMatch": 2, "ipMatch": 2}
@@ -43,21 +42,14 @@ OURS = ("shared", "inGroup")  # functions of Gatepost
 OPERATORS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
 }
-MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-LARGEST_NUMBER = 2**53 - 1  # beyond it, node-casbin takes different numbers for equal
 NOT_READ = "this is not an expression"
 NO_EXPRESSION = f"{NOT_READ}; look at the brackets, the quotes and the `||` between the branches"
-OPERANDS = "known are r.sub.…, r.obj.…, r.env.…, p.…, texts in quotes and whole numbers"
 # Any other spelling of a list is read otherwise by one of the Casbins: `in (` breaks the editor's, and without brackets
 # of its own a list takes what stands beside it for its left side.
 LIST = "a list is written (r.obj.status in['a', 'b']), in brackets of its own and with no blank behind `in`"
 GROUP = "write inGroup(r.sub, 'name'), or inGroup(r.sub, r.obj.…) with a column that names the group"
 PARAMETER = "a parameter is taken by p.when == 'word:' + r.obj.…, in small letters and with the colon"
-ATTRIBUTES = frozenset((*(f"sub.{name}" for name in SUBJECT), *(f"env.{name}" for name in ENVIRONMENT)))
 
-# Casbin replaces operators and `r.`, `p.` as text, inside literals too: a literal may hold none of them.
-_LITERAL = re.compile(r"[\w ./:@+,*-]*", re.ASCII)
-_REWRITTEN = re.compile(r"\b[rp]\d*\.")
 _CALLER, _REQUEST = "r.sub", ["r.sub", "r.obj", "r.env"]
 
 
@@ -91,8 +83,9 @@ def parse(text: str, *, file: str, line: int, request: str = "r", rule: str = "p
 class _Reader:
     def __init__(self, source: Source, request: str, rule: str, fields: tuple[str, ...],
                  functions: Mapping[str, Function]) -> None:
-        self.source, self.places = source, Places()
-        self.request, self.rule, self.fields, self.functions = request, rule, fields, functions
+        self.source, self.places, self.functions = source, Places(), functions
+        self.request, self.rule = request, rule
+        self._operands = Operands(source, request, rule, fields)
 
     def read(self) -> Expression:
         source = self.source
@@ -154,7 +147,7 @@ class _Reader:
         values = right.elts if isinstance(right, ast.List) else []
         if not values or not self.source.has_brackets(node) or self.source.between(left, right).split() != ["in"]:
             return self._refuse(node, LIST)
-        attribute, literals = self._operand(left), [self._operand(value) for value in values]
+        attribute, literals = self._operands.read(left), [self._operands.read(value) for value in values]
         if attribute is None or None in literals:
             return False
         if GROUPS in literals:
@@ -170,7 +163,7 @@ class _Reader:
         match right:
             case ast.BinOp(left=ast.Constant(value=str()), op=ast.Add()):
                 return self._parameter(operator, left, right)
-        first, second = self._operand(left), self._operand(right)
+        first, second = self._operands.read(left), self._operands.read(right)
         if first is None or second is None:
             return False
         if not isinstance(first, Attribute):
@@ -181,10 +174,10 @@ class _Reader:
 
     def _parameter(self, operator: str, left: ast.expr, right: ast.BinOp) -> Expression:
         """`p.when == 'language:' + r.obj.language`."""
-        prefix, attribute = self._operand(right.left), self._operand(right.right)
+        prefix, attribute = self._operands.read(right.left), self._operands.read(right.right)
         if prefix is None or attribute is None:
             return False
-        if operator != "==" or self._operand(left) != WHEN or not isinstance(prefix, str) or \
+        if operator != "==" or self._operands.read(left) != WHEN or not isinstance(prefix, str) or \
                 not PREFIX.fullmatch(prefix) or not isinstance(attribute, Attribute) or attribute.root not in ROOTS:
             return self._refuse(right, PARAMETER)
         return Comparison("==", WHEN, Prefixed(prefix, attribute))
@@ -209,14 +202,14 @@ class _Reader:
             return self._refuse(node, f"{quoted(name)} is no function of a matcher{near}")
         if len(node.args) != FUNCTIONS[name]:
             return self._refuse(node, f"{name} takes {FUNCTIONS[name]} arguments, not {len(node.args)}")
-        arguments = [self._operand(argument) for argument in node.args]
+        arguments = [self._operands.read(argument) for argument in node.args]
         if any(argument is None for argument in arguments):
             return False
         call = FunctionCall(name, tuple(argument for argument in arguments if argument is not None))
         return self._checked(node, call)
 
     def _in_group(self, node: ast.Call, given: list[str]) -> Expression:
-        group = self._operand(node.args[1]) if len(given) == 2 and given[0] == _CALLER else 0
+        group = self._operands.read(node.args[1]) if len(given) == 2 and given[0] == _CALLER else 0
         if group is None:
             return False
         if isinstance(group, str) or (isinstance(group, Attribute) and group.root in ROOTS and group != GROUPS):
@@ -224,7 +217,7 @@ class _Reader:
         return self._refuse(node, GROUP)
 
     def _of_plugin(self, node: ast.Call, function: Function, given: list[str]) -> Expression:
-        literals = [self._operand(argument) for argument in node.args[3:]]
+        literals = [self._operands.read(argument) for argument in node.args[3:]]
         if None in literals:
             return False
         if given[:3] != _REQUEST or [type(literal) for literal in literals] != [*function.literals]:
@@ -252,49 +245,3 @@ class _Reader:
         ):
             return self._refuse(node, f"write globMatch({self.request}.act, {self.rule}.act)")
         return call
-
-    def _operand(self, node: ast.expr) -> Operand | None:
-        match node:
-            case ast.Constant(value=str() as value):
-                if wrong := self._wrong_text(node, value):
-                    self._refuse(node, f"{value!r}: {wrong}")
-                    return None
-                return value
-            case ast.Constant(value=int() as value) if self.source.of(node) == str(value) and value <= LARGEST_NUMBER:
-                return value
-            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as value)) if (
-                self.source.of(node) == f"-{value}" and 0 < value <= LARGEST_NUMBER
-            ):
-                return -value
-            case ast.Attribute(value=ast.Attribute(value=ast.Name(id=start), attr=root), attr=name) if (
-                start == self.request == "r" and root in ROOTS and not name.startswith("_")
-            ):
-                return Attribute(root, name)
-            case ast.Attribute(value=ast.Name(id=start), attr=name):
-                if start == self.rule and name in self.fields:
-                    return Attribute("rule", name)
-                if start == self.request and (name == "act" or (name == "scope" and start == "r2")):
-                    return Attribute(name, "")
-        source = self.source.of(node)
-        self._refuse(node, f"{quoted(source)} cannot be used here; {self._instead(node, source)}")
-        return None
-
-    def _wrong_text(self, node: ast.expr, value: str) -> str:
-        if " in " in value:
-            return "the Casbin editor would read ` in ` as an operator; write in_ or another word"
-        same = self.source.of(node)[1:-1] == " ".join(value.split())
-        if same and _LITERAL.fullmatch(value) and not _REWRITTEN.search(value):
-            return ""
-        return "Casbin would read these characters as an operator"
-
-    def _instead(self, node: ast.expr, source: str) -> str:
-        """What to write for an operand that is none."""
-        if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
-            return f"write a whole number up to {LARGEST_NUMBER}, in decimal digits"
-        if isinstance(node, ast.Name):
-            return f"write a text in quotes; {OPERANDS}"
-        start, _, name = source.partition(".")
-        if start == self.rule and (near := did_you_mean(name, self.fields)):
-            return near.replace("did you mean ", f"did you mean {self.rule}.").removeprefix("; ")
-        meant = expressions.operand(source, ATTRIBUTES) if self.request == "r" else ""
-        return f"did you mean {meant}?" if meant else OPERANDS

@@ -1,0 +1,78 @@
+"""What stands beside an operator of a matcher, or in the brackets of a call: attributes, texts and whole numbers."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from ..wording import expressions
+from ..wording.finding import quoted
+from ..wording.suggestions import did_you_mean
+from .attributes import ENVIRONMENT, SUBJECT
+from .expression import ROOTS, Attribute, Operand
+from .source import Source
+
+LARGEST_NUMBER = 2**53 - 1  # beyond it, node-casbin takes different numbers for equal
+OPERANDS = "known are r.sub.…, r.obj.…, r.env.…, p.…, texts in quotes and whole numbers"
+ATTRIBUTES = frozenset((*(f"sub.{name}" for name in SUBJECT), *(f"env.{name}" for name in ENVIRONMENT)))
+
+# Casbin replaces operators and `r.`, `p.` as text, inside literals too: a literal may hold none of them.
+_LITERAL = re.compile(r"[\w ./:@+,*-]*", re.ASCII)
+_REWRITTEN = re.compile(r"\b[rp]\d*\.")
+
+
+class Operands:
+    """Reads the operands of one matcher, and refuses, with what to write, whatever else stands for one."""
+
+    def __init__(self, source: Source, request: str, rule: str, fields: tuple[str, ...]) -> None:
+        """`request` and `rule` are the names of the request and of the policy line (`r`, `p` or `r2`, `p2`), `fields`
+        the columns of the policy line."""
+        self._source, self._request, self._rule, self._fields = source, request, rule, fields
+
+    def read(self, node: ast.expr) -> Operand | None:
+        """The operand that a node is; None, and a finding, where it is none."""
+        match node:
+            case ast.Constant(value=str() as value):
+                if wrong := self._wrong_text(node, value):
+                    self._source.refuse(node, f"{value!r}: {wrong}")
+                    return None
+                return value
+            case ast.Constant(value=int() as value) if self._source.of(node) == str(value) and value <= LARGEST_NUMBER:
+                return value
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as value)) if (
+                self._source.of(node) == f"-{value}" and 0 < value <= LARGEST_NUMBER
+            ):
+                return -value
+            case ast.Attribute(value=ast.Attribute(value=ast.Name(id=start), attr=root), attr=name) if (
+                start == self._request == "r" and root in ROOTS and not name.startswith("_")
+            ):
+                return Attribute(root, name)
+            case ast.Attribute(value=ast.Name(id=start), attr=name):
+                if start == self._rule and name in self._fields:
+                    return Attribute("rule", name)
+                if start == self._request and (name == "act" or (name == "scope" and start == "r2")):
+                    return Attribute(name, "")
+        written = self._source.of(node)
+        self._source.refuse(node, f"{quoted(written)} cannot be used here; {self._instead(node, written)}")
+        return None
+
+    def _wrong_text(self, node: ast.expr, value: str) -> str:
+        """What is wrong with a text in quotes; empty when it is read alike everywhere."""
+        if " in " in value:
+            return "the Casbin editor would read ` in ` as an operator; write in_ or another word"
+        same = self._source.of(node)[1:-1] == " ".join(value.split())
+        if same and _LITERAL.fullmatch(value) and not _REWRITTEN.search(value):
+            return ""
+        return "Casbin would read these characters as an operator"
+
+    def _instead(self, node: ast.expr, written: str) -> str:
+        """What to write for an operand that is none."""
+        if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+            return f"write a whole number up to {LARGEST_NUMBER}, in decimal digits"
+        if isinstance(node, ast.Name):
+            return f"write a text in quotes; {OPERANDS}"
+        start, _, name = written.partition(".")
+        if start == self._rule and (near := did_you_mean(name, self._fields)):
+            return near.replace("did you mean ", f"did you mean {self._rule}.").removeprefix("; ")
+        meant = expressions.operand(written, ATTRIBUTES) if self._request == "r" else ""
+        return f"did you mean {meant}?" if meant else OPERANDS
