@@ -1,14 +1,11 @@
-"""Checks of conditions: their shape, their types, and the columns of every resource that they reach."""
+"""Checks of conditions: that they bind each line, and can hold of every resource that the lines reach."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from ..evaluation.fold import Folder
-from ..syntax.attributes import ENVIRONMENT, SUBJECT, TEXT
 from ..syntax.expression import (
-    GROUPS,
     AllOf,
     AnyOf,
     Atom,
@@ -16,9 +13,7 @@ from ..syntax.expression import (
     Comparison,
     Expression,
     FunctionCall,
-    InGroup,
     Negation,
-    Operand,
     Prefixed,
     Shared,
     atoms,
@@ -26,13 +21,13 @@ from ..syntax.expression import (
     columns,
     reads_object,
 )
-from ..syntax.matcher import GROUP
 from ..syntax.model import MODEL_FILE, Model
-from ..syntax.roles import Roles, undeclared
+from ..syntax.roles import Roles
 from ..syntax.rules import PERSON, Rule
-from ..syntax.vocabulary import Column, Patterns, Resource, Vocabulary, is_of
-from ..wording.finding import Finding, quoted, single_person
-from ..wording.suggestions import did_you_mean, hint
+from ..syntax.vocabulary import Patterns, Resource, Vocabulary
+from ..wording.finding import Finding, single_person
+from ..wording.suggestions import did_you_mean
+from .operand_types import no_role, wrong_atom, wrong_parameter
 
 NEGATED_OBJECT = "`!` over the object: a missing value would read as a match; write != instead"
 LOOSE_CONDITION = (
@@ -43,11 +38,6 @@ LOOSE_LINE = "part of the matcher holds for lines of every role; keep g(r.sub.ro
 LOOSE_PERMISSION = "part of the matcher holds whatever is asked; keep globMatch(r.act, p.act) before every branch"
 # Values that no line can hold.
 NO_WORD = "\0"
-EXAMPLES = {
-    "uuid": "0199f3a0-0000-7000-8000-000000000001", "date": "2026-11-18", "date-time": "2026-11-18T10:30:00.000000Z",
-}
-KINDS = {str: "a text", int: "a number", bool: "a truth value"}
-ORDERED = ("<", "<=", ">", ">=")
 
 
 def matchers(model: Model, patterns: Patterns, roles: frozenset[str]) -> list[Finding]:
@@ -85,7 +75,7 @@ def matchers(model: Model, patterns: Patterns, roles: frozenset[str]) -> list[Fi
         if reads_object(part):
             findings.append(Finding(MODEL_FILE, model.line(Negation(part)), NEGATED_OBJECT))
     for atom in dict.fromkeys(atoms(model.matcher)):
-        wrong = _wrong_atom(atom, None, roles) or _wrong_role(atom, roles)
+        wrong = wrong_atom(atom, None, roles) or _wrong_role(atom, roles)
         if wrong:
             findings.append(Finding(MODEL_FILE, model.line(atom), wrong))
     return findings
@@ -136,7 +126,7 @@ def _wrong_everywhere(atom: Atom, model: Model, vocabulary: Vocabulary, roles: f
     if not named:
         return None
     having = [resource for resource in vocabulary.resources.values() if named <= resource.columns.keys()]
-    wrong = [message for resource in having if (message := _wrong_atom(atom, resource, roles))]
+    wrong = [message for resource in having if (message := wrong_atom(atom, resource, roles))]
     if not having:
         known = {name for resource in vocabulary.resources.values() for name in resource.columns}
         unknown = sorted(named - known) or sorted(named)
@@ -153,51 +143,10 @@ def _wrong_condition(expression: Expression, resource: Resource, roles: frozense
         if isinstance(atom, Shared) and "id" not in resource.columns:
             return f"{resource.name} has no rows that could be shared"
         # What reads no column is judged with the matcher.
-        wrong = _wrong_atom(atom, resource, roles) if columns(atom) else None
+        wrong = wrong_atom(atom, resource, roles) if columns(atom) else None
         if wrong:
             return wrong
     return None
-
-
-def _wrong_atom(atom: Expression, resource: Resource | None, roles: frozenset[str]) -> str | None:
-    """What is wrong with the types of an atom; columns are judged once their resource is known."""
-    if isinstance(atom, InGroup) and isinstance(atom.group, Attribute):
-        return _wrong_group(atom.group, resource)
-    if not isinstance(atom, Comparison) or not isinstance(atom.left, Attribute):
-        return None
-    if isinstance(atom.right, Prefixed):
-        return _wrong_parameter(atom.right, resource)
-    typed: list[tuple[Attribute, Column]] = []
-    for attribute in attributes(atom):
-        column = _column(attribute, resource)
-        if column is None:
-            return None
-        if isinstance(column, str):
-            return column
-        typed.append((attribute, column))
-    left = typed[0][1]
-    if isinstance(atom.right, Attribute):
-        if not _alike(*typed[0], *typed[1]):
-            return f"{atom.left} and {atom.right} are of different types"
-    elif left.type is bool:
-        return None if atom.operator == "==" and atom.right in (0, 1) and isinstance(atom.right, int) else \
-            f"{atom.left} is {_type(left)}; write {atom.left} == 1, or == 0 for the opposite"
-    elif left.format == "role" and isinstance(atom.right, str):
-        if atom.right not in roles:
-            return _no_role(atom.right, roles)
-    elif not _fits(atom.right, left):
-        return f"{atom.left} is {_type(left)}; {atom.right!r} is not{_instead(atom.right, left)}"
-    for attribute, column in typed if atom.operator in ORDERED else ():
-        if column.type is not int and column.format not in ("date", "date-time"):
-            return f"{attribute} is {_type(column)}, which has no order; only numbers and times do"
-    return None
-
-
-def _wrong_parameter(named: Prefixed, resource: Resource | None) -> str | None:
-    column = _column(named.attribute, resource)
-    if column is None or isinstance(column, str):
-        return column
-    return None if column.type is str else f"{named.attribute} is {_type(column)}; a parameter is a text"
 
 
 def _parameter_of_another_type(rule: Rule, model: Model, resource: Resource) -> Finding | None:
@@ -205,56 +154,9 @@ def _parameter_of_another_type(rule: Rule, model: Model, resource: Resource) -> 
     condition = model.conditions.get(rule.when)
     for atom in atoms(condition.expression if condition else True):
         taken = atom.right if isinstance(atom, Comparison) and columns(atom) <= resource.columns.keys() else None
-        if isinstance(taken, Prefixed) and (wrong := _wrong_parameter(taken, resource)):
+        if isinstance(taken, Prefixed) and (wrong := wrong_parameter(taken, resource)):
             return Finding(MODEL_FILE, model.line(atom), wrong)
     return None
-
-
-def _wrong_group(group: Attribute, resource: Resource | None) -> str | None:
-    column = _column(group, resource)
-    if column is None or isinstance(column, str):
-        return column
-    return None if column.type is str and column.format is None else f"{group} is {_type(column)}, and names no group"
-
-
-def _fits(literal: Operand, column: Column) -> bool:
-    return type(literal) is column.type and (column.format is None or is_of(column.format, str(literal)))
-
-
-def _instead(literal: Operand, column: Column) -> str:
-    """How a literal of the column's type is written."""
-    if column.type is int:
-        return f"; write {literal} without quotes" if str(literal).isdigit() else "; write a whole number"
-    example = EXAMPLES.get(column.format or "")
-    return f"; write it like '{example}'" if example else f"; write '{literal}' in quotes"
-
-
-def _alike(one: Attribute, left: Column, other: Attribute, right: Column) -> bool:
-    """Whether two values compare in every database: a uuid with a uuid, a time with a time.
-
-    A column of the object that declares no format takes any value of its type; a role is compared as any text.
-    """
-    if left.type is not right.type:
-        return False
-    left, right = (replace(column, format=None) if column.format == "role" else column for column in (left, right))
-    objects = [column for attribute, column in ((one, left), (other, right)) if attribute.root == "obj"]
-    return left.format == right.format or (len(objects) == 1 and objects[0].format is None)
-
-
-def _column(attribute: Attribute, resource: Resource | None) -> Column | str | None:
-    """The type of an attribute, None when it is not known yet, or what is wrong with its name."""
-    if attribute.root == "obj":
-        return None if resource is None else resource.columns[attribute.name]
-    if attribute.root in ("rule", "act", "scope"):
-        return TEXT
-    if attribute == GROUPS:
-        return GROUP
-    known = SUBJECT if attribute.root == "sub" else ENVIRONMENT
-    return known.get(attribute.name) or f"{attribute} is unknown{hint(attribute.name, known)}"
-
-
-def _type(column: Column) -> str:
-    return f"a {column.format}" if column.format else KINDS[column.type]
 
 
 def _reads_request(atom: Comparison | FunctionCall) -> bool:
@@ -276,12 +178,8 @@ def _wrong_role(atom: Expression, roles: frozenset[str]) -> str | None:
         case FunctionCall("g", (Attribute("sub", "key"), str() as name)) if PERSON.fullmatch(name):
             return None
         case FunctionCall("g", (_, str() as name)):
-            return None if name in roles else _no_role(name, roles)
+            return None if name in roles else no_role(name, roles)
     return None
-
-
-def _no_role(name: str, roles: frozenset[str]) -> str:
-    return f"{quoted(name)} is no role{undeclared(name, roles) or hint('', roles)}"
 
 
 def _quoted_acts(model: Model) -> list[str]:
