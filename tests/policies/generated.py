@@ -11,7 +11,7 @@ import policies
 from policies import Policy, PolicyError
 from policies.invariants.lines import INVARIANTS_FILE
 from policies.loading.loader import from_files
-from policies.loading.oracle import PEOPLE
+from policies.loading.sample import PEOPLE
 from policies.syntax.vocabulary import Function, Vocabulary
 from tests.policies.shipped_vocabulary import ROLES, VOCABULARY
 

@@ -22,7 +22,8 @@ from models.tables.order import Order
 from models.tables.user import User
 from policies.evaluation.principal import FixedEnvironment
 from policies.loading.loader import from_files
-from policies.loading.oracle import TIMES, Oracle
+from policies.loading.oracle import Oracle
+from policies.loading.sample import TIMES
 from policies.syntax.expression import columns
 from policies.syntax.model import read_model
 from tests.policies.generated import FILES, GROWN_CONDITIONS, GROWN_MODEL

@@ -12,7 +12,8 @@ import random
 from collections import Counter
 
 from policies import Policy
-from policies.loading.oracle import Oracle, sample_questions
+from policies.loading.oracle import Oracle
+from policies.loading.sample import sample_questions
 from tests.policies.generated import MODELS, OF_PLUGINS, policy
 
 QUESTIONS = 70  # about each policy

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from policies import Policy
-from policies.loading.oracle import sample_questions
+from policies.loading.sample import sample_questions
 from policies.tools.export import export
 from tests.policies.evaluation.node_request import Request, otherwise, request
 from tests.policies.generated import (

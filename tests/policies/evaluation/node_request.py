@@ -11,7 +11,7 @@ from typing import Any
 
 from policies import Policy, Principal
 from policies.evaluation.compiled import NO_OBJECT, value_of
-from policies.loading.oracle import Arguments
+from policies.loading.sample import Arguments
 from policies.syntax.attributes import ENVIRONMENT
 from policies.syntax.expression import Attribute, Comparison, PluginCall, atoms, attributes
 

@@ -18,7 +18,8 @@ from policies import ALWAYS, IF, NEVER, Policy, Principal
 from policies.evaluation.compiled import NO_OBJECT, value_of
 from policies.evaluation.principal import FixedEnvironment
 from policies.evaluation.sql import Where, alternatives, where
-from policies.loading.oracle import PEOPLE, TIMES, Oracle, environment, sample_questions
+from policies.loading.oracle import Oracle
+from policies.loading.sample import PEOPLE, TIMES, environment, sample_questions
 from tests.databases import new_database
 from tests.policies.generated import CONDITIONS, MODELS, WHO_AND_WHAT, assembled, model, policy
 from tests.policies.shipped_vocabulary import VOCABULARY

@@ -12,7 +12,8 @@ from policies import Policy, Principal
 from policies.evaluation import policy as evaluation
 from policies.evaluation.fold import Folder
 from policies.evaluation.principal import FixedEnvironment
-from policies.loading.oracle import PEOPLE, Oracle, environment
+from policies.loading.oracle import Oracle
+from policies.loading.sample import PEOPLE, environment
 from tests.policies.generated import BRANCHES, CONDITIONS, MODELS, PATTERNS, WHO_AND_WHAT, assembled, lines, model
 from tests.policies.shipped_vocabulary import ROLES, VOCABULARY
 

@@ -18,7 +18,8 @@ from policies.evaluation.principal import FixedEnvironment
 from policies.evaluation.sql import Where, where
 from policies.lint.warnings import warnings
 from policies.loading.loader import from_files
-from policies.loading.oracle import Oracle, sample_questions, sampled
+from policies.loading.oracle import Oracle, sampled
+from policies.loading.sample import sample_questions
 from policies.questions.explain import explain
 from policies.syntax.vocabulary import Function
 from tests.policies.generated import MODEL, WHO_AND_WHAT, model

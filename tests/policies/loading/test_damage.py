@@ -10,7 +10,7 @@ import pytest
 from policies import PolicyError
 from policies.invariants.lines import INVARIANTS_FILE
 from policies.loading.loader import from_files
-from policies.loading.oracle import sample_questions
+from policies.loading.sample import sample_questions
 from tests.policies.generated import MATCHER, MODEL, WITH_INVARIANTS
 from tests.policies.shipped_vocabulary import VOCABULARY
 

@@ -17,7 +17,8 @@ from policies.comparison.candidates import REQUESTS
 from policies.evaluation.compiled import Row
 from policies.evaluation.principal import FixedEnvironment, Principal
 from policies.evaluation.rights import rights_for
-from policies.loading.oracle import PEOPLE, TIMES, Oracle
+from policies.loading.oracle import Oracle
+from policies.loading.sample import PEOPLE, TIMES
 from policies.questions.changes import Changes
 from policies.questions.diff import diff
 from policies.syntax.vocabulary import Column, Resource

@@ -11,7 +11,7 @@ from typing import Any
 
 from policies import Policy, Principal
 from policies.evaluation.principal import FixedEnvironment
-from policies.loading.oracle import PEOPLE, Arguments
+from policies.loading.sample import PEOPLE, Arguments
 from tests.policies.generated import WHO_AND_WHAT, assembled, model
 from tests.policies.shipped_vocabulary import VOCABULARY
 

@@ -10,7 +10,8 @@ import pytest
 import policies
 from policies import Policy, PolicyError
 from policies.loading.loader import from_files
-from policies.loading.oracle import Oracle, environment
+from policies.loading.oracle import Oracle
+from policies.loading.sample import environment
 from tests.policies.generated import MODEL, RULE, findings_of
 from tests.policies.shipped_vocabulary import VOCABULARY
 
