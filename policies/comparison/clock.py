@@ -10,9 +10,10 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta
 
+from ..syntax.vocabulary import DATE_TIME, date_time
+
 EAST, WEST = timedelta(hours=14), timedelta(hours=-12)  # the offsets of the zones that there are
 _DAY, _HOUR = timedelta(days=1), timedelta(hours=1)
-_TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
 _HOURS = 24
 
 Reading = tuple[str, str, int, int]  # the time, the date, the weekday and the hour
@@ -20,12 +21,7 @@ Reading = tuple[str, str, int, int]  # the time, the date, the weekday and the h
 
 def parsed(text: str) -> datetime:
     """A time as columns hold it."""
-    return datetime.strptime(text, _TIME).replace(tzinfo=UTC)
-
-
-def written(moment: datetime) -> str:
-    """The same as text."""
-    return moment.astimezone(UTC).strftime(_TIME)
+    return datetime.strptime(text, DATE_TIME).replace(tzinfo=UTC)
 
 
 def days(moments: Iterable[str]) -> set[str]:
@@ -57,7 +53,7 @@ def readings(moments: Collection[str], dates: Iterable[str], hours: Collection[i
                 begins = datetime.combine(wall, time(first), UTC)
                 earliest, latest = begins - EAST, begins + (last - first + 1) * _HOUR - WEST
                 near = [text for moment, text in known if earliest <= moment < latest]
-                for text in near or [written(begins)]:
+                for text in near or [date_time(begins)]:
                     yield text, day, wall.isoweekday(), first
 
 

@@ -12,8 +12,10 @@ from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from itertools import islice
 
+from ..syntax.vocabulary import date_time
+from .clock import parsed
+
 _DAY, _MOMENT = date(2026, 11, 18), datetime(2026, 11, 18, 10, tzinfo=UTC)
-_TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
 _WEEK = 7
 _PRIVATE, _LOCAL = ipaddress.ip_network("192.168.0.0/16"), ipaddress.ip_network("fd00::/64")
 MOST_TRIED = 1000  # addresses, to find one outside of all networks; beside them stand the neighbours of each network
@@ -41,8 +43,8 @@ def dates(literals: Iterable[str], count: int, *, weekdays: bool) -> list[str]:
 
 def moments(literals: Iterable[str], count: int) -> list[str]:
     """Times (RFC 3339, UTC, microseconds) around each literal."""
-    known = {datetime.strptime(literal, _TIME).replace(tzinfo=UTC) for literal in literals} or {_MOMENT}
-    return sorted({near.strftime(_TIME) for one in known for near in _around(one, count)})
+    known = {*map(parsed, literals)} or {_MOMENT}
+    return sorted({date_time(near) for one in known for near in _around(one, count)})
 
 
 def ids(literals: Iterable[str], count: int) -> list[str]:

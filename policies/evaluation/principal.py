@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
+from ..syntax.vocabulary import date_time
+
 
 @dataclass(frozen=True, slots=True)
 class Principal:
@@ -64,8 +66,8 @@ class FixedEnvironment:
     def at(self, moment: datetime) -> FixedEnvironment:
         """The same environment at another time, in the zone of the settings; one without a zone is UTC."""
         known = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
-        now = known.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-        return replace(self, hour=moment.hour, weekday=moment.isoweekday(), date=moment.date().isoformat(), now=now)
+        return replace(self, hour=moment.hour, weekday=moment.isoweekday(), date=moment.date().isoformat(),
+                       now=date_time(known))
 
     def having(self, values: Mapping[str, Any]) -> FixedEnvironment:
         """The same environment but for these attributes."""

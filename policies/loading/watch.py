@@ -24,7 +24,7 @@ from time import monotonic
 from types import FrameType
 
 from ..evaluation.policy import Policy
-from ..syntax.vocabulary import Vocabulary
+from ..syntax.vocabulary import Vocabulary, date_time
 from ..wording.finding import Finding, PolicyError
 from . import loader, snapshot
 from .files import Unreadable, read_bytes
@@ -290,4 +290,4 @@ class Watcher:
 
 
 def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return date_time(datetime.now(UTC))

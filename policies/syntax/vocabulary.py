@@ -8,18 +8,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
 from .roles import ROLE
 
+DATE_TIME = "%Y-%m-%dT%H:%M:%S.%fZ"  # for `strptime` alone: `strftime` writes early years without their zeros
 # A role, or JSON Schema's name of a format → what a text of it looks like, and how `strptime` reads one that is a time.
 _FORMATS = {
     "role": (ROLE, None),
     "uuid": (re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), None),
     "date": (re.compile(r"\d{4}-\d\d-\d\d", re.ASCII), "%Y-%m-%d"),
-    "date-time": (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII), "%Y-%m-%dT%H:%M:%S.%fZ"),
+    "date-time": (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII), DATE_TIME),
 }
 
 
@@ -32,6 +33,11 @@ def is_of(format: str, text: str) -> bool:
         return time is None or bool(datetime.strptime(text, time))
     except ValueError:
         return False
+
+
+def date_time(moment: datetime) -> str:
+    """A moment, which has a zone, as columns of this format hold it: UTC, of one width, in the order of time."""
+    return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,13 @@ Everything is computed when a condition asks for it, and then only once: most po
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property
 from zoneinfo import ZoneInfo
 
 from flask import Request
+
+from policies.syntax.vocabulary import date_time
 
 _TABLET = re.compile(r"ipad|tablet|kindle|silk|playbook|android(?!.*mobile)", re.IGNORECASE)
 _MOBILE = re.compile(r"mobi|iphone|ipod|android", re.IGNORECASE)
@@ -43,7 +45,7 @@ class RequestEnvironment:
 
     @cached_property
     def now(self) -> str:
-        return self._now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        return date_time(self._now)
 
     @cached_property
     def ip(self) -> str:

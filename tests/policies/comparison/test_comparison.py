@@ -151,6 +151,11 @@ OTHER = {
                                     "inGroup(r.sub, r.obj.department)", "the caller is in the group other"),
     "the hour of a time": (f"r.env.now < {MOMENT} && r.env.hour < 12", f"r.env.now < {MOMENT} && r.env.hour <= 12",
                            "the hour is 12"),
+    "between two times of an early year": ("r.env.hour > 23", "r.obj.created_at > '0999-01-01T00:00:00.000000Z' && "
+                                           "r.obj.created_at < '0999-01-01T00:00:00.000002Z'",
+                                           "created_at is 0999-01-01T00:00:00.000001Z"),
+    "the hour of an early year": ("r.env.now > '0999-01-01T00:00:00.000000Z' && r.env.hour < 12",
+                                  "r.env.now > '0999-01-01T00:00:00.000000Z' && r.env.hour <= 12", "the hour is 12"),
     "a day ahead of the time": (f"r.env.now < {MOMENT} && r.env.date < '2026-01-01'",
                                 f"r.env.now < {MOMENT} && r.env.date < '2026-01-02'", "the date is 2026-01-01"),
     "no object": ("r.obj.total >= 0 || r.obj.total < 0", "r.env.hour >= 0", "no object is named"),

@@ -15,6 +15,7 @@ from policies.evaluation.principal import FixedEnvironment
 from policies.evaluation.rights import rights_for
 from policies.loading.loader import from_files
 from policies.syntax.roles import GUEST
+from policies.syntax.vocabulary import date_time
 
 ROLES = ("guest", "user", "support", "manager", "admin")
 STATES = ("draft", "published", "archived")
@@ -105,7 +106,7 @@ class World:
         wall = self._wall()
         method = pick(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"))
         env = FixedEnvironment(
-            hour=wall.hour, weekday=wall.isoweekday(), date=wall.date().isoformat(), now=clock.written(wall),
+            hour=wall.hour, weekday=wall.isoweekday(), date=wall.date().isoformat(), now=date_time(wall),
             method=method,
             ip=pick((None, "10.0.0.0", "10.1.2.3", "10.1.255.255", "10.2.0.0", "11.0.0.0", "9.9.9.9", "::1", "::2")),
             device=pick(("desktop", "mobile", "tablet", "bot", "other")),
