@@ -24,6 +24,7 @@ from models.engine.connect import open_database
 from models.migrate import upgrade
 from policies.evaluation.grants import Grants
 from policies.loading.loader import from_files
+from policies.syntax.attributes import ENVIRONMENT, SUBJECT
 from tests.apps import close, make_app, new_instance
 from tests.databases import new_database
 from tests.policies.editing import add_line
@@ -164,6 +165,18 @@ def test_both_halves_of_the_sample_agree_on_both_databases(request, notes, diale
         assert disagreements(database, notes.begins, notes.Note, ("For all",), samples) == []
     finally:
         database.close_all()
+
+
+@pytest.mark.parametrize("read", [*(("sub", name) for name in SUBJECT), *(("env", name) for name in ENVIRONMENT)],
+                         ids="{0[0]}.{0[1]}".format)
+def test_whatever_a_function_reads_of_the_request_its_halves_can_be_tested(notes, tmp_path, read):
+    function = Function("agree", (("obj", "text"), read), (), lambda text, other: text is not None,
+                        lambda text, other: text.is_null(False))
+    database = open_database(f"sqlite:///{tmp_path / 'halves.db'}", synchronous="normal")
+    database.create()
+    found = disagreements(database, function, notes.Note, (), {})
+    database.close_all()
+    assert found == []
 
 
 @pytest.mark.parametrize(("function", "literals", "wrong"), [

@@ -12,26 +12,27 @@ from typing import Any
 import peewee as pw
 import pytest
 
+from blueprints.http.resources.registry import column_of
 from models import ddl
 from models.base import Record
 from models.engine.connect import open_database
 from models.engine.database import Database
 from models.engine.prepared import prepare
-from models.records.columns import IdField, TimeField
 from policies.evaluation.compiled import compiled, no_shares
 from policies.evaluation.plan import IF, Plan
 from policies.evaluation.principal import FixedEnvironment, Principal
 from policies.evaluation.sql import where
 from policies.syntax.attributes import ENVIRONMENT, SUBJECT
 from policies.syntax.expression import Attribute, GroupOfCaller, PluginCall, reads_object
+from policies.syntax.roles import ADMIN, GUEST, USER
 from policies.syntax.vocabulary import Column, Function
 
 MOST = 300  # rows, and as many callers and circumstances
 IDS = ("01930000-0000-7000-8000-000000000001", "01930000-0000-7000-8000-00000000000a")
 TIMES = ("2026-11-18T10:00:00.000000Z", "2026-11-18T10:00:00.000001Z", "2027-01-01T00:00:00.000000Z")
-ROLES = ("guest", "user", "admin")
 DATES = ("2026-11-18", "2027-01-01")
 TEXTS = ("", " ", "a", "A", "ä", "Ä", "a%", "a_", "'", "\\", "\N{PILE OF POO}")
+ROLES = (GUEST, USER, ADMIN)
 ADDRESSES = ("", "203.0.113.7", "10.1.2.3", "2001:db8::1")
 _SPELLED = {"uuid": "{id}", "date-time": "{time}", "int": "{money}", "bool": "{bool}"}
 
@@ -124,16 +125,7 @@ def _picked(database: Database, model: type[Record], call: PluginCall, values: V
 def _kind(model: type[Record], root: str, name: str) -> Column:
     if root != OBJECT:
         return (SUBJECT if root == "sub" else ENVIRONMENT)[name]
-    match model._meta.fields[name]:
-        case IdField():
-            return Column(str, True, "uuid")
-        case TimeField():
-            return Column(str, True, "date-time")
-        case pw.BooleanField():
-            return Column(bool, True)
-        case pw.IntegerField():
-            return Column(int, True)
-    return Column(str, True)
+    return column_of(model._meta.fields[name])
 
 
 def _values(kind: Column, literals: Iterable[str | int], samples: Sequence[Any]) -> list[Any]:
@@ -148,7 +140,7 @@ def _values(kind: Column, literals: Iterable[str | int], samples: Sequence[Any])
     elif kind.type is int:
         found = (0, 1, -1, *(number + step for number in whole for step in (-1, 0, 1)))
     elif kind.format is not None:
-        found = {"uuid": IDS, "date-time": TIMES, "date": DATES, "role": ROLES}[kind.format]
+        found = {"uuid": IDS, "date-time": TIMES, "date": DATES, "role": (*ROLES, *texts)}[kind.format]
     else:
         found = (*TEXTS, *ADDRESSES, *(near for text in texts for near in (
             text, f"{text}x", f"x{text}", text.upper(), text.lower(), text[:-1])))

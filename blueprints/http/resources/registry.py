@@ -251,7 +251,7 @@ def _resource(name: str, permissions: set[str], collection: Collection | None) -
 
 def _described(field: pw.Field, collection: Collection) -> Column:
     """A column with what is known of its values: the states of actions, the choices of the schema."""
-    column = _column(field)
+    column = column_of(field)
     if field.name == "owner_id" and issubclass(collection.model, Owned) and collection.model.owns_itself:
         return replace(column, same_as="id")
     if column.type is not str:
@@ -264,7 +264,8 @@ def _described(field: pw.Field, collection: Collection) -> Column:
     return replace(column, values=tuple(sorted(next(choices, ()))))
 
 
-def _column(field: pw.Field) -> Column:
+def column_of(field: pw.Field) -> Column:
+    """What a policy may know of a column from its kind alone."""
     match field:
         case IdField():
             return Column(str, field.null, "uuid")
