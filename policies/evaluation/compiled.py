@@ -147,7 +147,10 @@ def _never(s: Principal, o: Row, e: Any, x: SharedWith) -> bool:
 
 
 def value_of(attribute: Attribute | GroupOfCaller) -> Callable[[Principal, Row, Any], Any]:
-    """The function that reads an attribute from (principal, object, environment)."""
+    """The function that reads an attribute from (principal, object, environment).
+
+    A group raises IndexError for a caller of fewer: the plan knows how many there are.
+    """
     if isinstance(attribute, GroupOfCaller):
         place = attribute.place
         return lambda s, o, e: s.groups[place]
@@ -173,7 +176,7 @@ def _comparison(comparison: Comparison) -> Test:
     compare, first = COMPARE[comparison.operator], value_of(left)
     if isinstance(right, str | int):
         return lambda s, o, e, x: (a := first(s, o, e)) is not None and compare(a, right)
-    if not isinstance(right, Attribute | GroupOfCaller):
+    if not isinstance(right, Attribute):
         raise TypeError(f"{comparison} is not folded")
     second = value_of(right)
     return lambda s, o, e, x: (a := first(s, o, e)) is not None and (b := second(s, o, e)) is not None and compare(a, b)
