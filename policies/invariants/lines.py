@@ -21,7 +21,7 @@ from ..syntax.rules import PERSON, UNKNOWN_PERMISSION, Rule
 from ..syntax.text import decoded, meaningful
 from ..syntax.vocabulary import Patterns
 from ..wording.finding import Finding, quoted, single_person
-from ..wording.suggestions import did_you_mean, hint
+from ..wording.suggestions import did_you_mean
 
 INVARIANTS_FILE = "invariants.csv"
 NEVER, ONLY, ATMOST, ALWAYS = "never", "only", "atmost", "always"
@@ -131,7 +131,7 @@ def _wrong_words(
     who, act, *rest = columns
     if who not in roles:
         if not PERSON.fullmatch(who):
-            return f"{quoted(who)} is neither a role nor user:<id>{undeclared(who, roles) or hint('', roles)}"
+            return f"{quoted(who)} is neither a role nor user:<id>{undeclared(who, roles)}"
         if kind in (ATMOST, ALWAYS):
             return f"{kind} is about a role; what one person may not do is a line of {NEVER}"
     for pattern in (act, *_exceptions(columns)):

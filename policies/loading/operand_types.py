@@ -75,7 +75,7 @@ def wrong_parameter(named: Prefixed, resource: Resource | None) -> str | None:
 
 def no_role(name: str, roles: frozenset[str]) -> str:
     """What is wrong with a text that stands where a role should."""
-    return f"{quoted(name)} is no role{undeclared(name, roles) or hint('', roles)}"
+    return f"{quoted(name)} is no role{undeclared(name, roles)}"
 
 
 def _wrong_group(group: Attribute, resource: Resource | None) -> str | None:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from ..wording.finding import Finding, single_person
-from ..wording.suggestions import did_you_mean
+from ..wording.suggestions import did_you_mean, hint
 from .text import decoded, meaningful
 
 ROLES_FILE = "roles.csv"
@@ -60,10 +60,11 @@ def _named(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def undeclared(name: str, roles: Collection[str], near: str | None = None) -> str:
-    """What to write for a role that is none: another name (`near`, where known), or the line that declares it."""
+    """What to write for a role that is none: another name (`near`, where known), or the line that declares it; for what
+    cannot be the name of one, which there are."""
     near = did_you_mean(name, roles) if near is None else near
     if not ROLE.fullmatch(name):
-        return near
+        return near or hint("", roles)
     line = f"eclare it in {ROLES_FILE}: g, {name}, {GUEST}"
     return f"{near} Or d{line}" if near else f"; d{line}"
 

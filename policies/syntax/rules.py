@@ -205,7 +205,7 @@ class Reader:
         return f"{quoted(name)} {NO_NAME}{self._meant(name)}"
 
     def _or_declare(self, name: str) -> str:
-        return undeclared(name, self._roles, self._near(name, self._roles)) or self._hint("", self._roles)
+        return undeclared(name, self._roles, self._near(name, self._roles))
 
     def _meant(self, name: str) -> str:
         """What to write for a name that is none."""
