@@ -24,6 +24,7 @@ def test_any_other_spelling_is_refused_with_what_to_write(condition: str, messag
     what = "user.view" if "active" in condition else "article.view"
     found = findings_of([f"p, user, {what}, {'new' if branch != condition else 'word:de'}, allow"], None, text)
     assert any(message in finding for finding in found), found
+    assert all(finding.startswith(("model.conf:", "rules.csv:1: ")) for finding in found)
 
 
 @pytest.mark.parametrize(("line", "message"), REFUSED_LINES.items())
