@@ -120,12 +120,13 @@ class Reader:
 
     def _again(self, wrong: str, columns: list[str]) -> bool:
         """Whether a name that is no role is told already at enough rules: those of a missing role are wrong alike."""
-        if NO_NAME not in wrong and NO_ROLE not in wrong:
+        names = (name for name, said in zip(columns, (NO_NAME, NO_ROLE), strict=False)
+                 if wrong.startswith(f"{quoted(name)} {said}"))
+        if (name := next(names, None)) is None:
             return False
-        name = columns[0] if NO_NAME in wrong else columns[1]
         number, message = self._strangers.get(name, (0, wrong))
         self._strangers[name] = (number + 1, message)
-        return number >= MOST_ALIKE and NO_NAME in wrong
+        return number >= MOST_ALIKE and name == columns[0]
 
     def _wrong(self, line: str, kind: str, columns: list[str]) -> str | None:
         if kind not in COLUMNS and (mark := form.conflict(line)):

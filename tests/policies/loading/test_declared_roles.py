@@ -99,6 +99,12 @@ def test_a_missing_role_that_many_lines_name_is_told_at_the_first_of_them() -> N
     assert any(one.startswith("roles.csv: `user` is neither") and "more lines" in one for one in found)
 
 
+def test_what_a_line_says_is_never_taken_for_what_a_finding_says() -> None:
+    found = findings(orders=["p, user, is neither a role nor user:<id>, always, allow"] * 6)
+    assert len(found) == 6
+    assert all(one.startswith("orders.csv:") and "is no permission" in one for one in found)
+
+
 def test_without_roles_csv_one_finding_is_enough() -> None:
     with pytest.raises(PolicyError) as refused:
         from_files({name: content for name, content in FILES.items() if name != "roles.csv"}, VOCABULARY)
