@@ -25,7 +25,8 @@ from .http.request.call import Peer
 from .http.request.identity import guest, principal_of
 from .http.resources.circumstances import CircumstancesSchema, endpoint_of, environment
 from .http.resources.names import Names, shown_to
-from .http.resources.predicted import Prediction, Question, predict
+from .http.resources.predicted import Question, predict
+from .http.resources.untold import hidden_of, refuse_to_tell
 
 _BATCH = 500  # persons in one statement: rules may name more than a database takes at once
 
@@ -195,14 +196,14 @@ def explained(call: Call) -> dict[str, Any]:
     asked.principal, asked.access = principal, access
     names = Names(shown_to(call))
     served = cast(Collection | None, collection)
-    hidden = set() if person is None else _hidden(call, call.services.collections["users"], person)
+    hidden = set() if person is None else hidden_of(call, call.services.collections["users"], person)
     found = predict(Question(
         who=call.query["who"], permission=permission, access=access, endpoint=endpoint,
         collection=served, call=asked, row=row, person=person is not None,
         active=None if person is None or "active" in hidden else person["active"],
         title="" if row is None or collection is None else names.of(collection.name, row.id),
         called=names.called(served)))
-    _refuse_to_tell(call, found, person, collection)
+    refuse_to_tell(call, found, person, collection)
     return found.as_json()
 
 
@@ -241,7 +242,7 @@ def _principal(call: Call, who: str) -> tuple[dict[str, Any] | None, Principal]:
         raise not_found()
     row = dict(found.__data__)
     # A caller who may not see a person's e-mail must not learn here whether it exists.
-    if not is_id(who) and "email" in _hidden(call, users, row):
+    if not is_id(who) and "email" in hidden_of(call, users, row):
         raise not_found()
     return row, principal_of(found)
 
@@ -266,30 +267,3 @@ def _object(call: Call, collection: Peer | None, id: str) -> Any:
     if collection is None or values is None:
         raise not_found()
     return Rows(collection.model, call.tenant_id).find(id)
-
-
-def _refuse_to_tell(call: Call, found: Prediction, person: dict[str, Any] | None, collection: Peer | None) -> None:
-    """403 when the reasons look at a field that the caller may not see: they would tell what is in it."""
-    asked, secret = found.question, set[str]()
-    permissions = {asked.permission}
-    if collection is not None and asked.row is not None:
-        permissions.add(collection.view)
-    reads = {read for one in permissions for read in asked.access.policy.reads(asked.access.principal, one)}
-    if person is not None and ("sub", "department") in reads:
-        secret |= {"department"} & _hidden(call, call.services.collections["users"], person)
-    if collection is not None and asked.row is not None:
-        read = {name for root, name in reads if root == "obj"} | {name for rule in found.rules for name in rule.reads}
-        secret |= read & _hidden(call, collection, dict(asked.row.__data__))
-    if any(rule.user_id is not None and call.services.collections["users"].visible(call, rule.user_id) is None
-           for rule in found.rules):
-        secret.add("role")
-    if secret:
-        raise Problem("forbidden", Message("The reasons would tell {fields}, which you may not see.",
-                                           fields=", ".join(sorted(secret))))
-
-
-def _hidden(call: Call, collection: Peer, row: dict[str, Any]) -> set[str]:
-    """The fields of a row that the caller may not see, and cannot know."""
-    hidden = set(collection.hidden(call, row, collection.guards))
-    # Users own themselves: that is no secret.
-    return hidden - {"owner_id"} if row.get("owner_id") == row["id"] else hidden

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from ..syntax.conditions import Condition
-from ..syntax.expression import Expression, atoms, attributes, text
+from ..syntax.expression import Atom, Expression, Shared, atoms, attributes, text
 from ..syntax.model import Model
 from ..syntax.roles import GUEST, Roles
 from ..syntax.rules import Lines, Rule, ScopeRule
@@ -196,9 +196,16 @@ class Policy:
 
     def reads(self, principal: Principal, permission: str) -> frozenset[tuple[str, str]]:
         """What the rules look at for this caller and permission: `("obj", "owner_id")`, `("sub", "id")` …"""
-        rules = self.residual(principal.role, principal.key, permission).rules
-        read = (attribute for _, left in rules for atom in atoms(left) for attribute in attributes(atom))
+        read = (attribute for atom in self._atoms(principal, permission) for attribute in attributes(atom))
         return frozenset((attribute.root, attribute.name) for attribute in read)
+
+    def asks_shares(self, principal: Principal, permission: str) -> bool:
+        """Whether some rule for this caller and permission asks whom an object is shared with."""
+        return any(isinstance(atom, Shared) for atom in self._atoms(principal, permission))
+
+    def _atoms(self, principal: Principal, permission: str) -> Iterator[Atom]:
+        for _, left in self.residual(principal.role, principal.key, permission).rules:
+            yield from atoms(left)
 
     def condition(self, rule: Rule, permission: str) -> Expression:
         """What a rule asks for a permission, of a caller with the role or key that it names."""

@@ -167,18 +167,21 @@ def test_a_question_that_cannot_be_understood_is_400(as_role, query, code):
 # Rules that look at guarded fields, at circumstances, and at everything at once
 
 CONDITIONS = """    p.when == 'by_mail' && r.obj.email == 'eve@example.org' || \\
+    p.when == 'of_atlas' && inGroup(r.sub, 'atlas') || \\
+    p.when == 'for_news' && r.obj.department == 'news' || \\
     p.when == 'writing' && r.env.request == 'write' && r.env.method == 'POST' || \\
 """
 LINES = {
     "users.csv": "p, user, user.disable, by_mail, allow\np, user, user.enable, same_department, allow\n",
     "articles.csv": "p, user, article.archive, same_department, allow\np, user, article.publish, writing, allow\n"
-                    "p, user, article.view, writing, allow\n",
+                    "p, user, article.view, writing, allow\np, user, article.reject, of_atlas, allow\n",
+    "pages.csv": "p, user, page.create, for_news, allow\n",
 }
 
 
 @pytest.fixture(scope="module")
 def curious(under):
-    """An app whose rules look at e-mails, departments and methods."""
+    """An app whose rules look at e-mails, departments, groups and methods."""
     return under(CONDITIONS, LINES)
 
 
@@ -214,6 +217,33 @@ def test_a_persons_department_is_shown_to_callers_who_may_see_it_only(among_the_
     assert ask(developer, developer.id, "article.archive", article.id).status_code == 403
     mine = given.article("published", department="news", owner_id=developer.id)
     assert ask(developer, developer.id, "article.archive", mine.id).status_code == 200
+
+
+@pytest.mark.parametrize("groups", [["atlas"], []])
+def test_a_persons_groups_are_shown_to_callers_who_may_see_them_only(among_the_curious, given, groups):
+    ann, article = given.user("user", groups=groups), given.article("published")
+    developer, owner = among_the_curious("developer"), among_the_curious("owner")
+    for question in ((ann.id, "article.reject"), (ann.id, "article.reject", article.id)):
+        assert ask(developer, *question).status_code == 403, "of whoever has the group, and of whoever has not"
+        assert ask(owner, *question).status_code == 200
+    assert ask(developer, "user", "article.reject").status_code == 200
+
+
+@pytest.mark.parametrize("groups", [["atlas"], []])
+def test_what_a_share_with_a_group_opens_does_not_tell_who_is_in_it(among_the_curious, given, groups):
+    ann, shared, plain = given.user("user", groups=groups), given.article("draft"), given.article("draft")
+    given.share("article", shared, "group:atlas", "write")
+    given.share("article", plain, "role:editor", "write")
+    developer, owner = among_the_curious("developer"), among_the_curious("owner")
+    assert ask(developer, ann.id, "article.update", shared.id).status_code == 403
+    assert ask(developer, ann.id, "article.update", plain.id).status_code == 200
+    assert reasons(owner, ann.id, "article.update", shared.id)["verdict"] == ("allowed" if groups else "refused")
+
+
+def test_what_a_person_may_make_does_not_tell_their_department(among_the_curious, given):
+    ann = given.user("user", department="news")
+    assert ask(among_the_curious("developer"), ann.id, "page.create").status_code == 403
+    assert reasons(among_the_curious("owner"), ann.id, "page.create")["verdict"] == "allowed"
 
 
 def test_a_write_is_explained_as_a_write_though_the_question_is_a_read(among_the_curious):

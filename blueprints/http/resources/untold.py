@@ -1,0 +1,49 @@
+"""What the reasons of a decision would tell of a person or an object that the asker may not see."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from models.tables import share
+
+from ..protocol.messages import Message
+from ..protocol.problems import Problem
+from ..request.call import Call, Peer
+from .predicted import Prediction
+
+_GROUP = "group:"
+
+
+def refuse_to_tell(call: Call, found: Prediction, person: dict[str, Any] | None, collection: Peer | None) -> None:
+    """403 when the reasons look at a field that the caller may not see: they would tell what is in it."""
+    users, access, row = call.services.collections["users"], found.question.access, found.question.row
+    permissions = {found.question.permission}
+    if collection is not None and row is not None:
+        permissions.add(collection.view)
+    reads = {read for one in permissions for read in access.policy.reads(access.principal, one)}
+    secret = set[str]()
+    if person is not None:
+        asked = {name for root, name in reads if root == "sub"}
+        if found.question.verb == "create" and ("obj", "department") in reads:
+            asked.add("department")  # a new row gets that of the person
+        if row is not None and collection is not None and any(
+                access.policy.asks_shares(access.principal, one) for one in permissions) and any(
+                one.grantee.startswith(_GROUP) for one in share.of_object(call.tenant_id, collection.resource, row.id)):
+            asked.add("groups")  # whichever groups the person has: the refusal must not tell, either
+        # Whom the caller sees is of the caller's tenant.
+        secret |= (asked - {"tenant_id"}) & hidden_of(call, users, person)
+    if collection is not None and row is not None:
+        read = {name for root, name in reads if root == "obj"} | {name for rule in found.rules for name in rule.reads}
+        secret |= read & hidden_of(call, collection, dict(row.__data__))
+    if any(rule.user_id is not None and users.visible(call, rule.user_id) is None for rule in found.rules):
+        secret.add("role")
+    if secret:
+        raise Problem("forbidden", Message("The reasons would tell {fields}, which you may not see.",
+                                           fields=", ".join(sorted(secret))))
+
+
+def hidden_of(call: Call, collection: Peer, row: dict[str, Any]) -> set[str]:
+    """The fields of a row that the caller may not see, and cannot know."""
+    hidden = set(collection.hidden(call, row, collection.guards))
+    # Users own themselves: that is no secret.
+    return hidden - {"owner_id"} if row.get("owner_id") == row["id"] else hidden
