@@ -84,7 +84,10 @@ class LineWriter:
                        and value != row.__data__.get(name)}
             call.read_only = {name: value for name, value in given.items() if name not in brought and name != "version"}
         changes = {**collection.permitted(call, body), **self._checked(brought)}
-        changes = {name: value for name, value in changes.items() if value != row.__data__.get(name)}
+        # Where the caller may not see a field, nothing tells that it has the value already: not the version, either.
+        hidden = collection.hidden(call, row.__data__, changes)
+        changes = {name: value for name, value in changes.items()
+                   if value != row.__data__.get(name) or name in hidden}
         if changes:
             call.services.database.attempt(lambda: self._apply(row, changes))
         return bool(changes)

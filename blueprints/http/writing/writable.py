@@ -157,7 +157,8 @@ class Writable(Readable):
         faults += [read_only(name) for name, value in body.items()
                    if name in fixed and (name in hidden or value != shown.get(name))]
         changes = {name: value for name, value in body.items() if name not in fixed}
-        faults += self.faulty(call, {name: value for name, value in changes.items() if value != current.get(name)})
+        faults += self.faulty(call, {name: value for name, value in changes.items()
+                                     if name in hidden or value != current.get(name)})
         if faults:
             raise Problem.of(faults, "invalid_body")
         return changes

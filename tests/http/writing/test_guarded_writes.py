@@ -82,6 +82,18 @@ def test_an_imported_guess_at_a_hidden_field_is_refused_alike(stranger, ada):
     assert told[0][0] == 400
 
 
+@pytest.mark.parametrize("name", ["Ada", "Ida"])
+def test_an_imported_guess_that_is_right_counts_as_a_change_like_a_wrong_one(stranger, given, ada, name):
+    versions = []
+    for email in (ada.email, f"{ada.id}@example.org"):
+        before = given.found(User, ada.id).version
+        line = json.dumps({"id": ada.id, "name": name, "email": email}).encode()
+        answer = stranger.post("/api/users/import", data=line, content_type="application/x-ndjson")
+        assert answer.get_json()["updated"] == 1
+        versions.append(given.found(User, ada.id).version - before)
+    assert versions == [1, 1], "a version that stays would tell that the address was known already"
+
+
 def test_the_refusal_of_an_action_and_its_absence_tell_no_hidden_state(stranger, as_role, given):
     idle, busy = given.user("user", active=False), given.user("user")
     verbs = {user.id: stranger.get(f"/api/users/{user.id}?fields=allowed_actions").get_json() for user in (idle, busy)}
