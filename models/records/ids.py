@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from datetime import datetime
 from hashlib import blake2b
 from os import urandom
 
@@ -14,6 +15,12 @@ def new_id() -> str:
     """A UUIDv7 (RFC 9562 §5.7) as lower-case text; rand_a is the fraction of the millisecond (§6.2)."""
     milliseconds, rest = divmod(time.time_ns(), 1_000_000)
     return _written(milliseconds, (rest << 12) // 1_000_000, int.from_bytes(urandom(8), "big"))
+
+
+def last_id(at: str) -> str:
+    """The greatest id that a row can have which came to be by the time `at` (canonical text)."""
+    moment = datetime.fromisoformat(at)
+    return _written(int(moment.timestamp()) * 1000 + moment.microsecond // 1000, 0xFFF, 2**64 - 1)
 
 
 def id_within(seconds: int, *of: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import peewee as pw
 
-from models.base import Record, Rows, now
+from models.base import Record, Rows, last_id, now
 from models.engine.prepared import Bind, Prepared, placeholders, prepare
 from models.records.columns import reader
 
@@ -90,6 +90,12 @@ class Readable:
         """Permission → the fields that it shows."""
         return {permission: frozenset(name for name, needed in self.guards.items() if needed == permission)
                 for permission in dict.fromkeys(self.guards.values())}
+
+    def by_snapshot(self, at: str) -> tuple[pw.Field, str]:
+        """The column that says which rows were there at the time `at`, and the greatest value that such a row has: the
+        id, where a caller may not see when a row came to be."""
+        column = "id" if self.born in self.guards else self.born
+        return self.model._meta.fields[column], last_id(at) if column == "id" else at
 
     @property
     def lasting(self) -> list[pw.Expression]:

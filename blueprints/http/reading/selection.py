@@ -60,7 +60,7 @@ class Selection:
         """The SQL of a request, and the values that fill it. `also`: a further narrowing that rows must be in."""
         filters = [resolve(call, self._collection, found) for found in asked.filters]
         further = [*self._guards(call, asked, filters), *(() if also is None else (also,))]
-        values: dict[str, Any] = {"tenant": call.tenant_id, "snapshot": snapshot}
+        values: dict[str, Any] = {"tenant": call.tenant_id}
         for one in (narrowing, *further):
             values |= one.values
         conditions: list[pw.Expression] = []
@@ -74,7 +74,8 @@ class Selection:
             values["q"] = search.words(asked.q, call.tenant_id)
             rare = search.is_rare(database, self._model, values["q"])
         if snapshot is not None:
-            conditions.append(self._model._meta.fields[self._collection.born] <= Bind("snapshot"))
+            column, values["snapshot"] = self._collection.by_snapshot(snapshot)
+            conditions.append(column <= Bind("snapshot"))
         if self._collection.until is not None:
             conditions += self._collection.lasting
             values |= self._collection.moment()
