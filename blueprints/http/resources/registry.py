@@ -235,6 +235,8 @@ def _bad_guard(collection: Collection) -> str | None:
             return f"names the permission {permission!r}, which is not one of {collection.resource}.*"
         if name in collection.search:
             return f"names {name!r}, which is searched: what a search finds would tell what is in it"
+        if name in collection.import_keys:
+            return f"names {name!r}, which is an import key: what a line finds would tell what is in it"
     return None
 
 
