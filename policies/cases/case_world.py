@@ -55,14 +55,15 @@ class World(Nodes):
         text = self.word(clock, "clock") or ""
         try:
             moment = datetime.fromisoformat(text)
-        except ValueError:
+            found = default.at(moment)
+        except (ValueError, OverflowError):  # the latter: in UTC it is before the first year, or after the last
             self.report(clock, "clock must be a time such as 2026-11-18T10:30:00Z")
             return default.having(values)
         if ":" not in text and "T" not in text:
             self.warn(clock, f"this is midnight; write the time, too, such as {text}T10:30:00Z")
         if moment.utcoffset() not in (None, timedelta()):
-            self.warn(clock, "the offset does not count: a clock is the time in the time zone of the settings")
-        return default.at(moment).having(values)
+            self.warn(clock, "the offset counts for r.env.now alone: hour, weekday and date are as they are written")
+        return found.having(values)
 
     def principal(self, name: str, key: yaml.Node, node: yaml.Node) -> Principal:
         parts = self.mapping(node, f"principal {name!r}", _PRINCIPAL)
