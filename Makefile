@@ -70,7 +70,7 @@ growth: $(VENV)/test.stamp ## gigabytes a day that one address or account can st
 	$(BIN)/python -m benchmarks.growth $(BENCH_ARGS)
 
 NODE_MODULES ?= node_modules
-proofs: $(VENV)/test.stamp ## what is proved of rules, against Casbin, brute force and chance; PAIRS="--pairs 500"
+proofs: $(VENV)/test.stamp ## what is proved of rules and hidden fields, against Casbin, brute force and chance; PAIRS="--pairs 500"
 	$(BIN)/python -m tests.policies.evaluation.against_casbin
 	$(BIN)/python -m tests.policies.comparison.against_casbin $(PAIRS)
 	$(BIN)/python -m tests.policies.questions.diff_against_casbin
@@ -78,6 +78,7 @@ proofs: $(VENV)/test.stamp ## what is proved of rules, against Casbin, brute for
 	$(BIN)/python -m tests.policies.mistakes
 	POLICIES=$(or $(POLICIES),100) $(BIN)/python -m pytest -q tests/http/reading/test_rows_as_casbin.py
 	$(BIN)/python -m tests.policies.evaluation.against_node --node-modules $(NODE_MODULES) $(RECORD)
+	$(BIN)/python -m tests.http.reading.twins.play
 
 campaigns: attacks faults growth bench-kill proofs ## all of these, which take too long for `make test`
 

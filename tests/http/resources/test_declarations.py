@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from app import create_app
+from blueprints.http.resources.registry import PluginError, discover
 from gatepost.testing import log_in, served
 from tests.http.resources.letters.letters import Letters
 
@@ -74,3 +77,13 @@ def test_a_filter_by_a_guarded_field_of_rows_without_an_owner_finds_nothing_for_
 def test_a_sort_by_a_guarded_field_of_rows_without_an_owner_is_refused_to_others(admin, user):
     assert admin.get("/api/letters?sort=code").status_code == 200
     assert user.get("/api/letters?sort=code").status_code == 400
+
+
+@pytest.mark.parametrize(("declared", "sentence"), [
+    ({"import_keys": ("code",)}, "is an import key: what a line finds would tell what is in it"),
+    ({"guarded": {"code": "note.view_code"}}, "is not one of letter.*"),
+    ({"guarded": {"place": "letter.view_place"}}, "which it does not answer"),
+])
+def test_a_guard_that_would_not_hold_stops_the_start(declared, sentence):
+    with pytest.raises(PluginError, match=re.escape(sentence)):
+        discover([type("Letters", (Letters,), {**declared, "__module__": Letters.__module__})])
