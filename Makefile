@@ -77,8 +77,8 @@ proofs: $(VENV)/test.stamp ## what is proved of rules and hidden fields, against
 	$(BIN)/python -m tests.policies.invariants.mutations
 	$(BIN)/python -m tests.policies.mistakes
 	POLICIES=$(or $(POLICIES),100) $(BIN)/python -m pytest -q tests/http/reading/test_rows_as_casbin.py
-	$(BIN)/python -m tests.policies.evaluation.against_node --node-modules $(NODE_MODULES) $(RECORD)
 	$(BIN)/python -m tests.http.reading.twins.play
+	$(BIN)/python -m tests.policies.evaluation.against_node --node-modules $(NODE_MODULES) $(RECORD)
 
 campaigns: attacks faults growth bench-kill proofs ## all of these, which take too long for `make test`
 

@@ -927,3 +927,34 @@ def test_an_unknown_user_role_or_object_is_refused(rows: Rowed, arguments: list[
     result = rows.ask(*arguments)
     assert result.exit_code == 2
     assert message in result.stderr
+
+
+# A line that shows a guarded field
+
+SUPPORT_SEES = "p, support, order.view_private, always, allow"
+
+
+def test_every_tool_knows_a_permission_that_shows_a_field(run: Run, instance: Path, tmp_path: Path) -> None:
+    trial = shipped_copy(tmp_path / "trial")
+    add_line(trial / "orders.csv", SUPPORT_SEES)
+    changed = run("diff", instance, trial)
+    assert changed.exit_code == 1
+    assert "support" in changed.stdout and "order.view_private" in changed.stdout
+    cells = {folder: json.loads(run("matrix", folder, "--resource", "order", "--json").stdout)["permissions"]
+             ["order.view_private"]["support"]["allow"] for folder in (instance, trial)}
+    assert cells == {instance: ["own"], trial: ["always"]}
+    asked = ("--as", "support", "order.view_private")
+    assert "orders.csv" in run("explain", *asked, "--dir", trial).stdout
+    scoped = run("explain", *asked, "--scope", "read:orders", "--dir", trial, "--json")
+    assert json.loads(scoped.stdout)["verdict"] == "allowed", "as far as its owner has it, a token has it, too"
+    scoped = run("explain", *asked, "--scope", "read:articles", "--dir", trial, "--json")
+    assert json.loads(scoped.stdout)["verdict"] == "refused"
+
+
+def test_an_invariant_keeps_a_field_from_a_role(run: Run, instance: Path) -> None:
+    (instance / "invariants.csv").write_text("atmost, support, order.view_private, own\n# end\n")
+    assert run("check").exit_code == 0
+    add_line(instance / "orders.csv", SUPPORT_SEES)
+    refused = run("check")
+    assert refused.exit_code == 1
+    assert "invariants.csv:1" in refused.stdout + refused.stderr
