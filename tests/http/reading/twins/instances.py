@@ -221,7 +221,7 @@ def secrets_of(twin: Twin) -> list[Secret]:
     """Every field that is hidden from those who call, by a row that has it."""
     eve = twin.rows["eve"].id
     people: dict[str, tuple[Any, Any]] = {
-        "email": ("eve@example.org", "zoe@example.org"), "department": ("sales", "harbour"),
+        "email": ("eve@example.org", "eva@example.org"), "department": ("sales", "harbour"),
         "groups": (["atlas"], []), "active": (True, False), "version": (3, 8),
         "created_at": ("2026-01-02T03:04:05.000000Z", "2025-11-12T13:14:15.000000Z"),
         "updated_at": ("2026-10-02T03:04:05.000000Z", "2026-10-12T13:14:15.000000Z")}
