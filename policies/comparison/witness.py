@@ -10,7 +10,7 @@ from typing import Any
 from ..evaluation.compiled import NO_OBJECT, Row, compiled
 from ..evaluation.policy import Policy
 from ..evaluation.principal import FixedEnvironment, Principal
-from ..syntax.attributes import in_words
+from ..syntax.attributes import as_written, in_words
 from ..syntax.expression import Attribute, InGroup, PluginCall, Shared, text
 from ..syntax.rules import Rule
 from ..syntax.vocabulary import Column
@@ -103,7 +103,7 @@ class Witness:
             return f"{in_words(one)} is the caller's id"
         if self._made_up(one, value):
             return f"{in_words(one)} is another id"
-        return f"{in_words(one)} is {value}"
+        return f"{in_words(one)} is {as_written(value)}"
 
     def _made_up(self, one: Attribute, value: Value) -> bool:
         """Whether a value stands for any that no line names, or that only has to be unlike the caller's."""

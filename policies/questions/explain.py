@@ -93,9 +93,9 @@ def _step(policy: Policy, principal: Principal, permission: str, trace: RuleTrac
         Remark(facts.asked(fact, permission), None)
         if open_object and facts.depends(fact)
         else Remark(facts.found(fact, permission, called), fact.holds)
-        for fact in trace.facts
+        for fact in facts.alternatives(trace.facts)
     )
-    missing = tuple(facts.found(fact, permission, called) for fact in trace.failed)
+    missing = tuple(facts.found(fact, permission, called) for fact in facts.alternatives(trace.failed))
     person = called("sub", "key", trace.rule.sub) if trace.rule.sub not in policy.roles else ""
     return Step(trace.rule, via, remarks, trace.matched, missing, person)
 

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from ..evaluation.rule_trace import Fact
-from ..syntax.attributes import in_words
+from ..syntax.attributes import as_written, in_words
 from ..syntax.expression import (
     Attribute,
     Comparison,
@@ -48,8 +48,7 @@ def found(fact: Fact, permission: str, called: Called = nameless) -> str:
                 return f"{_stated(fact, left, called)}, {_name(right)}"
             return f"{_stated(fact, left, called)}, {_MUST[operator] if not fact.holds else _IS[operator]} {other}"
         case Comparison(operator, Attribute() as left, right):
-            literal = str(bool(right)) if isinstance(_value(fact, left), bool) else right
-            wanted = "" if fact.holds else f", {_MUST[operator]} {literal}"
+            wanted = "" if fact.holds else f", {_MUST[operator]} {right}"
             return f"{_stated(fact, left, called)}{wanted}"
         case FunctionCall("ipMatch", (Attribute() as address, network)):
             return f"{_stated(fact, address, called)}, which is {'' if fact.holds else 'not '}in {network}"
@@ -81,6 +80,28 @@ def asked(fact: Fact, permission: str) -> str:
     return fact.text
 
 
+def alternatives(told: Iterable[Fact]) -> list[Fact]:
+    """The facts, those that compare one attribute with several literals as a single one: the literal that was found, or
+    all of them, "draft or in_review". An attribute has one value, so that no condition asks for two of them."""
+    groups: dict[object, list[Fact]] = {}
+    for fact in told:
+        match fact.atom:
+            case Comparison("==", Attribute() as left, str() | int()):
+                groups.setdefault(left, []).append(fact)
+            case atom:
+                groups.setdefault(atom, []).append(fact)
+    return [next((fact for fact in group if fact.holds), None) or _any_of(group) for group in groups.values()]
+
+
+def _any_of(group: list[Fact]) -> Fact:
+    first = group[0]
+    if len(group) == 1 or not isinstance(first.atom, Comparison):
+        return first
+    literals = " or ".join(str(fact.atom.right) for fact in group if isinstance(fact.atom, Comparison))
+    spelling = " || ".join(fact.text for fact in group)
+    return Fact(Comparison("==", first.atom.left, literals), spelling, first.values, first.holds)
+
+
 def depends(fact: Fact) -> bool:
     """Whether the fact can differ from one object to the next."""
     return reads_object(fact.atom)
@@ -94,7 +115,7 @@ def _stated(fact: Fact, attribute: Attribute, called: Called) -> str:
 def _shown(fact: Fact, attribute: Attribute, called: Called) -> str:
     value = _value(fact, attribute)
     name = called(attribute.root, attribute.name, value)
-    return f"{value} ({name})" if name else str(value)
+    return f"{as_written(value)} ({name})" if name else as_written(value)
 
 
 def _value(fact: Fact, attribute: Attribute) -> object:

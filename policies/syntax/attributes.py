@@ -44,3 +44,8 @@ WORDS = {
 def in_words(attribute: Attribute) -> str:
     """How a sentence names an attribute: "the caller's id", and a column by its name."""
     return WORDS.get((attribute.root, attribute.name), attribute.name)
+
+
+def as_written(value: object) -> str:
+    """A value as a condition would write it: a truth value is 1 or 0."""
+    return str(int(value)) if isinstance(value, bool) else str(value)

@@ -92,6 +92,13 @@ def test_a_change_is_told_with_an_example_and_the_lines_on_either_side(shipped: 
     ]
 
 
+def test_a_truth_value_is_told_as_conditions_write_it(shipped: Policy, directory: Path) -> None:
+    always = "    p.when == 'always' || \\\n"
+    replace(directory / "model.conf", always, f"{always}    p.when == 'enabled' && r.obj.active == 1 || \\\n")
+    add_line(directory / "users.csv", "p, guest, user.view, enabled, allow")
+    assert "    gains  for example: active is 1" in changes(shipped, directory).as_lines()
+
+
 def test_permissions_that_change_alike_are_told_together(shipped: Policy, directory: Path) -> None:
     add_line(directory / "contact.csv", "p, support, contact.*, always, deny")
     found = changes(shipped, directory)

@@ -12,7 +12,7 @@ from policies import SHIPPED, Policy, Principal, load
 from policies.evaluation.principal import FixedEnvironment
 from policies.questions.explain import explain
 from policies.questions.explanation import ALLOWED, DEPENDS, REFUSED, Explanation
-from tests.policies.editing import add_line, shipped_copy
+from tests.policies.editing import add_line, remove_line, replace, shipped_copy
 from tests.policies.shipped_vocabulary import PERMISSIONS, ROLES, VOCABULARY
 
 ANN, BOB = "0199f3a0-0000-7000-8000-00000000000a", "0199f3a0-0000-7000-8000-00000000000b"
@@ -37,6 +37,14 @@ def caller(role: str = "user", id: str | None = ANN, **more: Any) -> Principal:
 
 def article(**values: Any) -> dict[str, Any]:
     return VOCABULARY.resources["article"].row(id="0199f3a0-0000-7000-8000-000000000001", **values)
+
+
+def with_condition(directory: Path, condition: str, line: str) -> Policy:
+    """The shipped rules with a condition `new`, and a line that names it."""
+    always = "    p.when == 'always' || \\\n"
+    replace(directory / "model.conf", always, f"{always}    p.when == 'new' && {condition} || \\\n")
+    add_line(directory / ("users.csv" if "user.view" in line else "articles.csv"), line)
+    return load(directory, VOCABULARY)
 
 
 def line_of(policy: Policy, *wanted: str) -> str:
@@ -155,6 +163,39 @@ def test_the_clock_is_explained_in_words(directory: Path, environment: FixedEnvi
     add_line(directory / "admin.csv", "p, user, stats.view, office_hours, allow")
     found = explain(load(directory, VOCABULARY), caller(), "stats.view", None, environment)
     assert found.summary.endswith(f"needs office_hours; {missing}")
+
+
+OPEN = "(r.obj.status in['draft', 'in_review'])"
+
+
+@pytest.mark.parametrize(
+    ("condition", "status", "told"),
+    [
+        (OPEN, "in_review", ("status is in_review", True)),
+        (OPEN, "archived", ("status is archived, must be draft or in_review", False)),
+        (OPEN, None, ("status is missing, must be draft or in_review", False)),
+        ("(r.obj.status == 'draft' || r.obj.status == 'in_review')", "archived",
+         ("status is archived, must be draft or in_review", False)),
+    ],
+)
+def test_one_of_several_values_is_one_fact(
+    directory: Path, condition: str, status: str | None, told: tuple[str, bool],
+) -> None:
+    policy = with_condition(directory, condition, "p, developer, article.update, new, allow")
+    found = explain(policy, caller("developer"), "article.update", article(status=status), NOW)
+    [step] = [step for step in (found.decided_by, *found.misses) if step and step.rule.when == "new"]
+    assert [(fact.text, fact.holds) for fact in step.facts] == [told]
+    [step] = [step for step in explain(policy, caller("developer"), "article.update", None, NOW).misses
+              if step.rule.when == "new"]
+    assert [fact.text for fact in step.facts] == ["status must be draft or in_review"]
+
+
+def test_a_truth_value_is_told_as_conditions_write_it(directory: Path) -> None:
+    remove_line(directory / "users.csv", "p, user, user.view, always, allow")
+    policy = with_condition(directory, "r.obj.active == 1", "p, user, user.view, new, allow")
+    user = VOCABULARY.resources["user"].row(id=BOB, owner_id=BOB, active=False)
+    assert ("active is 0, must be 1", False) in texts(explain(policy, caller(), "user.view", user, NOW))
+    assert ("active must be 1", None) in texts(explain(policy, caller(), "user.view", None, NOW))
 
 
 def test_a_scope_that_does_not_cover_is_the_reason_and_the_ones_that_would_are_named(shipped: Policy) -> None:
