@@ -105,7 +105,7 @@ def conditions(model: Model, rules: Iterable[Rule], patterns: Patterns, vocabula
             key = (resource.name, *(getattr(rule, field) for field in sorted(named)))
             if key not in seen:
                 left = folder.fold({f"rule.{field}": getattr(rule, field) for field in named})
-                number = _parameter_of_another_type(rule, model, resource)
+                number = _parameter_of_another_type(rule, model, resource, vocabulary)
                 for atom in atoms(left):
                     if atom not in judged:
                         judged[atom] = _wrong_everywhere(atom, model, vocabulary, roles)
@@ -149,12 +149,18 @@ def _wrong_condition(expression: Expression, resource: Resource, roles: frozense
     return None
 
 
-def _parameter_of_another_type(rule: Rule, model: Model, resource: Resource) -> Finding | None:
-    """Once a line's parameter is put in, what is left would be told as a comparison of its own."""
+def _parameter_of_another_type(rule: Rule, model: Model, resource: Resource, vocabulary: Vocabulary) -> Finding | None:
+    """Once a line's parameter is put in, what is left would be told as a comparison of its own.
+
+    Where the line's own resource lacks the column, another one says its type.
+    """
     condition = model.conditions.get(rule.when)
     for atom in atoms(condition.expression if condition else True):
-        taken = atom.right if isinstance(atom, Comparison) and columns(atom) <= resource.columns.keys() else None
-        if isinstance(taken, Prefixed) and (wrong := wrong_parameter(taken, resource)):
+        if not isinstance(atom, Comparison) or not isinstance(atom.right, Prefixed):
+            continue
+        candidates = (resource, *vocabulary.resources.values())
+        having = next((one for one in candidates if columns(atom) <= one.columns.keys()), None)
+        if having and (wrong := wrong_parameter(atom.right, having)):
             return Finding(MODEL_FILE, model.line(atom), wrong)
     return None
 

@@ -131,7 +131,8 @@ class _Reader:
             case ast.Call():
                 return self._placed(node, self._call(node))
             case ast.Attribute() | ast.Name() | ast.Constant():
-                return self._refuse(node, f"{quoted(self.source.of(node))} alone is no condition; write a comparison")
+                return self._refuse(node, f"{quoted(self.source.of(node))} alone is no condition; write a comparison"
+                                          ", such as r.obj.active == 1")
             case _:
                 return self._refuse(node, f"{quoted(self.source.of(node))} cannot be used in a matcher")
 

@@ -69,6 +69,9 @@ class Operands:
         """What to write for an operand that is none."""
         if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
             return f"write a whole number up to {LARGEST_NUMBER}, in decimal digits"
+        match node:
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as value)) if value <= LARGEST_NUMBER:
+                return f"write {-value}"
         if isinstance(node, ast.Name):
             return f"write a text in quotes; {OPERANDS}"
         start, _, name = written.partition(".")

@@ -65,7 +65,7 @@ def undeclared(name: str, roles: Collection[str], near: str | None = None) -> st
     near = did_you_mean(name, roles) if near is None else near
     if not ROLE.fullmatch(name):
         return near or hint("", roles)
-    line = f"eclare it in {ROLES_FILE}: g, {name}, {GUEST}"
+    line = f"eclare it in {ROLES_FILE}: g, {name}, {USER if name == ADMIN else GUEST}"
     return f"{near} Or d{line}" if near else f"; d{line}"
 
 

@@ -90,6 +90,7 @@ def test_the_service_needs_users_and_administrators(role, line) -> None:
     kept = [one for one in FILES["roles.csv"].decode().splitlines() if not one.startswith(f"g, {role},")]
     found = findings(**{"roles.csv": "\n".join([*kept, ""]).encode()})
     assert f"roles.csv: the role {role} is missing; write {line}" in found
+    assert all(line in one for one in found if f"`{role}` is n" in one), "no finding says otherwise"
 
 
 def test_a_missing_role_that_many_lines_name_is_told_at_the_first_of_them() -> None:
