@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable
-from datetime import UTC, date, datetime, time, timedelta
+from collections.abc import Callable
 
 import pytest
 
 import policies
-from policies import Policy
-from policies.comparison import clock, prover
+from policies.comparison import prover
 from policies.comparison.compare import Comparison, Difference
 from policies.comparison.prover import Prover
 from policies.comparison.search import MOST_NODES, Undecided
@@ -18,41 +16,16 @@ from policies.comparison.subjects import Subject, allowed
 from policies.evaluation import policy as evaluation
 from policies.loading.loader import from_files
 from policies.syntax import expression
-from policies.syntax.expression import AllOf, Attribute, PluginCall, conjunction, negation
-from policies.syntax.vocabulary import Function
+from policies.syntax.expression import AllOf, Attribute
 from tests.policies.comparison.against_casbin import Tally, tried
-from tests.policies.comparison.worlds import subjects, worlds
+from tests.policies.comparison.edited import SHIPPED, differences, edited
+from tests.policies.comparison.worlds import worlds
 from tests.policies.generated import FILES
 from tests.policies.shipped_vocabulary import VOCABULARY
 
-SHIPPED = policies.load(policies.SHIPPED, VOCABULARY)
-FIRST = "    p.when == 'always' || \\\n"
 ANN = "user:0199f3a0-0000-7000-8000-000000000001"
 
 PAIRS = 40  # `make proofs` takes more
-
-
-def edited(*lines: str, conditions: Iterable[str] = (), file: str = "orders.csv",
-           without: str | None = None) -> Policy:
-    """The shipped policy with further lines in a file, further branches of the matcher, and without a line."""
-    branches = "".join(f"    {branch} || \\\n" for branch in conditions)
-    text = FILES[file].decode()
-    if without is not None:
-        assert without in text
-        text = text.replace(without + "\n", "")
-    return from_files({
-        **FILES,
-        "model.conf": FILES["model.conf"].decode().replace(FIRST, FIRST + branches).encode(),
-        file: text.replace("# end", "\n".join([*lines, "# end"])).encode(),
-    }, VOCABULARY)
-
-
-def differences(old: Policy, new: Policy) -> dict[tuple[str, str], Difference]:
-    """(subject, permission) → difference, of all that differ."""
-    comparison = Comparison(old, new)
-    found = {(str(subject), permission): comparison.between(subject, permission)
-             for subject in subjects(old, new) for permission in VOCABULARY.by_permission}
-    return {where: difference for where, difference in found.items() if difference}
 
 
 def test_random_policies_differ_where_casbin_says_so_and_nowhere_else() -> None:
@@ -173,59 +146,6 @@ def test_a_difference_has_an_example_that_says_what_matters(name: str) -> None:
     difference = found["user", act]
     assert difference.lost is None
     assert example in str(difference.gained)
-
-
-@pytest.mark.parametrize("condition", [
-    f"r.env.now > {MOMENT}", f"r.env.now > {MOMENT} && r.env.hour == 3", f"r.env.now > {MOMENT} && r.env.date < {DAY}",
-    f"r.env.now < {MOMENT} && r.env.weekday == 7 && r.env.hour > 22", f"r.env.date == {DAY}", "r.env.hour == 0",
-])
-def test_the_clock_of_an_example_is_that_of_some_zone(condition: str) -> None:
-    new = edited("p, user, order.export, trial, allow", conditions=[f"p.when == 'trial' && {condition}"])
-    found = differences(SHIPPED, new)["user", "order.export"].gained
-    assert found is not None
-    env = found.environment
-    wall = datetime.combine(date.fromisoformat(env.date), time(env.hour), UTC)
-    assert date.fromisoformat(env.date).isoweekday() == env.weekday
-    assert -timedelta(hours=13) < wall - clock.parsed(env.now) <= timedelta(hours=14)
-
-
-def near(sub: object, obj: object, env: object) -> bool:
-    raise AssertionError("nobody asks the function about an object that is made up")
-
-
-NEAR = PluginCall(Function("near", (("obj", "note"),), (), near, near), ())
-
-
-def test_what_a_plugin_answers_is_yes_or_no_and_nothing_else_is_known_of_it() -> None:
-    prover = Prover(SHIPPED)
-    assert prover.possible(NEAR, Subject("user"), "order.view")
-    assert prover.possible(negation(NEAR), Subject("user"), "order.view")
-    assert not prover.possible(conjunction((NEAR, negation(NEAR))), Subject("user"), "order.view")
-    found = prover.example(NEAR, Subject("user"), "order.view")
-    assert str(found) == "near(r.sub, r.obj, r.env) holds"
-
-
-def test_an_example_is_a_request_that_can_be_tried() -> None:
-    new = edited("p, user, order.refund, always, allow")
-    gained = differences(SHIPPED, new)["user", "order.refund"].gained
-    assert gained is not None
-    assert str(gained) == "always"
-    assert (gained.answer(SHIPPED), gained.answer(new)) == (False, True)
-
-
-def test_a_guest_has_neither_id_nor_department_nor_shares() -> None:
-    conditions = ["p.when == 'mine' && (r.obj.owner_id == r.sub.id || r.obj.department == r.sub.department || "
-                  "shared(r.sub, r.obj, r.act))"]
-    found = differences(SHIPPED, edited("p, guest, order.view, mine, allow", conditions=conditions))
-    assert ("user", "order.view") in found
-    assert ("guest", "order.view") not in found
-
-
-def test_a_user_owns_their_own_row() -> None:
-    lines = "p, user, user.update, self, allow", "p, user, user.delete, own, allow"
-    one = edited(*lines, conditions=["p.when == 'self' && r.obj.owner_id == r.sub.id"], file="users.csv")
-    other = edited(*lines, conditions=["p.when == 'self' && r.obj.id == r.sub.id"], file="users.csv")
-    assert differences(one, other) == {}
 
 
 def test_a_person_is_compared_with_each_role_that_they_could_have() -> None:

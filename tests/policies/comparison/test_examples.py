@@ -1,0 +1,69 @@
+"""An example is a request that there can be, and what a sentence says of it is all that matters."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, time, timedelta
+
+import pytest
+
+from policies.comparison import clock
+from policies.comparison.prover import Prover
+from policies.comparison.subjects import Subject
+from policies.syntax.expression import PluginCall, conjunction, negation
+from policies.syntax.vocabulary import Function
+from tests.policies.comparison.edited import SHIPPED, differences, edited
+
+DAY, MOMENT = "'2026-01-01'", "'2026-01-01T00:00:00.000000Z'"
+
+
+@pytest.mark.parametrize("condition", [
+    f"r.env.now > {MOMENT}", f"r.env.now > {MOMENT} && r.env.hour == 3", f"r.env.now > {MOMENT} && r.env.date < {DAY}",
+    f"r.env.now < {MOMENT} && r.env.weekday == 7 && r.env.hour > 22", f"r.env.date == {DAY}", "r.env.hour == 0",
+])
+def test_the_clock_of_an_example_is_that_of_some_zone(condition: str) -> None:
+    new = edited("p, user, order.export, trial, allow", conditions=[f"p.when == 'trial' && {condition}"])
+    found = differences(SHIPPED, new)["user", "order.export"].gained
+    assert found is not None
+    env = found.environment
+    wall = datetime.combine(date.fromisoformat(env.date), time(env.hour), UTC)
+    assert date.fromisoformat(env.date).isoweekday() == env.weekday
+    assert -timedelta(hours=13) < wall - clock.parsed(env.now) <= timedelta(hours=14)
+
+
+def near(sub: object, obj: object, env: object) -> bool:
+    raise AssertionError("nobody asks the function about an object that is made up")
+
+
+NEAR = PluginCall(Function("near", (("obj", "note"),), (), near, near), ())
+
+
+def test_what_a_plugin_answers_is_yes_or_no_and_nothing_else_is_known_of_it() -> None:
+    prover = Prover(SHIPPED)
+    assert prover.possible(NEAR, Subject("user"), "order.view")
+    assert prover.possible(negation(NEAR), Subject("user"), "order.view")
+    assert not prover.possible(conjunction((NEAR, negation(NEAR))), Subject("user"), "order.view")
+    found = prover.example(NEAR, Subject("user"), "order.view")
+    assert str(found) == "near(r.sub, r.obj, r.env) holds"
+
+
+def test_an_example_is_a_request_that_can_be_tried() -> None:
+    new = edited("p, user, order.refund, always, allow")
+    gained = differences(SHIPPED, new)["user", "order.refund"].gained
+    assert gained is not None
+    assert str(gained) == "always"
+    assert (gained.answer(SHIPPED), gained.answer(new)) == (False, True)
+
+
+def test_a_guest_has_neither_id_nor_department_nor_shares() -> None:
+    conditions = ["p.when == 'mine' && (r.obj.owner_id == r.sub.id || r.obj.department == r.sub.department || "
+                  "shared(r.sub, r.obj, r.act))"]
+    found = differences(SHIPPED, edited("p, guest, order.view, mine, allow", conditions=conditions))
+    assert ("user", "order.view") in found
+    assert ("guest", "order.view") not in found
+
+
+def test_a_user_owns_their_own_row() -> None:
+    lines = "p, user, user.update, self, allow", "p, user, user.delete, own, allow"
+    one = edited(*lines, conditions=["p.when == 'self' && r.obj.owner_id == r.sub.id"], file="users.csv")
+    other = edited(*lines, conditions=["p.when == 'self' && r.obj.id == r.sub.id"], file="users.csv")
+    assert differences(one, other) == {}
