@@ -49,12 +49,14 @@ def readings(moments: Collection[str], dates: Iterable[str], hours: Collection[i
     for day in dates:
         for first, last in runs(hours):
             wall = date.fromisoformat(day)
+            midnight = datetime.combine(wall, time(), UTC)
             with suppress(OverflowError):
                 begins = datetime.combine(wall, time(first), UTC)
                 earliest, latest = begins - EAST, begins + (last - first + 1) * _HOUR - WEST
-                near = [text for moment, text in known if earliest <= moment < latest]
-                for text in near or [date_time(begins)]:
-                    yield text, day, wall.isoweekday(), first
+                near = [(moment, text) for moment, text in known if earliest <= moment < latest]
+                for moment, text in near or [(begins, date_time(begins))]:
+                    # The first hour of the run at which it can be that time: in the far west the day is still long.
+                    yield text, day, wall.isoweekday(), max(first, (moment - midnight + WEST) // _HOUR)
 
 
 def wall(now: str, day: str | None, hour: int | None) -> datetime:

@@ -19,6 +19,7 @@ DAY, MOMENT = "'2026-01-01'", "'2026-01-01T00:00:00.000000Z'"
 @pytest.mark.parametrize("condition", [
     f"r.env.now > {MOMENT}", f"r.env.now > {MOMENT} && r.env.hour == 3", f"r.env.now > {MOMENT} && r.env.date < {DAY}",
     f"r.env.now < {MOMENT} && r.env.weekday == 7 && r.env.hour > 22", f"r.env.date == {DAY}", "r.env.hour == 0",
+    f"r.env.now >= '2026-01-02T11:00:00.000000Z' && r.env.date == {DAY} && r.env.hour > 8",
 ])
 def test_the_clock_of_an_example_is_that_of_some_zone(condition: str) -> None:
     new = edited("p, user, order.export, trial, allow", conditions=[f"p.when == 'trial' && {condition}"])
