@@ -73,10 +73,13 @@ class Ground:
         others = dict.fromkeys(one for atom in read for one in inputs_of(atom) if not isinstance(one, Attribute))
         for group in groups:
             pool = self._pool(group, read, readings)
-            found += [Variable(bundle, tuple(self._values(bundle, pool))) for bundle in self._bundles(group)
-                      if bundle != (GROUPS,) and not (readings and bundle[0] in CLOCK)]
+            mine = [Variable(bundle, tuple(self._values(bundle, pool))) for bundle in self._bundles(group)
+                    if bundle != (GROUPS,) and not (readings and bundle[0] in CLOCK)]
+            found += mine
             if GROUPS in group:
-                others |= dict.fromkeys(InGroup(value) for value in pool if isinstance(value, str))
+                # What can be put in the place of a name: also what an attribute is that takes no value of the pool.
+                named = (*pool, *(value for one in mine for values in one.values for value in values))
+                others |= dict.fromkeys(InGroup(value) for value in named if isinstance(value, str))
         found.sort(key=lambda variable: min(_ORDER.index(one.root) for one in attributes_of(variable)))
         return [*found, *(Variable((one,), self._answers(one)) for one in others)]
 

@@ -63,6 +63,13 @@ def test_a_guest_has_neither_id_nor_department_nor_shares() -> None:
     assert ("guest", "order.view") not in found
 
 
+def test_a_guest_is_in_no_group_whatever_names_it() -> None:
+    found = differences(SHIPPED, edited("p, guest, order.export, mine, allow",
+                                        conditions=["p.when == 'mine' && inGroup(r.sub, r.sub.key)"]))
+    assert ("user", "order.export") in found
+    assert ("guest", "order.export") not in found
+
+
 def test_a_user_owns_their_own_row() -> None:
     lines = "p, user, user.update, self, allow", "p, user, user.delete, own, allow"
     one = edited(*lines, conditions=["p.when == 'self' && r.obj.owner_id == r.sub.id"], file="users.csv")
