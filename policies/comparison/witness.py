@@ -11,7 +11,7 @@ from ..evaluation.compiled import NO_OBJECT, Row, compiled
 from ..evaluation.policy import Policy
 from ..evaluation.principal import FixedEnvironment, Principal
 from ..syntax.attributes import as_written, in_words
-from ..syntax.expression import Attribute, InGroup, PluginCall, Shared, text
+from ..syntax.expression import Attribute, InGroup, PluginCall, Shared, atoms, text
 from ..syntax.rules import Rule
 from ..syntax.vocabulary import Column
 from . import clock, pools
@@ -42,7 +42,7 @@ class Witness:
 
     def answer(self, policy: Policy) -> bool:
         """What a policy answers to this request."""
-        if not any(isinstance(one, PluginCall) for one in self.facts):
+        if not any(isinstance(one, PluginCall) for one in atoms(policy.model.matcher)):
             return policy.decide(self.principal, self.ground.permission, self.row, self.environment, self.shared)
         effects = {rule.eft for rule in self.matching(policy)}
         return "allow" in effects and "deny" not in effects

@@ -65,10 +65,8 @@ class _Report:
         """The lines each of which would mend a breach by going; where none would alone, the rules that hold."""
         witness = breach.witness
         assert witness is not None
-        traces = self._policy.rule_traces(witness.principal, breach.permission, witness.row, witness.environment,
-                                          witness.shared)
-        allows, denies = ([trace.rule for trace in traces if trace.matched and trace.rule.eft == effect]
-                          for effect in ("allow", "deny"))
+        held = [*witness.matching(self._policy)]
+        allows, denies = ([rule for rule in held if rule.eft == effect] for effect in ("allow", "deny"))
         if self._kind == ALWAYS:
             return tuple(denies) if allows else ()
         ways = [self._way(rule, breach) for rule in allows]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import policies
-from policies import Policy
+from policies import Policy, Vocabulary
 from policies.comparison.compare import Comparison, Difference
 from policies.loading.loader import from_files
 from tests.policies.comparison.worlds import subjects
@@ -17,7 +17,7 @@ FIRST = "    p.when == 'always' || \\\n"
 
 
 def edited(*lines: str, conditions: Iterable[str] = (), file: str = "orders.csv",
-           without: str | None = None) -> Policy:
+           without: str | None = None, vocabulary: Vocabulary = VOCABULARY) -> Policy:
     """The shipped policy with further lines in a file, further branches of the matcher, and without a line."""
     branches = "".join(f"    {branch} || \\\n" for branch in conditions)
     text = FILES[file].decode()
@@ -28,7 +28,7 @@ def edited(*lines: str, conditions: Iterable[str] = (), file: str = "orders.csv"
         **FILES,
         "model.conf": FILES["model.conf"].decode().replace(FIRST, FIRST + branches).encode(),
         file: text.replace("# end", "\n".join([*lines, "# end"])).encode(),
-    }, VOCABULARY)
+    }, vocabulary)
 
 
 def differences(old: Policy, new: Policy) -> dict[tuple[str, str], Difference]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 
 import pytest
 
 from policies.comparison import clock
+from policies.comparison.compare import Comparison
 from policies.comparison.prover import Prover
 from policies.comparison.subjects import Subject
 from policies.syntax.expression import PluginCall, conjunction, negation
 from policies.syntax.vocabulary import Function
 from tests.policies.comparison.edited import SHIPPED, differences, edited
+from tests.policies.shipped_vocabulary import VOCABULARY
 
 DAY, MOMENT = "'2026-01-01'", "'2026-01-01T00:00:00.000000Z'"
 
@@ -31,11 +34,12 @@ def test_the_clock_of_an_example_is_that_of_some_zone(condition: str) -> None:
     assert -timedelta(hours=13) < wall - clock.parsed(env.now) <= timedelta(hours=14)
 
 
-def near(sub: object, obj: object, env: object) -> bool:
+def near(*given: object) -> bool:
     raise AssertionError("nobody asks the function about an object that is made up")
 
 
 NEAR = PluginCall(Function("near", (("obj", "note"),), (), near, near), ())
+WITH_NEAR = replace(VOCABULARY, functions={"near": NEAR.function})
 
 
 def test_what_a_plugin_answers_is_yes_or_no_and_nothing_else_is_known_of_it() -> None:
@@ -45,6 +49,23 @@ def test_what_a_plugin_answers_is_yes_or_no_and_nothing_else_is_known_of_it() ->
     assert not prover.possible(conjunction((NEAR, negation(NEAR))), Subject("user"), "order.view")
     found = prover.example(NEAR, Subject("user"), "order.view")
     assert str(found) == "near(r.sub, r.obj, r.env) holds"
+
+
+@pytest.mark.parametrize(("before", "after", "example"), [
+    ("r.env.hour > 20", "(r.env.hour > 20 || near(r.sub, r.obj, r.env))",
+     "the hour is 0, near(r.sub, r.obj, r.env) holds"),
+    ("near(r.sub, r.obj, r.env)", "(near(r.sub, r.obj, r.env) || r.env.hour > 20)",
+     "the hour is 21, near(r.sub, r.obj, r.env) does not hold"),
+    ("near(r.sub, r.obj, r.env) && r.env.hour > 20", "(near(r.sub, r.obj, r.env) || r.env.hour > 20)",
+     "the hour is 0, near(r.sub, r.obj, r.env) holds"),
+    ("near(r.sub, r.obj, r.env) && r.env.hour < 0", "(near(r.sub, r.obj, r.env) || r.env.hour > 20) && r.env.hour > 20",
+     "the hour is 21"),
+])
+def test_an_example_is_tried_as_its_facts_say_and_no_plugin_is_asked(before: str, after: str, example: str) -> None:
+    old, new = (edited("p, user, order.export, trial, allow", conditions=[f"p.when == 'trial' && {said}"],
+                       vocabulary=WITH_NEAR) for said in (before, after))
+    found = Comparison(old, new).between(Subject("user"), "order.export")
+    assert (str(found.gained), found.lost) == (example, None)
 
 
 def test_an_example_is_a_request_that_can_be_tried() -> None:
