@@ -6,7 +6,7 @@ the door without touching the line.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -53,6 +53,6 @@ def _example(
 
 
 @cache
-def _shipped() -> dict[str, Condition]:
+def _shipped() -> Mapping[str, Condition]:
     model, _ = read_model(_SHIPPED.read_bytes())
-    return dict(model.conditions) if model is not None else {}
+    return model.conditions if model is not None else {}

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from policies.invariants.lines import INVARIANTS_FILE
+from policies.lint import widened
 from policies.lint.warnings import warnings
 from policies.loading.loader import from_files
-from tests.policies.generated import WITH_INVARIANTS
+from tests.policies.generated import FILES, WITH_INVARIANTS
 from tests.policies.shipped_vocabulary import VOCABULARY
 
 OWN_DRAFT = "p.when == 'own_draft' && r.obj.owner_id == r.sub.id && r.obj.status == 'draft'"
@@ -45,3 +48,22 @@ def test_a_condition_that_gives_no_more_is_not_told(condition: str) -> None:
 
 def test_without_an_invariant_that_names_it_a_condition_is_the_administrators_own() -> None:
     assert told("p.when == 'own_draft' && r.obj.owner_id == r.sub.id", invariants=False) == []
+
+
+def test_a_condition_with_a_parameter_is_compared_for_the_one_that_is_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if the shipped model.conf had such a condition."""
+    shipped = tmp_path / "model.conf"
+    language = "p.when == 'language:' + r.obj.language && r.obj.status == 'draft'"
+    shipped.write_bytes(WITH_INVARIANTS["model.conf"].replace(OWN_DRAFT.encode(), language.encode()))
+    monkeypatch.setattr(widened, "_SHIPPED", shipped)
+    monkeypatch.setattr(widened, "_shipped", widened._shipped.__wrapped__)
+    files = {**FILES, INVARIANTS_FILE: b"atmost, user, article.export, language:de\n# end\n"}
+    for condition, example in ((language, None), (language.partition(" &&")[0], "language is de, status is approved")):
+        branches = f"    {condition} || \\\n    p.when == 'always' ||".encode()
+        files["model.conf"] = FILES["model.conf"].replace(b"    p.when == 'always' ||", branches)
+        found = [one.message for one in warnings(from_files(files, VOCABULARY)) if "of that name" in one.message]
+        assert len(found) == (example is not None)
+        assert all(one.startswith("`language:de` gives more") and one.endswith(f"for example: {example}")
+                   for one in found)
