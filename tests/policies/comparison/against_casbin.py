@@ -10,7 +10,6 @@ import argparse
 from dataclasses import dataclass
 
 from policies.comparison.compare import Comparison
-from policies.comparison.witness import Witness
 from policies.loading.oracle import Oracle
 from tests.policies.comparison.worlds import VOCABULARY, World, subjects, worlds
 
@@ -35,7 +34,7 @@ class Tally:
 def tried(world: World, tally: Tally, questions: int = QUESTIONS) -> None:
     """Compare one pair, and try to prove the comparison wrong. Raises AssertionError."""
     comparison = Comparison(world.old, world.new)
-    before, after = Oracle(world.old.files), Oracle(world.new.files)
+    before, after = (Oracle(one.files, one.vocabulary.functions.values()) for one in (world.old, world.new))
     same = []
     for subject in subjects(world.old, world.new):
         for permission in VOCABULARY.by_permission:
@@ -44,7 +43,8 @@ def tried(world: World, tally: Tally, questions: int = QUESTIONS) -> None:
             for witness, gives, refuses in ((found.gained, after, before), (found.lost, before, after)):
                 if witness is not None:
                     tally.witnesses += 1
-                    answers = casbin(gives, witness), casbin(refuses, witness)
+                    example = world.example(witness)
+                    answers = gives.decide(*example), refuses.decide(*example)
                     assert answers == (True, False), (str(witness), str(world))
             if not found:
                 same.append((subject, permission))
@@ -54,11 +54,6 @@ def tried(world: World, tally: Tally, questions: int = QUESTIONS) -> None:
         request = world.request(*world.chance.choice(same))
         tally.asked += 1
         assert world.old.decide(*request) is world.new.decide(*request), (request, str(world))
-
-
-def casbin(oracle: Oracle, witness: Witness) -> bool:
-    """What Casbin answers to the request of a witness."""
-    return oracle.decide(witness.principal, witness.ground.permission, witness.row, witness.environment, witness.shared)
 
 
 def main() -> None:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta, timezone
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from policies import SHIPPED, Column, Policy, PolicyError, Principal, Resource, Vocabulary
 from policies.comparison import clock
 from policies.comparison.subjects import Subject, persons
+from policies.comparison.witness import Witness
 from policies.evaluation.principal import FixedEnvironment
 from policies.evaluation.rights import rights_for
 from policies.loading.loader import from_files
+from policies.syntax.expression import PluginCall
 from policies.syntax.roles import GUEST
-from policies.syntax.vocabulary import date_time
+from policies.syntax.vocabulary import Function, date_time
 
 ROLES = ("guest", "user", "support", "manager", "admin")
 STATES = ("draft", "published", "archived")
@@ -50,6 +53,7 @@ _CIRCUMSTANCES = (
     f"r.sub.key == '{NAMED}'", "inGroup(r.sub, 'atlas')", "inGroup(r.sub, 'sales')", "inGroup(r.sub, r.sub.department)",
     "r.env.now < '2026-11-20T12:00:00.000001Z'", "r.env.now >= '2027-01-01T00:00:00.000000Z'",
     "r.env.now > '2026-11-20T12:00:00.000000Z'", "(r.env.device in['mobile', 'tablet'])", "(r.env.hour in[7, 8])",
+    "busy(r.sub, r.obj, r.env)",
 )
 _OF_ROWS = (
     "r.obj.owner_id == r.sub.id", "r.obj.owner_id != r.sub.id", "r.obj.reviewer_id == r.sub.id",
@@ -65,6 +69,7 @@ _OF_ROWS = (
     "(r.obj.status in['draft', 'archived'])", "(r.obj.total in[-1, 99, 100])", "r.obj.total > -1", "r.obj.limit < -1",
     "inGroup(r.sub, r.obj.team)", "inGroup(r.sub, r.obj.department)", "r.obj.closed_at <= r.env.now",
     "r.obj.created_at > r.env.now", "r.obj.due == r.env.date && r.obj.closed_at < r.env.now",
+    "near(r.sub, r.obj, r.env, 'sea')", "near(r.sub, r.obj, r.env, 'town')",
 )
 # The conditions with a parameter: what a line says behind the colon is compared with a column.
 _PARAMETERS = {"language": ("language", ("de", "en")), "team": ("team", ("sales", "atlas"))}
@@ -73,11 +78,23 @@ _WHO = "(g(r.sub.role, p.sub) || g(r.sub.key, p.sub)) && globMatch(r.act, p.act)
 _CHAIN = ["g, user, guest", "g, support, user", "g, manager, support", "g, admin, manager"]
 
 
+# Functions of plugins: what each reads, and which literals it is called with.
+_FUNCTIONS = {"near": ((("obj", "team"), ("sub", "department")), (("sea",), ("town",))),
+              "busy": ((("env", "hour"),), ((),))}
+
+
 class World:
-    """A policy before and after a change, as lines that can be shown when something is wrong with them."""
+    """A policy before and after a change, as lines that can be shown when something is wrong with them.
+
+    vocabulary  VOCABULARY, and functions of plugins that answer as the request wants that was drawn last
+    """
 
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)
+        self._answers: dict[tuple[Any, ...], bool] = {}
+        self.vocabulary = replace(VOCABULARY, functions={
+            name: Function(name, reads, tuple(map(type, calls[0])), partial(self._answer, name, len(reads)))
+            for name, (reads, calls) in _FUNCTIONS.items()})
         old = self._policy()
         while old is None:
             old = self._policy()
@@ -92,9 +109,20 @@ class World:
         role = self.chance.choice(ROLES)
         return Subject(role, NAMED if role != "guest" and self.chance.random() < 0.3 else None)
 
+    def example(self, witness: Witness) -> tuple[Any, ...]:
+        """The request of a witness: the arguments of `decide`. Functions of plugins answer as its facts say."""
+        self._answers = {(one.function.name, *one.literals): bool(value) for one, value in witness.facts.items()
+                         if isinstance(one, PluginCall)}
+        return witness.principal, witness.ground.permission, witness.row, witness.environment, witness.shared
+
+    def _answer(self, name: str, count: int, *given: object) -> bool:
+        return self._answers.get((name, *given[count:]), False)
+
     def request(self, subject: Subject, permission: str) -> tuple[Any, ...]:
         """A possible request of this subject: the arguments of `decide`."""
         pick = self.chance.choice
+        self._answers = {(name, *call): pick((True, False))
+                         for name, (_, calls) in _FUNCTIONS.items() for call in calls}
         guest = subject.is_guest
         id = None if guest else (subject.key or "").removeprefix("user:") or pick(PEOPLE[1:])
         tenant = pick(PEOPLE)
@@ -214,7 +242,7 @@ class World:
         files = {"model.conf": model.encode(), "roles.csv": "\n".join([*_CHAIN, "# end", ""]).encode(),
                  "rules.csv": "\n".join([*self._lines, "p2, read:rules, thing.view", "# end", ""]).encode()}
         try:
-            return from_files(files, VOCABULARY)
+            return from_files(files, self.vocabulary)
         except PolicyError as error:
             reasons = ("has no column", "could be shared")
             assert all(any(reason in one.message for reason in reasons) for one in error.findings), error

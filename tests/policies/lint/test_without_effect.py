@@ -67,7 +67,7 @@ def test_a_line_that_never_holds_allows_nothing_alone() -> None:
             others = [one for one in world.old.rules if one is not rule]
             alone = without(world.old, others)
             lines = alone.files["rules.csv"].replace(b", deny", b", allow")
-            alone = from_files({**alone.files, "rules.csv": lines}, VOCABULARY)
+            alone = from_files({**alone.files, "rules.csv": lines}, world.vocabulary)
             for _ in range(REQUESTS):
                 request = world.request(world.subject(), world.chance.choice([*VOCABULARY.by_permission]))
                 assert not alone.decide(*request), (rule, request, str(world))
