@@ -92,7 +92,8 @@ def _fits(literal: Operand, column: Column) -> bool:
 def _instead(literal: Operand, column: Column) -> str:
     """How a literal of the column's type is written."""
     if column.type is int:
-        return f"; write {literal} without quotes" if str(literal).isdigit() else "; write a whole number"
+        digits = str(literal).removeprefix("-")
+        return f"; write {literal} without quotes" if digits.isdecimal() else "; write a whole number"
     example = EXAMPLES.get(column.format or "")
     return f"; write it like '{example}'" if example else f"; write '{literal}' in quotes"
 

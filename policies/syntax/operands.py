@@ -18,6 +18,7 @@ ATTRIBUTES = frozenset((*(f"sub.{name}" for name in SUBJECT), *(f"env.{name}" fo
 
 # Casbin replaces operators and `r.`, `p.` as text, inside literals too: a literal may hold none of them.
 _LITERAL = re.compile(r"[\w ./:@+,*-]*", re.ASCII)
+_TWO_TEXTS = re.compile(r"""['"]\s*['"]""")  # Python makes one of `'a' 'b'`
 _REWRITTEN = re.compile(r"\b[rp]\d*\.")
 
 
@@ -60,7 +61,10 @@ class Operands:
         """What is wrong with a text in quotes; empty when it is read alike everywhere."""
         if " in " in value:
             return "the Casbin editor would read ` in ` as an operator; write in_ or another word"
-        same = self._source.of(node)[1:-1] == " ".join(value.split())
+        written = self._source.of(node)
+        if _TWO_TEXTS.search(written[1:-1]):
+            return "an operator or a comma is missing between two texts"
+        same = written[1:-1] == " ".join(value.split())
         if same and _LITERAL.fullmatch(value) and not _REWRITTEN.search(value):
             return ""
         return "Casbin would read these characters as an operator"
@@ -74,6 +78,9 @@ class Operands:
                 return f"write {-value}"
         if isinstance(node, ast.Name):
             return f"write a text in quotes; {OPERANDS}"
+        written = written.removesuffix("()")
+        if f"env.{written}" in ATTRIBUTES:
+            return f"did you mean {self._request}.env.{written}?"
         start, _, name = written.partition(".")
         if start == self._rule and (near := did_you_mean(name, self._fields)):
             return near.replace("did you mean ", f"did you mean {self._rule}.").removeprefix("; ")

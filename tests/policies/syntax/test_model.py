@@ -49,7 +49,7 @@ def branch(condition: str) -> str:
         ("r.obj.status == 'a!'", "Casbin would read these characters"),
         ("r.obj.status == 'r.x'", "Casbin would read these characters"),
         (r"r.obj.status == 'a\x62'", "Casbin would read these characters"),
-        ("r.obj.status == 'a' 'b'", "Casbin would read these characters"),
+        ("r.obj.status == 'a' 'b'", "is missing between two texts"),
         ("r.obj.version == 0x10", "cannot be used"),
         ("r.obj.version == 99999999999999999999", "cannot be used"),
         ("r.obj.version == 9007199254740992", "a whole number up to 9007199254740991"),
