@@ -42,11 +42,12 @@ def wrong_atom(atom: Expression, resource: Resource | None, roles: frozenset[str
     typed: list[tuple[Attribute, Column]] = []
     for attribute in attributes(atom):
         column = _column(attribute, resource)
-        if column is None:
-            return None
         if isinstance(column, str):
             return column
-        typed.append((attribute, column))
+        if column is not None:
+            typed.append((attribute, column))
+    if len(typed) < len(attributes(atom)):
+        return None
     left = typed[0][1]
     if isinstance(atom.right, Attribute):
         if not _alike(*typed[0], *typed[1]):
