@@ -105,12 +105,12 @@ def conditions(model: Model, rules: Iterable[Rule], patterns: Patterns, vocabula
             key = (resource.name, *(getattr(rule, field) for field in sorted(named)))
             if key not in seen:
                 left = folder.fold({f"rule.{field}": getattr(rule, field) for field in named})
-                number = _parameter_of_another_type(rule, model, resource, vocabulary)
+                taken = _wrong_parameter(rule, model, resource, vocabulary, roles)
                 for atom in atoms(left):
                     if atom not in judged:
                         judged[atom] = _wrong_everywhere(atom, model, vocabulary, roles)
                 anywhere = next((judged[atom] for atom in atoms(left) if judged[atom]), None)
-                seen[key] = number or anywhere or _wrong_condition(left, resource, roles)
+                seen[key] = taken or anywhere or _wrong_condition(left, resource, roles)
             wrong = seen[key]
             if isinstance(wrong, Finding):
                 findings.append(wrong)
@@ -149,8 +149,9 @@ def _wrong_condition(expression: Expression, resource: Resource, roles: frozense
     return None
 
 
-def _parameter_of_another_type(rule: Rule, model: Model, resource: Resource, vocabulary: Vocabulary) -> Finding | None:
-    """Once a line's parameter is put in, what is left would be told as a comparison of its own.
+def _wrong_parameter(rule: Rule, model: Model, resource: Resource, vocabulary: Vocabulary,
+                     roles: frozenset[str]) -> Finding | None:
+    """What is wrong with what a parameter is compared with: once it is put in, what is left stands on no line.
 
     Where the line's own resource lacks the column, another one says its type.
     """
@@ -160,7 +161,9 @@ def _parameter_of_another_type(rule: Rule, model: Model, resource: Resource, voc
             continue
         candidates = (resource, *vocabulary.resources.values())
         having = next((one for one in candidates if columns(atom) <= one.columns.keys()), None)
-        if having and (wrong := wrong_parameter(atom.right, having)):
+        if having is None:
+            return _wrong_everywhere(atom, model, vocabulary, roles)
+        if wrong := wrong_parameter(atom.right, having):
             return Finding(MODEL_FILE, model.line(atom), wrong)
     return None
 
