@@ -16,7 +16,7 @@ from ..syntax.model import MODEL_FILE
 from ..syntax.rules import Rule
 from ..syntax.vocabulary import Column, Resource
 from ..wording.finding import Finding
-from ..wording.suggestions import hint
+from ..wording.suggestions import did_you_mean, hint
 from .standing import ALLOW, DENY, Cell, Standing
 
 NOT_ALWAYS = f"`{ALWAYS_WORD}` asks something here; give that another word, and let `{ALWAYS_WORD}` stand alone"
@@ -74,6 +74,8 @@ class Conditions:
 
     def _whole(self, condition: Condition) -> str | None:
         """That a condition holds for no caller, permission and object at all, or on all."""
+        if lacking := self._lacking(condition):
+            return lacking
         try:
             if not any(self._standing.meets(*case) for case in self._cases(condition)):
                 return f"nobody can ever meet `{condition.name}`: {CONTRADICTION}"
@@ -82,6 +84,16 @@ class Conditions:
         except Undecided:
             return f"whether `{condition.name}` can hold cannot be decided: simplify it"
         return None
+
+    def _lacking(self, condition: Condition) -> str:
+        """That no collection has what a condition reads, such as one of a plugin that is not installed."""
+        named, resources = columns(condition.expression), self._policy.vocabulary.resources.values()
+        if any(named <= resource.columns.keys() for resource in resources):
+            return ""
+        known = {name for resource in resources for name in resource.columns}
+        if unknown := sorted(named - known):
+            return f"no collection has a column {', '.join(unknown)}{did_you_mean(unknown[0], known)}"
+        return f"no collection has all the columns that `{condition.name}` reads: {', '.join(sorted(named))}"
 
     def _cases(self, condition: Condition) -> Iterator[tuple[Cell, int]]:
         """The condition as each caller meets it with each permission whose resource has the columns that it reads; of
