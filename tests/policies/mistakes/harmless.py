@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .mistake import Edit, Mistake, Told, add, as_bytes, both, change, cut, everywhere, new_file, warning
+from .mistake import Edit, Mistake, Told, add, as_bytes, both, branch, change, cut, everywhere, new_file, warning
 
 M, F, P, R = "model.conf", "orders.csv", "products.csv", "roles.csv"
 ID = "0199f3a0-0000-7000-8000-000000000001"
@@ -56,6 +56,20 @@ _ROWS: list[tuple[str, str, Edit, Told | None]] = [
     ("matcher", "another network", change(M, "10.0.0.0/8", "192.168.0.0/16"), None),
     ("matcher", "a network of IPv6", change(M, "'10.0.0.0/8'", "'2001:db8::/32'"), None),
     ("matcher", "other hours", change(M, "r.env.hour < 18", "r.env.hour < 20"), None),
+    ("matcher", "a list", branch("(r.obj.status in['pending', 'approved'])"), None),
+    ("matcher", "a list of one, in double quotes", branch('(r.obj.status in["pending"])'), None),
+    ("matcher", "a list of numbers", branch("(r.obj.total in[-1, 0, 1])"), None),
+    ("matcher", "a group", branch("inGroup(r.sub, 'atlas')"), None),
+    ("matcher", "all but a group", branch("!inGroup(r.sub, 'atlas')"), None),
+    ("matcher", "the group that a column names", branch("inGroup(r.sub, r.obj.department)"), None),
+    ("matcher", "the time", branch("r.obj.created_at <= r.env.now"), None),
+    ("matcher", "until a time", branch("r.env.now < '2027-01-01T00:00:00.000000Z'"), None),
+    ("matcher", "a negative number", branch("r.obj.total > -5"), None),
+    ("matcher", "a truth value", add(M, "    p.when == 'enabled' && r.obj.active == 1 || \\"), None),
+    ("matcher", "the opposite of a truth value", add(M, "    p.when == 'disabled' && 0 == r.obj.active || \\"), None),
+    ("matcher", "a parameter", both(add(F, "p, user, order.export, state:pending, allow"),
+                                    add(M, "    p.when == 'state:' + r.obj.status || \\")), None),
+    ("matcher", "a parameter that no line says", add(M, "    p.when == 'desk:' + r.sub.department || \\"), None),
     ("rules", "a line twice", add(F, "p, support, order.view, always, allow"), warning("the same as orders.csv")),
     ("rules", "a role line twice", add(R, "g, support, user"), None),
     ("rules", "a stricter condition",

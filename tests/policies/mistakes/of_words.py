@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .mistake import Mistake, add, change, error
+from .mistake import Mistake, add, both, change, error
 
 F, R = "orders.csv", "roles.csv"
 ID = "0199f3a0-0000-7000-8000-000000000001"
@@ -79,7 +79,25 @@ _LINES = {
         "a collection that there is not": ("p2, read:invoices, order.view", "invoices is unknown"),
     },
 }
+_LANGUAGE = "    p.when == 'language:' + r.obj.language || \\"
+_PARAMETERS = {
+    "none": ("p, user, article.export, language, allow", "`language` takes a parameter: write language:"),
+    "none behind the colon": ("p, user, article.export, language:, allow", "`language` takes a parameter"),
+    "a blank behind the colon": ("p, user, article.export, language: de, allow", "directly behind it, not ` de`"),
+    "an equals sign": ("p, user, article.export, language=de, allow", "did you mean language:?"),
+    "in brackets": ("p, user, article.export, language(de), allow", "is no condition"),
+    "in quotes": ("p, user, article.export, language:'de', allow", "quotes become part of the value"),
+    "a star": ("p, user, article.export, language:*, allow", "not `*`"),
+    "two of them": ("p, user, article.export, language:de|en, allow", "not `de|en`"),
+    "a letter with a mark": ("p, user, article.export, language:français, allow", "write plain ASCII letters"),
+    "a missing value": ("p, user, article.export, language:null, allow", "not `null`"),
+    "a misspelt word": ("p, user, article.export, langauge:de, allow", "did you mean language:"),
+    "a word that takes none": ("p, user, article.export, own:de, allow", "`own` takes no parameter; write own"),
+    "a permission without the column": ("p, user, order.export, language:de, allow", "order has no column language"),
+}
 MISTAKES = [
+    *(Mistake("parameter", name, both(add("articles.csv", line), add("model.conf", _LANGUAGE)), True, error(phrase))
+      for name, (line, phrase) in _PARAMETERS.items()),
     *(Mistake(class_, name, add(F, line), True, error(phrase))
       for class_, rows in _LINES.items() for name, (line, phrase) in rows.items()),
     Mistake("who", "a letter swapped in a role that is inherited",

@@ -69,6 +69,14 @@ _NEVER = {
     "a kind that there is not": "r.sub.kind == 'guests'",
     "a request that there is not": "r.env.request == 'update'",
     "an amount below nothing and above": "r.obj.total > 10000 && r.obj.total < 100",
+    "an hour below nothing": "r.env.hour < -1",
+    "a list of states that orders do not have": "(r.obj.status in['shiped', 'payed'])",
+    "a state of a list that orders do not have": "(r.obj.status in['pending', 'shiped'])",
+    "a weekday of a list": "(r.env.weekday in[0, 1])",
+    "in a group and not in it": "inGroup(r.sub, 'atlas') && !inGroup(r.sub, 'atlas')",
+    "after the end of a year and before its start":
+        "r.env.now >= '2027-01-01T00:00:00.000000Z' && r.env.now < '2026-01-01T00:00:00.000000Z'",
+    "a time, and a date two days on": "r.env.now < '2026-01-01T00:00:00.000000Z' && r.env.date > '2026-01-02'",
 }
 _ALWAYS = {
     "|| for && of hours": "(r.env.hour >= 8 || r.env.hour < 18)",
@@ -77,6 +85,18 @@ _ALWAYS = {
     "every hour": "r.env.hour >= 0",
     "every kind": "(r.sub.kind == 'user' || r.sub.kind == 'service' || r.sub.kind == 'guest')",
     "itself": "r.obj.status == r.obj.status",
+    "every hour from below nothing": "r.env.hour > -1",
+    "every device of a list": "(r.env.device in['desktop', 'mobile', 'tablet', 'bot', 'other'])",
+    "before a time and from it on":
+        "(r.env.now < '2026-01-01T00:00:00.000000Z' || r.env.now >= '2026-01-01T00:00:00.000000Z')",
+    "in a group or not": "(inGroup(r.sub, 'atlas') || !inGroup(r.sub, 'atlas'))",
+}
+# The branch of a condition with a parameter, and what its line says behind the colon.
+_PARAMETERS = {
+    "a state that orders do not have": ("'state:' + r.obj.status", "state:shiped", "did you mean shipped?"),
+    "a device that there is not": ("'by:' + r.env.device", "by:phone", "is never phone"),
+    "a kind that the role is not": ("'kind:' + r.sub.kind", "kind:guest", "only callers without credentials"),
+    "a state beside another": ("'state:' + r.obj.status && r.obj.status != 'pending'", "state:pending", "contradict"),
 }
 _CONDITIONS = {
     "own": ("p.when == 'own' && r.obj.owner_id == r.sub.id", "p.when == 'own' && r.obj.owner_id != r.sub.id"),
@@ -116,6 +136,16 @@ MISTAKES = [
               told("ever", MINE, M)) for name, expression in _NEVER.items()),
     *(Mistake("always", name, _condition(expression, "p, support, order.cancel, mine, allow"), True,
               told("always holds", MINE, M)) for name, expression in _ALWAYS.items()),
+    *(Mistake("parameter", name, both(add(F, f"p, support, order.cancel, {word}, allow"),
+                                      add(M, f"    p.when == {branch} || \\")), True, told(phrase))
+      for name, (branch, word, phrase) in _PARAMETERS.items()),
+    *(Mistake("truth values", name, _condition(expression, "p, support, user.manage, mine, allow"), True,
+              told(phrase, MINE, M))
+      for name, expression, phrase in (("both at once", "r.obj.active == 1 && r.obj.active == 0", "ever"),
+                                       ("either", "(r.obj.active == 1 || r.obj.active == 0)", "always holds"))),
+    Mistake("denials", "a deny by groups, of rows that name none",
+            _condition("inGroup(r.sub, r.obj.department)", "p, support, order.refund, mine, deny"), True,
+            told("this denies nothing where department is missing")),
     Mistake("never", "another role than the line's",
             _condition("r.sub.role == 'guest'", "p, support, order.cancel, mine, allow"), True, told("can ever meet")),
     *(Mistake("shipped conditions", name, change(M, old, new), True, told())
