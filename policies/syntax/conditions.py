@@ -60,7 +60,9 @@ class Conditions(Mapping[str, Condition]):
 
     def __getitem__(self, word: str) -> Condition:
         name, colon, parameter = word.partition(":")
-        return self._found[f"{name}:" if colon and is_parameter(parameter) else word]
+        # A matcher may know `language:de` by itself.
+        takes = word not in self._found and colon and is_parameter(parameter)
+        return self._found[f"{name}:" if takes else word]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._found)

@@ -116,6 +116,8 @@ READ = [
          when="language:de_AT-1"),
     Read("p.when == 'desk:' + r.sub.department", ((MISSING, True),), when="desk:sales", caller={"department": "sales"}),
     Read("p.when == 'desk:' + r.sub.department", ((MISSING, False),), when="desk:sales"),
+    # A word with a colon that takes none.
+    Read("p.when == 'state:draft' && r.obj.status == 'draft'", ((DRAFT, True), (REVIEWED, False)), when="state:draft"),
     # Texts that Casbin does not rewrite.
     Read("r.obj.department == 'ip.x'", (({"department": "ip.x"}, True), ({"department": "x"}, False))),
     Read("r.obj.department == 'a:b.c'", (({"department": "a:b.c"}, True), (MISSING, False))),
