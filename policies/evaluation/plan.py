@@ -13,6 +13,8 @@ from ..syntax.expression import AllOf, AnyOf, Comparison, Expression, Shared, at
 
 # So many disjuncts become branches, each with an index of its own; with more a condition stays one branch with an OR.
 MOST_DISJUNCTS = 16
+# With more branches a list stays one condition: each is a part of a UNION, and a total asks them one after the other.
+MOST_BRANCHES = 64
 
 
 class Outcome(Enum):
@@ -63,7 +65,9 @@ def planned(
     allowed, denied = disjunction(allows), disjunction(denies)
     if allowed is False or denied is True:
         return Plan(permission, NEVER, (), (), uses_environment)
-    refusals = () if denied is False else denied.parts if isinstance(denied, AnyOf) else (denied,)
+    refusals: tuple[Expression, ...] = () if denied is False else (denied,)
+    if isinstance(denied, AnyOf) and len(denied.parts) <= MOST_BRANCHES:
+        refusals = denied.parts
     if allowed is True:
         return Plan(permission, IF if refusals else ALWAYS, None, refusals, uses_environment, groups)
     branches = disjuncts(allowed)
@@ -75,9 +79,12 @@ def planned(
 def disjuncts(expression: Expression) -> tuple[Expression, ...]:
     """An expression as alternatives without an OR inside, as far as that stays short.
 
-    An alternative that contradicts itself is dropped, and so is one that another one contains.
+    An alternative that contradicts itself is dropped, and so is one that another one contains. Where there would be
+    too many, the expression is the only one.
     """
     found = [branch for branch in _distributed(expression) if branch is not False and not contradicts(branch)]
+    if len(found) > MOST_BRANCHES:
+        return (expression,)
     sets = [frozenset(branch.parts if isinstance(branch, AllOf) else (branch,)) for branch in found]
     kept: dict[frozenset[Expression], Expression] = {}
     for branch, parts in zip(found, sets, strict=True):

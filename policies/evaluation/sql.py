@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
 import peewee as pw
@@ -27,7 +26,7 @@ from ..syntax.expression import (
 )
 from .compiled import FunctionFailed
 from .fold import COMPARE
-from .plan import NEVER, Plan
+from .plan import MOST_BRANCHES, NEVER, Plan
 
 Columns = Mapping[str, pw.Node]
 Parameter = Callable[[Attribute | GroupOfCaller], pw.Node]
@@ -46,8 +45,9 @@ class Where:
 
 def alternatives(plan: Plan, indexed: Collection[str]) -> tuple[Expression, ...]:
     """The alternatives that allow, of which each is a branch of a list: one for each group of the caller where an index
-    begins with the column that names the group."""
-    return tuple(one for allow in plan.allows or () for one in _by_group(allow, plan.groups, indexed))
+    begins with the column that names the group, if that stays short."""
+    found = tuple(one for allow in plan.allows or () for one in _by_group(allow, plan.groups, indexed))
+    return found if len(found) <= MOST_BRANCHES else plan.allows or ()
 
 
 def where(plan: Plan, columns: Columns, parameter: Parameter, shared: Callable[[], pw.Node],
@@ -76,6 +76,14 @@ def _by_group(allow: Expression, groups: int, indexed: Collection[str]) -> Itera
     yield allow
 
 
+def _joined(join: Callable[[Any, Any], Any], parts: Sequence[Any]) -> Any:
+    """The parts joined in halves: databases, and what writes their SQL, bound how deep brackets may go."""
+    if len(parts) == 1:
+        return parts[0]
+    middle = (len(parts) + 1) // 2
+    return join(_joined(join, parts[:middle]), _joined(join, parts[middle:]))
+
+
 def _not_true(expression: pw.Node) -> pw.Node:
     return pw.NodeList((pw.EnclosedNodeList([expression]), pw.SQL("IS NOT TRUE")))
 
@@ -98,9 +106,9 @@ class _Writer:
             case PluginCall():
                 return self.of_plugin(expression)
             case AllOf(parts):
-                return reduce(operator.and_, map(self.expression, parts))
+                return _joined(operator.and_, [self.expression(part) for part in parts])
             case AnyOf(parts):
-                return reduce(operator.or_, map(self.expression, parts))
+                return _joined(operator.or_, [self.expression(part) for part in parts])
         raise TypeError(f"{text(expression)} has no SQL; it should have been answered before")
 
     def of_plugin(self, call: PluginCall) -> pw.Node:
