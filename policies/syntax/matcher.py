@@ -187,6 +187,8 @@ class _Reader:
         name = node.func.id if isinstance(node.func, ast.Name) else self.source.of(node.func)
         if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
             return self._refuse(node, f"{name}: give plain arguments")
+        if self.source.of(node).removesuffix(")").rstrip().endswith(","):
+            return self._refuse(node, f"{name}: take out the comma before the closing bracket")
         given = [self.source.of(argument) for argument in node.args]
         if name == "shared":
             return Shared() if given == ["r.sub", "r.obj", "r.act"] else self._refuse(

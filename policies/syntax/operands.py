@@ -46,9 +46,10 @@ class Operands:
                 return -value
             case ast.Attribute(value=ast.Attribute(value=ast.Name(id=start), attr=root), attr=name) if (
                 start == self._request == "r" and root in ROOTS and not name.startswith("_")
+                and self._source.of(node) == f"r.{root}.{name}"  # with a blank inside, Casbin knows no such name
             ):
                 return Attribute(root, name)
-            case ast.Attribute(value=ast.Name(id=start), attr=name):
+            case ast.Attribute(value=ast.Name(id=start), attr=name) if self._source.of(node) == f"{start}.{name}":
                 if start == self._rule and name in self._fields:
                     return Attribute("rule", name)
                 if start == self._request and (name == "act" or (name == "scope" and start == "r2")):
@@ -78,6 +79,8 @@ class Operands:
                 return f"write {-value}"
         if isinstance(node, ast.Name):
             return f"write a text in quotes; {OPERANDS}"
+        if isinstance(node, ast.Attribute) and " " in written:
+            return f"write {written.replace(' ', '')}, without a blank"
         written = written.removesuffix("()")
         if f"env.{written}" in ATTRIBUTES:
             return f"did you mean {self._request}.env.{written}?"

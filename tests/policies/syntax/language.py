@@ -179,6 +179,13 @@ REFUSED = {
     "inGroup(r.sub, r.obj.owner_id)": "is a uuid, and names no group",
     "inGroup(r.obj, r.obj.department)": GROUP,
     "ingroup(r.sub, 'atlas')": "did you mean inGroup?",
+    "inGroup(r.sub, 'atlas',)": "take out the comma",
+    "shared(r.sub, r.obj, r.act, )": "take out the comma",
+    # Blanks within a name.
+    "r .obj.status == 'draft'": "write r.obj.status, without a blank",
+    "r.obj. status == 'draft'": "write r.obj.status, without a blank",
+    "(r.obj).status == 'draft'": "cannot be used here",
+    "p .when == 'draft'": "write p.when, without a blank",
     # The time.
     "r.obj.created_at < '2026-12-31T00:00:00Z'": "write it like '2026-11-18T10:30:00.000000Z'",
     "r.obj.created_at < '2026-12-31T00:00:00.000000+02:00'": "write it like '2026-11-18T10:30:00.000000Z'",
