@@ -24,9 +24,12 @@ from .compiled import NO_OBJECT, Row, SharedWith, Test, compiled, either, no_sha
 from .plan import Plan, planned
 from .principal import Environment, Principal
 
+# Callers differ by their groups: conditions that name twenty could be answered in a million ways.
+MOST_PLANS = 512
+
 
 class Residual:
-    """The rules that reach a role and a permission, folded. Immutable but for its cache of plans."""
+    """The rules that reach a role and a permission, folded. Immutable but for its cache of MOST_PLANS plans."""
 
     def __init__(self, permission: str, rules: Iterable[tuple[Rule, Expression]]) -> None:
         self.permission = permission
@@ -55,6 +58,8 @@ class Residual:
         )
         plan = self._plans.get(answers)
         if plan is None:
+            if len(self._plans) >= MOST_PLANS:
+                self._plans.clear()
             plan = self._plans[answers] = self._planned(answers)
         return plan
 

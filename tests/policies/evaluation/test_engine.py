@@ -17,6 +17,7 @@ import policies
 from policies import ALWAYS, IF, NEVER, Policy, Principal
 from policies.evaluation.compiled import NO_OBJECT, value_of
 from policies.evaluation.principal import FixedEnvironment
+from policies.evaluation.residual import MOST_PLANS
 from policies.evaluation.sql import Where, alternatives, where
 from policies.loading.oracle import Oracle
 from policies.loading.sample import PEOPLE, TIMES, environment, sample_questions
@@ -160,6 +161,23 @@ def test_equal_plans_are_one_key_and_different_permissions_are_not(shipped: Poli
     assert first == second and hash(first) == hash(second)
     assert shipped.plan(caller(), "article.view", NIGHT) is first
     assert shipped.plan(caller(), "article.share", NOON) != shipped.plan(caller(), "product.share", NOON)
+
+
+def test_callers_of_many_groups_do_not_fill_the_memory() -> None:
+    named = [f"group{number}" for number in range(11)]
+    branches = " || ".join(f"p.when == 'in:{name}' && inGroup(r.sub, '{name}') && r.obj.department == '{name}'"
+                           for name in named)
+    found = assembled([f"p, user, article.view, in:{name}, allow" for name in named], None,
+                      model(f"{WHO_AND_WHAT} && (p.when == 'always' || {branches})"))
+    plans = set()
+    for number in range(1 << len(named)):
+        groups = tuple(name for place, name in enumerate(named) if number >> place & 1)
+        principal = Principal(PEOPLE[0], f"user:{PEOPLE[0]}", "user", "t", groups=groups)
+        plan = found.plan(principal, "article.view", FixedEnvironment())
+        assert len(plan.allows or ()) == len(groups)
+        plans.add(plan)
+    assert len(plans) == 1 << len(named)
+    assert len(found.residual("user", None, "article.view")._plans) <= MOST_PLANS
 
 
 def test_a_plan_says_whether_the_hour_or_the_address_decided() -> None:
