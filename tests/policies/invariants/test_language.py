@@ -45,7 +45,7 @@ JUDGED = {
         "atmost, user, order.export, before_june", "before_the_30th", "before_june_here",
         "the time is 2026-06-01T00:00:00.000000Z, the date is 2026-05-31, a Sunday"),
     "less than nothing": ("atmost, user, order.export, debt", "deep_debt", "some_debt", "total is -1"),
-    "a truth value": ("atmost, support, user.manage, enabled", "enabled", "any", "active is False"),
+    "a truth value": ("atmost, support, user.manage, enabled", "enabled", "any", "active is 0"),
     "a list": ("atmost, user, order.export, moving", "shipped", "ended", "status is completed"),
 }
 
