@@ -1,0 +1,75 @@
+"""Jobs: work that is written down in the transaction of its cause, and done later, whatever happens meanwhile."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import peewee as pw
+
+from models.records.columns import IdField, JsonField, ListField, TimeField
+from models.records.rows import Rows
+from models.records.table import Record
+from models.records.times import now
+
+MOST_ATTEMPTS = 5
+
+WAITING, RUNNING, DONE, FAILED, CANCELLED = "waiting", "running", "done", "failed", "cancelled"
+STATES = (WAITING, RUNNING, DONE, FAILED, CANCELLED)
+
+
+class Job(Record):
+    """One piece of work. It is run by the process that holds its lease, until it is done, failed or cancelled.
+
+    owner_id      the user who asked for it; null for one of the service or a plugin
+    kind          names what runs it, such as `articles.export`
+    payload       JSON that the kind understands
+    scopes        of the token that asked for it; null: not narrowed
+    token_id      of that token, if it is a service token
+    progress      rows that were done so far
+    attempts      how often it was begun, out of `max_attempts`
+    run_at        not to be begun before
+    tick          of a periodic job: the time that it is for; no kind has a tick twice in a tenant
+    stopping      somebody has asked for its end while it runs
+    steps         names of the effects that were committed already
+    lease         who runs it, until `leased_until`: seconds of the lease's clock
+    result        JSON: what became of it, as its owner may see it
+    last_error    what went wrong last, for operators
+    expires_at    until when its file is kept
+    """
+
+    owner_id = IdField(null=True)
+    kind = pw.TextField()
+    payload = JsonField(default="{}")
+    scopes = ListField(null=True)
+    token_id = IdField(null=True)
+    state = pw.TextField(default=WAITING)
+    progress = pw.IntegerField(default=0)
+    attempts = pw.IntegerField(default=0)
+    max_attempts = pw.IntegerField(default=MOST_ATTEMPTS)
+    run_at = TimeField()
+    tick = pw.TextField(null=True)
+    stopping = pw.BooleanField(default=False)
+    steps = ListField(default=list)
+    lease = pw.TextField(null=True)
+    leased_until = pw.DoubleField(null=True)
+    result = JsonField(null=True)
+    last_error = pw.TextField(null=True)
+    expires_at = TimeField(null=True)
+    done_at = TimeField(null=True)
+
+    class Meta:
+        table_name = "jobs"
+
+    def stamp(self, tenant_id: str, at: str) -> None:
+        super().stamp(tenant_id, at)
+        self.run_at = self.run_at or at
+
+
+def enqueue(tenant_id: str, kind: str, payload: dict[str, Any], **columns: Any) -> Job:
+    """Write a job down, inside the transaction of its cause: it is begun once that is committed.
+
+    `columns` are others of `Job`. Raises `AlreadyExists` for a tick that the kind has had in this tenant.
+    """
+    job = Job(kind=kind, payload=orjson.dumps(payload).decode(), run_at=columns.pop("run_at", None) or now(), **columns)
+    return Rows(Job, tenant_id).insert(job)
