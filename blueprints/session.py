@@ -12,12 +12,13 @@ from models.base import whole
 from models.tables.session import Session, revoke
 from models.tables.user import User
 
+from .http.credentials import sessions, step_up
+from .http.credentials.guessing import guessing
 from .http.pipeline.limiting import count_for_the_day
 from .http.protocol.entity_tags import entity_tag
 from .http.protocol.json_body import MERGE_PATCH
-from .http.request import audit, sessions, step_up
+from .http.request import audit
 from .http.request.access import lost_role
-from .http.request.guessing import guessing
 from .http.request.identity import principal_of
 from .http.security import passwords
 from .users import UserSchema

@@ -26,7 +26,7 @@ from gatepost import (
 from models.base import DAY
 from models.tables.service_token import LASTS, ServiceToken
 
-from .http.request import step_up
+from .http.credentials import step_up
 from .http.request.identity import service_token
 from .http.writing.rules_in_code import PASSWORD, RuleInCode
 

@@ -12,9 +12,9 @@ from models.tables.session import end_all
 from models.tables.user import User
 from policies.syntax.roles import LONGEST_ROLE
 
+from .http.credentials import step_up
 from .http.protocol.messages import Message
 from .http.protocol.problems import Fault
-from .http.request import step_up
 from .http.request.access import MOST_GROUPS
 from .http.writing import administrators
 from .http.writing.revocation import retract_user

@@ -17,7 +17,7 @@ it is missing, they may import every room."""
 
 HOUSES: Mapping[str, Steps] = {
     "blueprints/http": (("protocol",), ("schemas", "operations"), ("security", "servers"), ("request",),
-                        ("pipeline", "reading"), ("writing",), ("jobs",), ("resources",)),
+                        ("credentials",), ("pipeline", "reading"), ("writing",), ("jobs",), ("resources",)),
     "blueprints/http/servers": ((".",), ("waitress", "granian")),
     "models": (("engine",), ("records", "lists"), ("tables",)),
     "models/engine": ((".",), ("sqlite", "postgres"), ("connect",)),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from blueprints.http.credentials import sessions
 from blueprints.http.operations import limits
 from blueprints.http.pipeline import idempotency, uri
 from blueprints.http.protocol import json_body, problems
 from blueprints.http.reading import envelopes, query
-from blueprints.http.request import sessions
 from blueprints.http.security import cursors, passwords
 from blueprints.http.writing import sharing
 from blueprints.tokens import Tokens

@@ -11,7 +11,7 @@ from typing import Any
 
 from models.tables.user import ADMINISTRATOR, User
 
-from ..request import step_up
+from ..credentials import step_up
 from ..request.access import Access
 from ..request.call import Call
 from .actions import Conflict

@@ -10,8 +10,8 @@ from itertools import count
 import pytest
 from argon2.exceptions import VerificationError
 
+from blueprints.http.credentials import guessing, sessions
 from blueprints.http.operations.limits import Limits
-from blueprints.http.request import guessing, sessions
 from blueprints.http.security import passwords
 from models.engine.errors import Contended
 from models.tables.audit import Audit, of_tenant

@@ -16,13 +16,13 @@ from models.tables.session import Session, keep_newest, revoke
 from models.tables.user import User
 
 from ..protocol.problems import Problem
+from ..request import audit
+from ..request.access import Access, lost_role
+from ..request.call import Call
+from ..request.identity import hashed, principal_of
+from ..request.write import Write
 from ..security.base64url import encode
 from ..security.keys import Keys
-from . import audit
-from .access import Access, lost_role
-from .call import Call
-from .identity import hashed, principal_of
-from .write import Write
 
 GRACE = 10.0  # seconds
 PREFIX = "gr_"

@@ -9,9 +9,9 @@ from threading import Barrier
 
 import pytest
 
+from blueprints.http.credentials import sessions
 from blueprints.http.operations.limits import Limits
 from blueprints.http.protocol.problems import Problem
-from blueprints.http.request import sessions
 from blueprints.http.request.identity import principal_of
 from models.base import Rows, later
 from models.tables.audit import Audit, of_tenant

@@ -9,7 +9,7 @@ from models.records.columns import mailbox
 from models.tables.audit import origins
 from models.tables.user import User
 
-from .call import Call
+from ..request.call import Call
 
 REMEMBERED = 30.0 * DAY  # seconds for which the network of a right login is known as the account's
 

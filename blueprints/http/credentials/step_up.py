@@ -17,10 +17,10 @@ from models.tables.session import Session
 from models.tables.user import User
 
 from ..protocol.problems import Fault, Problem
+from ..request import audit
+from ..request.call import Call
 from ..schemas.fields import Text
 from ..security import passwords
-from . import audit
-from .call import Call
 from .guessing import guessing
 
 FRESH = 600.0  # seconds after a login for which its session suffices

@@ -8,8 +8,8 @@ from itertools import count
 
 import pytest
 
+from blueprints.http.credentials import step_up
 from blueprints.http.operations.limits import Limits
-from blueprints.http.request import step_up
 from blueprints.http.request.identity import service_token
 from models.base import later
 from models.tables.audit import Audit, of_tenant
