@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
-import os
 from collections import abc
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +15,7 @@ from ..operations.deprecation import DeprecatedUses, Deprecation
 from ..operations.slots import Slots, most_waiting, threads_of
 from ..protocol.json_body import JSON
 from ..schemas.loaded_query import NO_PARAMETERS, LoadedQuery
+from .process import Part, Process
 from .write import Write
 
 if TYPE_CHECKING:
@@ -238,7 +237,7 @@ class Discovered(Protocol):
 
 
 @dataclass
-class Services:
+class Services(Process):
     """The long-lived objects of one app, made once by `create_app`: handlers reach them as `call.services`.
 
     threads       requests that one process handles at a time
@@ -262,7 +261,6 @@ class Services:
     deprecated_uses: DeprecatedUses
     translations: Translations
     metrics: Metrics | None = None
-    _process: int = 0
 
     def __post_init__(self) -> None:
         self.threads = threads_of(self.settings)
@@ -274,21 +272,11 @@ class Services:
         """Every collection by its plural name, such as `articles`."""
         return self.registry.collections
 
-    def ensure_running(self) -> None:
-        """Start the watcher and the background jobs, once per process: a server may fork after the app was made."""
-        if self._process != os.getpid():
-            self._process = os.getpid()
-            self.policy.start()
-            self.background.start()
-            # A process that ends by itself still stores what it has to tell.
-            atexit.register(self.stop)
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return self.policy, self.background
 
-    def stop(self) -> None:
-        """End the watcher and the background jobs, store what waits, and close the connections."""
-        atexit.unregister(self.stop)
-        self._process = 0
-        self.policy.stop()
-        self.background.stop()
+    def close(self) -> None:
         self.database.close_all()
 
 
