@@ -12,7 +12,7 @@ from models.tables.user import User
 from tests.databases import new_database
 from tests.running import PASSWORD, Instance
 
-ROUNDS = 6
+ROUNDS = 3
 NDJSON = {"Content-Type": "application/x-ndjson"}
 
 

@@ -11,8 +11,8 @@ from models.lists.paging import Key, Page, count, estimate, skip, sort_order, wa
 from tests.models.lists.notes import ME, ORDERS, TENANT, TIMES, VALUES, Case, Note, cases, create_table, fill, tables
 
 sizes = st.integers(1, 7)
-many = settings(max_examples=120, deadline=None)
-few = settings(max_examples=30, deadline=None)  # of each order
+many = settings(max_examples=60, deadline=None)
+few = settings(max_examples=15, deadline=None)  # of each order
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -28,7 +28,7 @@ BEGINNINGS = ("p.when == 'odd' && ", "p.when == 'odd' && (", "p.when == 'languag
 RULES = [f"p, {who}, article.{verb}, {{when}}, {effect}" for who, verb, effect in (
     ("user", "view", "allow"), ("guest", "update", "allow"), ("editor", "*", "allow"), ("user", "view", "deny"))]
 _TOKEN = re.compile(r"'[^']*'|[\w.]+|&&|\|\||[!=<>]=|[<>!+\-\[\](),]|\s+")
-TRIED = 1500
+TRIED = 700
 
 
 def mutated(chance: random.Random) -> str:

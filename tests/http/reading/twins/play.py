@@ -78,9 +78,9 @@ def pair(folder: Path, urls: Iterable[str]) -> Iterator[Pair]:
         yield Pair(first, second, clock)
 
 
-def leaks(found: Pair, chance: random.Random, most: int) -> Iterator[str]:
+def leaks(found: Pair, chance: random.Random, most: int, share: float = 1.0) -> Iterator[str]:
     """What tells a secret, of `most` tries of each way in and out (0: all; three times as many where the field is
-    named), each by a caller who may not see it."""
+    named), each by a caller who may not see it. `share`: of the ways that are tried at all, for each secret."""
     found.enter()
     for secret in secrets_of(found.first):
         found.enter()
@@ -90,6 +90,8 @@ def leaks(found: Pair, chance: random.Random, most: int) -> Iterator[str]:
             for who in found.first.callers if one.way != "explain" else ("developer",):
                 ways.setdefault(one.way, []).append((who, one))
         for way, every in ways.items():
+            if chance.random() >= share:
+                continue
             some = most * 3 if way.endswith(NAMING) else most
             for who, one in chance.sample(every, some) if some and some < len(every) else every:
                 if (leak := found.play(secret, who, one)) is not None:
