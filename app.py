@@ -13,7 +13,7 @@ import gatepost_start  # noqa: F401 - before the imports that it looks after
 from blueprints.commands import commands
 from blueprints.commands.printing import Group
 from blueprints.http.operations import logs, metrics
-from blueprints.http.operations.background import Background, Job
+from blueprints.http.operations.background import Background, Chore
 from blueprints.http.operations.counters import MINUTE
 from blueprints.http.operations.deprecation import DeprecatedUses
 from blueprints.http.operations.housekeeping import delete_expired, end_retention
@@ -58,7 +58,7 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
     registry = discover(collections)
     policy = Watcher(settings.policies, registry.vocabulary, plugins=registry.plugin_policies,
                      required=registry.required_policies, keep=settings.instance, cases=failures, sample=0.1)
-    # One connection more, for the background jobs; half of the threads for requests that need not wait.
+    # One connection more, for the chores; half of the threads for requests that need not wait.
     database = open_database(settings.database_url, pool_size=settings.pool_size + 1,
                              synchronous=settings.synchronous, group_commit=settings.group_commit,
                              statement_timeout=settings.statement_timeout, waiting=most_waiting(threads_of(settings)))
@@ -84,7 +84,7 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
         access_tokens=AccessTokens(app, settings, keys), limits=Limits(settings), guest_tenant=tenant.id,
         ownership=Ownership(settings.owner_rows), cursors=cursors, trail=trail, deprecated_uses=uses,
         translations=Translations(settings.language, registry.translations),
-        background=_jobs(settings, database, policy, keys, trail, uses))
+        background=_chores(settings, database, policy, keys, trail, uses))
     for blueprint in registry.blueprints():
         app.register_blueprint(blueprint)
     refuse_strays(app)
@@ -112,21 +112,22 @@ def _held_roles(database: Database) -> frozenset[str]:
         return User.held_roles(database)
 
 
-def _jobs(settings: Settings, database: Database, policy: Watcher, keys: Keys, trail: Trail,
+def _chores(settings: Settings, database: Database, policy: Watcher, keys: Keys, trail: Trail,
           uses: DeprecatedUses) -> Background:
-    """The background jobs, in the order in which those that are due are done."""
+    """The chores, in the order in which those that are due are done."""
     lost = LostRoles(policy, lambda: _held_roles(database))
     return Background(
-        Job("storing refusals", 1, trail.flush, last=lambda: trail.flush(early=True)),
-        Job("sealing the audit trail", 2, trail.seal, last=trail.seal),
-        Job("storing uses of what is deprecated", 1, uses.store, last=uses.store),
-        Job("telling what the log left out", MINUTE, logs.repetitions.tell),
-        Job("following the key file", 1, keys.refresh),
-        Job("following the policy files", 1, policy.prove_followed),
-        Job("telling of roles that the policy has lost", 1, lost.tell),
-        Job("throwing away what has expired", MINUTE, lambda: delete_expired(database)),
-        Job("telling the planner how tables have grown", MINUTE, database.refresh_statistics),
-        Job("ending the retention of audit rows and messages", 60 * MINUTE, lambda: end_retention(settings, database)),
+        Chore("storing refusals", 1, trail.flush, last=lambda: trail.flush(early=True)),
+        Chore("sealing the audit trail", 2, trail.seal, last=trail.seal),
+        Chore("storing uses of what is deprecated", 1, uses.store, last=uses.store),
+        Chore("telling what the log left out", MINUTE, logs.repetitions.tell),
+        Chore("following the key file", 1, keys.refresh),
+        Chore("following the policy files", 1, policy.prove_followed),
+        Chore("telling of roles that the policy has lost", 1, lost.tell),
+        Chore("throwing away what has expired", MINUTE, lambda: delete_expired(database)),
+        Chore("telling the planner how tables have grown", MINUTE, database.refresh_statistics),
+        Chore("ending the retention of audit rows and messages", 60 * MINUTE,
+              lambda: end_retention(settings, database)),
     )
 
 

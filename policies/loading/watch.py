@@ -6,7 +6,7 @@ once per request; it is one reference, swapped whole.
 
 A folder on a mount that hangs blocks the thread that looks at it, and nothing else: `current`, `status` and `trouble`
 take no lock, a stop does not wait for that thread, and a start waits `PATIENCE` seconds. The thread has no other work:
-background jobs wait for the database, half a minute while another process writes, and an edit must not wait with them.
+chores wait for the database, half a minute while another process writes, and an edit must not wait with them.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ def instance(undamaged: Path, tmp_path: Path) -> Instance:
 
 @contextmanager
 def serving(instance: Instance) -> Iterator[tuple[Flask, User]]:
-    """The app of an instance, in this process and without its watcher and background jobs, and its administrator."""
+    """The app of an instance, in this process and without its watcher and chores, and its administrator."""
     app = create_app({"instance": str(instance.folder), "rate_limits": "off"})
     services = app.extensions["gatepost"]
     services.ensure_running = lambda: None

@@ -1,6 +1,7 @@
-"""Background jobs: one daemon thread in each process that serves does them in turn.
+"""Chores of the service: one daemon thread in each process that serves does them in turn.
 
-A job that fails is logged once and tried again at its next time; it never stops the others.
+They are lost with their process and begin again with the next; what must not be lost is a job (`http/jobs`). A chore
+that fails is logged once and tried again at its next time; it never stops the others.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ TICK = 1.0  # seconds between two looks at what is due
 
 
 @dataclass
-class Job:
+class Chore:
     """`run` is called every so many seconds, and `last` once when the process stops."""
 
     name: str
@@ -52,25 +53,25 @@ class Job:
 
 
 class Background:
-    """The jobs of one process. Started after any fork, since threads do not survive one."""
+    """The chores of one process. Started after any fork, since threads do not survive one."""
 
-    def __init__(self, *jobs: Job) -> None:
-        self._jobs = jobs
+    def __init__(self, *chores: Chore) -> None:
+        self._chores = chores
         self._starting = Lock()
         self._stopping = Event()
         self._thread: Thread | None = None
         self._process = 0
 
     def start(self) -> None:
-        """Run the jobs in a thread of this process; a second call does nothing."""
+        """Do the chores in a thread of this process; a second call does nothing."""
         with self._starting:
             if self._process == os.getpid():
                 return
             self._process = os.getpid()
             self._stopping.clear()
-            for job in self._jobs:
-                job.due = monotonic() + min(job.every, 60.0)
-            self._thread = Thread(target=self._run, name="background jobs", daemon=True)
+            for chore in self._chores:
+                chore.due = monotonic() + min(chore.every, 60.0)
+            self._thread = Thread(target=self._run, name="chores", daemon=True)
             self._thread.start()
 
     def stop(self) -> None:
@@ -83,12 +84,12 @@ class Background:
             if self._thread is not None:
                 self._thread.join()
                 self._thread = None
-            for job in self._jobs:
-                job.end()
+            for chore in self._chores:
+                chore.end()
 
     def _run(self) -> None:
         while not self._stopping.wait(TICK):
-            for job in self._jobs:
-                if not self._stopping.is_set() and monotonic() >= job.due:
-                    job.attempt()
-                    job.due = monotonic() + job.every
+            for chore in self._chores:
+                if not self._stopping.is_set() and monotonic() >= chore.due:
+                    chore.attempt()
+                    chore.due = monotonic() + chore.every

@@ -3,7 +3,7 @@
 One declaration is enough: `Endpoint(deprecated=Deprecation(…))` for an endpoint, and for a query parameter or a field
 of a body `metadata=Deprecation(…).metadata()` in its schema.
 
-Uses are counted in memory and stored by a background job, so that a read stays a read.
+Uses are counted in memory and stored by a chore, so that a read stays a read.
 """
 
 from __future__ import annotations

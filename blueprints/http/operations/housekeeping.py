@@ -1,4 +1,4 @@
-"""What a background job deletes: what has expired, and what has been kept for as long as it may be."""
+"""What a chore deletes: what has expired, and what has been kept for as long as it may be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The audit trail's background jobs: the queue of refusals in one process, and the sealing of what all have stored.
+"""The audit trail's chores: the queue of refusals in one process, and the sealing of what all have stored.
 
 Refusals are kept in memory for a while and merged (`refusals`), so that a flood of them neither slows a writer nor
 fills the disk. The uses of service tokens (`token_uses`) are stored in the same transaction, and who has looked at the

@@ -279,7 +279,7 @@ def test_a_token_of_a_session_that_is_over_or_that_was_made_up_keeps_no_writer_w
     def refuse(work, **options):
         if threading.current_thread() is requests:
             pytest.fail("it took a turn to write")
-        return transact(work, **options)  # a background job's
+        return transact(work, **options)  # a chore's
 
     monkeypatch.setattr(given.database, "transact", refuse)
     for one in (token, other[:-5] + "AAAAA"):

@@ -18,7 +18,7 @@ from models.tables.idempotency import IdempotencyKey
 @pytest.fixture
 def jobs(app):
     """The jobs of a serving process by their names."""
-    return {job.name: job for job in app.extensions["gatepost"].background._jobs}
+    return {job.name: job for job in app.extensions["gatepost"].background._chores}
 
 
 def test_expired_keys_go_within_a_minute_in_as_many_batches_as_it_takes(given, jobs):

@@ -406,7 +406,7 @@ def test_only_roles_with_audit_view_read_the_trail_each_of_their_tenant(as_role,
 @pytest.fixture
 def sealed(services, trail, monkeypatch):
     """Services whose trail is sealed to the last row; what comes now, the test alone seals."""
-    [job] = (job for job in services.background._jobs if job.name == "sealing the audit trail")
+    [job] = (job for job in services.background._chores if job.name == "sealing the audit trail")
     monkeypatch.setattr(job, "every", inf)
     monkeypatch.setattr(job, "due", inf)
     trail.seal()
