@@ -158,6 +158,9 @@ class Settings:
     owner_rows: int = setting(100_000, _whole(0, 10**9),
                               "rows of one collection that a user may own, without its manage; 0: any number")
 
+    # work outside of requests
+    run_jobs: bool = setting(True, _switch(), "run jobs in the processes that serve; off: `gatepost worker` alone does")
+
     # what is kept for how long
     audit_days: int = setting(365, _whole(0, 36500), "days that audit rows are kept; 0: for ever")
     contact_days: int = setting(365, _whole(0, 36500), "days that contact messages are kept; 0: for ever")

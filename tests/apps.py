@@ -69,9 +69,9 @@ def new_instance(folder: Path, database_url: str, *tenants: str) -> Path:
 
 
 def make_app(folder: Path, database_url: str, collections: Any = (), **settings: Any) -> Flask:
-    """An app for tests on an instance of `new_instance`: no rate limits, no waiting for the disk."""
+    """An app for tests on an instance of `new_instance`: no rate limits, no waiting for the disk, no jobs by itself."""
     return create_app({"instance": folder, "database_url": database_url, "rate_limits": "off",
-                       "synchronous": "normal", **settings}, collections)
+                       "synchronous": "normal", "run_jobs": "off", **settings}, collections)
 
 
 def close(app: Flask) -> None:

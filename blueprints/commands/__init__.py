@@ -18,8 +18,9 @@ from blueprints.commands.server import init, migrate, openapi, serve
 from blueprints.commands.settings import settings
 from blueprints.commands.tokens import token
 from blueprints.commands.transfer import export, import_
+from blueprints.commands.worker import worker
 
 commands: list[click.Command] = [
-    init, serve, demo, import_, export, user, tenant, token, policy_group, keys, audit, migrate, doctor, openapi,
-    settings,
+    init, serve, worker, demo, import_, export, user, tenant, token, policy_group, keys, audit, migrate, doctor,
+    openapi, settings,
 ]

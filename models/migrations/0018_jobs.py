@@ -36,7 +36,7 @@ STATEMENTS = (
     """,
     "CREATE INDEX jobs_created ON jobs (tenant_id, created_at, id)",
     "CREATE INDEX jobs_owner ON jobs (tenant_id, owner_id, created_at, id)",
-    "CREATE INDEX jobs_due ON jobs (state, run_at, id) WHERE state IN ('waiting', 'running')",
+    "CREATE INDEX jobs_due ON jobs (state, run_at, id)",
     "CREATE INDEX jobs_done ON jobs (done_at) WHERE done_at IS NOT NULL",
 )
 

@@ -78,7 +78,7 @@ NONE = "01930000-0000-7000-8000-000000000000"
 
 WALK = [
     ("init",), ("migrate",), ("migrate", "--check"), ("settings",), ("openapi",), ("doctor",),
-    ("demo", "--articles", "1"),
+    ("demo", "--articles", "1"), ("worker", HOSTILE),
     ("user", "list"), ("user", "add", EMAIL), ("user", "password", EMAIL), ("user", "disable", EMAIL),
     ("user", "enable", EMAIL), ("user", "enable", HOSTILE), ("user", "list", "--tenant", HOSTILE),
     ("user", "add", "x@example.org", "--role", HOSTILE),

@@ -242,6 +242,8 @@ def _write(call: Call) -> None:
             raise
         # What kept a `Busy` writer waiting may be its twin: the twin's answer is replayed, or 409 says to try again.
         idempotency.replay_twin(call, call.claim)
+    if call.write.enqueued:
+        call.services.jobs.wake()
 
 
 def _judge(call: Call) -> None:

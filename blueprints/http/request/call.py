@@ -15,7 +15,7 @@ from ..operations.deprecation import DeprecatedUses, Deprecation
 from ..operations.slots import Slots, most_waiting, threads_of
 from ..protocol.json_body import JSON
 from ..schemas.loaded_query import NO_PARAMETERS, LoadedQuery
-from .process import Part, Process
+from .process import Jobs, Part, Process
 from .write import Write
 
 if TYPE_CHECKING:
@@ -244,6 +244,7 @@ class Services(Process):
     guest_tenant  id of the tenant in which callers without credentials act
     long_answers  slots for exports that are being sent, by payer; half of the threads are for others
     large_bodies  slots for bodies that are being read, by network
+    jobs          what runs jobs in this process
     """
 
     settings: Settings
@@ -261,6 +262,7 @@ class Services(Process):
     deprecated_uses: DeprecatedUses
     translations: Translations
     metrics: Metrics | None = None
+    jobs: Jobs = field(init=False)
 
     def __post_init__(self) -> None:
         self.threads = threads_of(self.settings)
@@ -274,7 +276,8 @@ class Services(Process):
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        return self.policy, self.background
+        jobs = (self.jobs,) if self.settings.run_jobs else ()
+        return (self.policy, self.background, *jobs)
 
     def close(self) -> None:
         self.database.close_all()

@@ -16,6 +16,13 @@ class Part(Protocol):
     def stop(self) -> None: ...
 
 
+class Jobs(Part, Protocol):
+    """Runs jobs: the runner of `http/jobs`."""
+
+    def wake(self) -> None:
+        """Look for a job at once: one was committed."""
+
+
 class Process(ABC):
     """Starts its parts once in each process, since a server may fork after the app was made."""
 

@@ -21,6 +21,7 @@ class Write:
     rule      file and line of the rule that allows a write
     note      what the audit trail should say besides
     facts     what it should know besides, as JSON
+    enqueued  whether it has written jobs down, which may begin once it is committed
     acted_as  in whose name the audit trail records the call, if not the caller's: the user who logs in, on a login
     """
 
@@ -30,4 +31,5 @@ class Write:
     rule: str | None = None
     note: str | None = None
     facts: str | None = None
+    enqueued: bool = False
     acted_as: Principal | None = None

@@ -1,0 +1,46 @@
+"""A process that runs jobs and serves nothing: `gatepost worker`."""
+
+from __future__ import annotations
+
+import signal
+from threading import Event
+from types import FrameType
+
+import click
+
+from blueprints.commands.context import load_settings, open_instance
+from blueprints.commands.printing import echo
+from blueprints.commands.server import AppFactory, app_for
+from blueprints.http.operations import logs
+from blueprints.http.request.call import Services
+
+
+@click.command()
+@click.pass_obj
+def worker(create_app: AppFactory) -> None:
+    """Run jobs until SIGTERM or Ctrl-C, and serve nothing.
+
+    Processes that serve run jobs, too, unless the setting run_jobs is off. A worker that stops gives back the job that
+    it runs; another process begins that one anew.
+
+    \b
+    Example: GATEPOST_RUN_JOBS=off gatepost serve & gatepost worker
+    """
+    with open_instance() as instance:
+        instance.tenant()
+    logs.configure(load_settings().log_level)
+    services: Services = app_for(create_app, run_jobs=True).extensions["gatepost"]
+    ended = Event()
+
+    def end(number: int, frame: FrameType | None) -> None:
+        ended.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, end)
+    services.policy.reload_on_hangup()
+    try:
+        services.ensure_running()
+        echo("Running jobs (Ctrl-C stops)")
+        ended.wait()
+    finally:
+        services.stop()

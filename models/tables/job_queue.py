@@ -1,0 +1,118 @@
+"""The queue of jobs: which is due, who runs it, and what becomes of it.
+
+Every change of a running job says whose lease it must be under, so that a process that was given up for dead, and comes
+back, changes nothing. Everything here crosses tenants: a process runs the jobs of all of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import peewee as pw
+
+from models.engine.database import Database, current
+from models.engine.lease_clock import Moment, moment
+from models.records.times import now
+from models.tables.job import CANCELLED, DONE, FAILED, RUNNING, WAITING, Job
+
+
+def has_due(database: Database) -> bool:
+    """Whether a job waits for somebody to run it; the caller holds a connection."""
+    return _due(moment(database)).exists()
+
+
+def claim(database: Database, holder: str, seconds: float) -> Job | None:
+    """Take the job that has been due for the longest, under a lease of so many seconds; None: there is none.
+
+    In a transaction. A job whose lease has run out was run by a process that died. `attempts` counts this one.
+    """
+    at = moment(database)
+    found = _due(at)
+    if database.dialect == "postgres":
+        # Another process may be about to take it: this one takes the next.
+        found = found.for_update("FOR UPDATE SKIP LOCKED")  # type: ignore[arg-type]
+    job: Job | None = found.first()
+    if job is None:
+        return None
+    job.state, job.attempts = RUNNING, job.attempts + 1
+    job.lease, job.leased_until = f"{at.epoch}/{holder}", at.seconds + seconds
+    names = ("state", "attempts", "lease", "leased_until")
+    _update({name: getattr(job, name) for name in names}, Job.id == job.id)
+    return job
+
+
+def renew(job: Job, seconds: float) -> bool:
+    """Put off the end of the lease; whether it is still held. In a transaction."""
+    return _change(job, {"leased_until": moment(current).seconds + seconds})
+
+
+def note_step(job: Job, steps: list[str]) -> bool:
+    """Note which steps are done, in the transaction of their effect; whether the lease is still held."""
+    return _change(job, {"steps": steps})
+
+
+def note_progress(job: Job, progress: int) -> bool:
+    """Note how many rows are done; whether the lease is still held."""
+    return _change(job, {"progress": progress})
+
+
+def asked_to_stop(job: Job) -> bool | None:
+    """Whether somebody has cancelled the job; None: the lease is no longer held. The caller holds a connection."""
+    found = Job.select(Job.stopping).where(*_held(job)).tuples().first()
+    return None if found is None else bool(found[0])
+
+
+def finish(job: Job, progress: int, result: Any) -> bool:
+    """It is done, with this result (JSON-ready); whether the lease was still held, else nothing is changed."""
+    return _end(job, DONE, {"progress": progress, "result": result})
+
+
+def fail(job: Job, progress: int, result: Any, error: str) -> bool:
+    """It is not tried again. `result`: why, for its owner; `error`: for operators."""
+    return _end(job, FAILED, {"progress": progress, "result": result, "last_error": error})
+
+
+def cancel(job: Job, progress: int) -> bool:
+    """It was asked to stop, and did."""
+    return _end(job, CANCELLED, {"progress": progress})
+
+
+def put_off(job: Job, run_at: str, error: str) -> bool:
+    """It is tried again at that time."""
+    return _change(job, {**_FREE, "state": WAITING, "run_at": run_at, "progress": 0, "last_error": error})
+
+
+def give_back(job: Job) -> bool:
+    """The process that runs it stops: another one begins it at once, and this attempt does not count."""
+    return _change(job, {**_FREE, "state": WAITING, "progress": 0, "attempts": job.attempts - 1})
+
+
+_FREE = {"lease": None, "leased_until": None}
+
+
+def _due(at: Moment) -> pw.ModelSelect[Job]:
+    waits = (Job.state == WAITING) & (Job.run_at <= now())
+    left = (Job.state == RUNNING) & ((Job.leased_until < at.seconds) | ~Job.lease.startswith(f"{at.epoch}/"))
+    return Job.select().where(waits | left).order_by(Job.run_at, Job.id).limit(1)
+
+
+def _end(job: Job, state: str, changes: dict[str, Any]) -> bool:
+    if changes.get("result") is not None:
+        changes["result"] = orjson.dumps(changes["result"]).decode()
+    return _change(job, {**_FREE, "state": state, "stopping": False, "done_at": now(), **changes})
+
+
+def _held(job: Job) -> tuple[pw.Expression, ...]:
+    """That the job is run under the lease with which it was claimed."""
+    return Job.id == job.id, Job.lease == job.lease, Job.state == RUNNING
+
+
+def _change(job: Job, changes: dict[str, Any]) -> bool:
+    return _update(changes, *_held(job))
+
+
+def _update(changes: dict[str, Any], *where: pw.Expression) -> bool:
+    values = {Job._meta.fields[name]: value for name, value in changes.items()}
+    stamps = {Job.version: Job.version + 1, Job.updated_at: now()}
+    return bool(Job.update({**stamps, **values}).where(*where).execute())
