@@ -37,6 +37,7 @@ from models.engine.connect import open_database
 from models.engine.database import Database
 from models.migrate import missing, pending
 from models.records.search import is_current
+from models.tables.job import backlog
 from models.tables.tenant import Tenant
 from models.tables.user import User
 from policies.cases.case_file import failures
@@ -93,7 +94,7 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
     answer_options(app)
     errors.install(app)
     if settings.metrics_token:
-        services.metrics = metrics.Metrics(policy, services.limits)
+        services.metrics = metrics.Metrics(policy, services.limits, lambda: backlog(database))
         metrics.install(app, services.metrics)
     if settings.log_requests:
         logs.install(app)
@@ -128,7 +129,7 @@ def _chores(settings: Settings, database: Database, policy: Watcher, keys: Keys,
         Chore("telling of roles that the policy has lost", 1, lost.tell),
         Chore("throwing away what has expired", MINUTE, lambda: delete_expired(database)),
         Chore("telling the planner how tables have grown", MINUTE, database.refresh_statistics),
-        Chore("ending the retention of audit rows and messages", 60 * MINUTE,
+        Chore("ending the retention of audit rows, messages and jobs", 60 * MINUTE,
               lambda: end_retention(settings, database)),
     )
 

@@ -163,6 +163,7 @@ class Settings:
 
     # what is kept for how long
     audit_days: int = setting(365, _whole(0, 36500), "days that audit rows are kept; 0: for ever")
+    job_days: int = setting(30, _whole(0, 36500), "days that jobs are kept once they have ended; 0: for ever")
     contact_days: int = setting(365, _whole(0, 36500), "days that contact messages are kept; 0: for ever")
 
     # answers

@@ -14,6 +14,7 @@ from marshmallow import fields
 from gatepost import Call, Problem, Routes, StrictSchema
 from models.engine.errors import RowError
 from models.migrate import pending
+from models.tables.job import backlog
 from models.tables.user import User
 from policies.loading.lost import lost
 
@@ -33,6 +34,16 @@ _FOR_READERS = {"description": "Only for callers with `policy.view`."}
 _LIVE = "it is the liveness probe of a supervisor, and tells nothing else"
 
 
+class BacklogSchema(StrictSchema):
+    """Numbers of jobs."""
+
+    waiting = fields.Integer(required=True)
+    running = fields.Integer(required=True)
+    failed = fields.Integer(required=True)
+    seconds = fields.Float(required=True, metadata={
+        "description": "For how long the oldest job that waits has been due."})
+
+
 class HealthSchema(StrictSchema):
     """`ok`, `degraded` or `down`, together and for each check; 503 when it is down."""
 
@@ -42,6 +53,7 @@ class HealthSchema(StrictSchema):
     policy_error = fields.String(metadata=_FOR_READERS)
     users_without_role = fields.Integer(metadata={"description": (
         "How many users have a role that the policy has lost; they may do nothing. " + _FOR_READERS["description"])})
+    jobs = fields.Nested(BacklogSchema, metadata=_FOR_READERS)
     version = fields.String(metadata=_FOR_READERS)
 
 
@@ -83,6 +95,7 @@ def health(call: Call) -> Response | dict[str, Any]:
         with suppress(RowError):
             gone = lost(call.access.policy, User.held_roles(services.database))
             answer["users_without_role"] = User.number_with_roles(gone)
+            answer["jobs"] = backlog(services.database)._asdict()
     call.status = 503 if worst == "down" else 200
     return answer
 

@@ -35,6 +35,7 @@ from models.tables.article import Article
 from models.tables.category import Category
 from models.tables.comment import Comment
 from models.tables.contact import ContactMessage
+from models.tables.job import Job
 from models.tables.order import Order, OrderItem
 from models.tables.page import Page
 from models.tables.product import Product
@@ -160,6 +161,10 @@ class Given:
         id = new_id()
         return self.row(Session(id=id, owner_id=user.id, family=id, token_hash=new_id(), expires_at=later(86_400),
                                 absolute_expires_at=later(86_400)))
+
+    def job(self, state: str = "waiting", **values: Any) -> Job:
+        """A job of a kind that nothing runs."""
+        return self.row(Job(**{"kind": "articles.export", "state": state, "run_at": now()} | values))
 
 
 @cache

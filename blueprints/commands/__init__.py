@@ -12,6 +12,7 @@ from blueprints.commands.accounts import tenant, user
 from blueprints.commands.audit import audit
 from blueprints.commands.data import demo
 from blueprints.commands.doctor import doctor
+from blueprints.commands.jobs import jobs
 from blueprints.commands.keys import keys
 from blueprints.commands.policy.group import policy as policy_group
 from blueprints.commands.server import init, migrate, openapi, serve
@@ -21,6 +22,6 @@ from blueprints.commands.transfer import export, import_
 from blueprints.commands.worker import worker
 
 commands: list[click.Command] = [
-    init, serve, worker, demo, import_, export, user, tenant, token, policy_group, keys, audit, migrate, doctor,
+    init, serve, worker, demo, import_, export, user, tenant, token, jobs, policy_group, keys, audit, migrate, doctor,
     openapi, settings,
 ]

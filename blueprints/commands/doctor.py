@@ -22,6 +22,7 @@ from blueprints.commands.server import AppFactory, services_for
 from blueprints.http.resources.registry import GROUP
 from blueprints.http.security.keys import Keys
 from models.migrate import missing, pending
+from models.tables.job import backlog
 from models.tables.service_token import ServiceToken
 from models.tables.sizes import measure
 from models.tables.user import User
@@ -31,6 +32,7 @@ from settings import Settings
 
 LEAST_DISK = 200 * 2**20  # bytes below which a busy SQLite may soon be unable to write
 BUILT = datetime(2026, 1, 1, tzinfo=UTC)  # a clock before this is wrong, and tokens would be too
+LONGEST_WAIT = 3600  # seconds that a job may wait where some process runs jobs
 LARGEST = 5  # tables that are named
 MOST_USERS = 20  # that are named
 
@@ -82,6 +84,7 @@ def _checks(create_app: AppFactory, settings: Settings) -> Iterator[tuple[str, C
     # In a database that waits for migrations, what reads its tables would only say that a column is not there.
     if migrated:
         yield "admins", _administrators
+        yield "jobs", _jobs
     yield "clock", _clock
     yield "disk", _disk
     if migrated:
@@ -134,6 +137,16 @@ def _tokens(settings: Settings) -> str:
     with database_of(settings) as database, database.connected():
         valid, endless = ServiceToken.valid()
     return f"{valid} service tokens are valid, {endless} of them without end"
+
+
+def _jobs(settings: Settings) -> str:
+    with database_of(settings) as database:
+        found = backlog(database)
+    if found.seconds > LONGEST_WAIT:
+        raise RuntimeError(f"{found.waiting} wait, one of them for {found.seconds / 3600:.0f} hours: no process runs "
+                           "jobs; serve with the setting run_jobs, or run gatepost worker")
+    failed = "; gatepost jobs list --state failed" if found.failed else ""
+    return f"{found.waiting} wait, {found.running} run, {found.failed} have failed{failed}"
 
 
 def _policy(create_app: AppFactory) -> str:

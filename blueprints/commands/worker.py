@@ -24,7 +24,7 @@ def worker(create_app: AppFactory) -> None:
     it runs; another process begins that one anew.
 
     \b
-    Example: GATEPOST_RUN_JOBS=off gatepost serve & gatepost worker
+    Example: gatepost worker
     """
     with open_instance() as instance:
         instance.tenant()

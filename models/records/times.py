@@ -25,6 +25,11 @@ def later(seconds: float, start: str | None = None) -> str:
     return _written(datetime.fromtimestamp(moment.timestamp() + seconds, UTC))
 
 
+def elapsed(start: str, end: str) -> float:
+    """Seconds from one canonical time to another."""
+    return (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
+
+
 def parse_time(text: str) -> str:
     """The canonical form of an RFC 3339 time with any offset. Digits beyond microseconds are cut off.
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 import peewee as pw
 
+from models.engine.database import Database
 from models.records.columns import IdField, JsonField, ListField, TimeField
-from models.records.rows import Rows
+from models.records.rows import Rows, expire, locked
 from models.records.table import Record
-from models.records.times import now
+from models.records.times import elapsed, now
 
 MOST_ATTEMPTS = 5
 
@@ -64,6 +65,67 @@ class Job(Record):
     def stamp(self, tenant_id: str, at: str) -> None:
         super().stamp(tenant_id, at)
         self.run_at = self.run_at or at
+
+    def begin_anew(self) -> None:
+        """Let it wait as if it had never been tried; what its steps have committed stays."""
+        self.state, self.attempts, self.progress = WAITING, 0, 0
+        self.run_at, self.done_at, self.result = now(), None, None
+
+    def call_off(self) -> bool:
+        """Cancel it, or ask it to stop if it runs; False, and nothing changed, if it has ended."""
+        if self.state == WAITING:
+            self.state, self.done_at = CANCELLED, now()
+        elif self.state == RUNNING:
+            self.stopping = True
+        else:
+            return False
+        return True
+
+    @classmethod
+    def by_id(cls, id: str, *, lock: bool = False) -> Job | None:
+        """`lock`: no other transaction may change it before this one ends."""
+        # Across tenants: for operators.
+        query = cls.select().where(cls.id == id)
+        return (locked(query) if lock else query).first()
+
+    @classmethod
+    def newest(cls, most: int, *, state: str | None = None, kind: str | None = None) -> list[Job]:
+        """The newest jobs, of this state or kind if one is given."""
+        # Across tenants: for operators.
+        query = cls.select().order_by(cls.created_at.desc(), cls.id.desc()).limit(most)
+        for column, value in ((cls.state, state), (cls.kind, kind)):
+            if value is not None:
+                query = query.where(column == value)
+        return list(query)
+
+    @classmethod
+    def purge(cls, before: str, most: int) -> int:
+        # Across tenants: a job that ended long ago is of no use in any of them.
+        return expire(cls.done_at, before, most)
+
+
+class Backlog(NamedTuple):
+    """How much there is to do: numbers of jobs, and for how many seconds the one that waits longest has been due."""
+
+    waiting: int
+    running: int
+    failed: int
+    seconds: float
+
+
+def backlog(database: Database) -> Backlog:
+    """The backlog of all tenants. Raises `Unavailable`, `TimedOut`."""
+    with database.connected():
+        return _backlog(now())
+
+
+def _backlog(at: str) -> Backlog:
+    # Across tenants: a process runs the jobs of all of them.
+    states = Job.select(Job.state, pw.fn.COUNT(Job.id)).where(Job.state.in_([WAITING, RUNNING, FAILED]))
+    counted: dict[str, int] = dict(list(states.group_by(Job.state).tuples()))  # type: ignore[arg-type]
+    due = Job.select(pw.fn.MIN(Job.run_at)).where(Job.state == WAITING, Job.run_at <= at).scalar()
+    waiting, running, failed = (counted.get(state, 0) for state in (WAITING, RUNNING, FAILED))
+    return Backlog(waiting, running, failed, 0.0 if due is None else elapsed(due, at))
 
 
 def enqueue(tenant_id: str, kind: str, payload: dict[str, Any], **columns: Any) -> Job:

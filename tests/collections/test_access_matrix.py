@@ -142,6 +142,8 @@ class World:
                 row = home.session(caller.user)
             case "sessions":
                 row = home.session(home.user("admin") if "administrator" in about else self.others[home.tenant])
+            case "jobs":
+                row = home.job(state.removeprefix("a "), owner_id=owner)
             case "users":
                 row = home.user("admin" if "administrator" in about else "user", active="disabled" not in about)
         if collection in RESOURCES:

@@ -20,10 +20,11 @@ from app import cli
 from blueprints.commands import printing
 from blueprints.commands.printing import json_visible, lines_visible, visible
 from blueprints.http.operations.logs import JsonFormatter
-from models.base import Rows, new_id
+from models.base import Rows, new_id, now
 from models.engine.connect import open_database
 from models.tables.article import Article
 from models.tables.audit import Audit, append
+from models.tables.job import Job
 from models.tables.service_token import ServiceToken
 from models.tables.tenant import Tenant
 from models.tables.user import User
@@ -35,6 +36,7 @@ from tests.running import GATEPOST, ROOT, Instance
 HOSTILE = ("\x1b]0;owned\x07\x9b31m\r\x7f\x00\u202e\u2066\u200b\u200f\ufeff\u2060\u3164\U000e0041"
            "\nforged\u2028forged\x85forged\x0bforged").replace("\x00", "")  # Postgres stores no NUL
 EMAIL = f"eve{HOSTILE}@example.org"
+JOB = "01930000-0000-7000-8000-0000000000f1"
 NOT_SHOWN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 
@@ -60,6 +62,9 @@ def hostile(instance: Instance, tmp_path_factory: pytest.TempPathFactory) -> Ins
         append([Audit(tenant_id=tenant.id, principal=HOSTILE, role=HOSTILE, action=HOSTILE, resource=HOSTILE,
                       address=HOSTILE, result=HOSTILE, reason=HOSTILE, request_id=HOSTILE,
                       facts=json.dumps({"email": HOSTILE}))])
+        Rows(Job, tenant.id).insert(Job(
+            id=JOB, kind=HOSTILE, state="failed", run_at=now(), payload=json.dumps({"x": HOSTILE}), lease=HOSTILE,
+            steps=[HOSTILE], result=json.dumps({"code": HOSTILE}), last_error=HOSTILE))
 
     database.transact(work)
     database.close_all()
@@ -88,6 +93,7 @@ WALK = [
     ("audit", "tail"), ("audit", "tail", "--tenant", HOSTILE), ("audit", "export"), ("audit", "export", "--heads"),
     ("audit", "export", "--since", HOSTILE), ("audit", "verify"),
     ("keys", "list"), ("keys", "rotate"),
+    ("jobs", "list"), ("jobs", "show", JOB), ("jobs", "retry", JOB), ("jobs", "cancel", JOB), ("jobs", "show", HOSTILE),
     ("policy", "check"), ("policy", "check", "--json"), ("policy", "matrix"), ("policy", "matrix", "--json"),
     ("policy", "matrix", "--role", HOSTILE), ("policy", "test"), ("policy", "test", "--json"), ("policy", "export"),
     ("policy", "test", "--junit", f"{HOSTILE}/x"), ("policy", "test", HOSTILE, "--json"),

@@ -26,6 +26,7 @@ STATES = {
         "order": ("pending", "approved", "rejected", "cancelled", "shipped", "completed", "refunded"),
         "comment": ("pending", "approved", "rejected"),
         "page": ("draft", "published", "archived"),
+        "job": ("waiting", "running", "done", "failed", "cancelled"),
     }.items()
 }
 
@@ -78,6 +79,8 @@ RESOURCES = (
     ),
     _other("session", "create", "view", "delete", **EVERY_ROW, owner_id=ID, last_used_at=TIME, address=OPTIONAL_TEXT,
            device=OPTIONAL_TEXT),
+    _other("job", "view", "delete", "retry", **EVERY_ROW, owner_id=OPTIONAL_ID, kind=TEXT, state=STATES["job"],
+           progress=NUMBER, attempts=NUMBER, done_at=OPTIONAL_TIME),
     _other("profile", "view", "update"),
     _other("token", "view", "create", "delete", **EVERY_ROW, owner_id=ID, name=TEXT),
     _other(

@@ -24,6 +24,7 @@ GRANTED = {
     "guest": """session.create, user.register, contact.create, health.view; article.view, page.view published;
         product.view active; comment.view approved_public; category.view""",
     "user": """profile.*; user.update own; session.view, session.delete own; token.* own;
+        job.view, job.delete, job.retry own;
         article.create, article.view, article.submit, article.share own;
         article.update, article.delete own_draft;
         comment.create, comment.view, comment.delete own; comment.update own_pending;
@@ -39,7 +40,7 @@ GRANTED = {
     "manager": "product.*, category.*, order.*; stats.view",
     "developer": """policy.view, stats.view;
         article.view, product.view, category.view, comment.view, page.view""",
-    "owner": """user.*, audit.view, audit.view_facts, policy.view, session.view, session.delete,
+    "owner": """user.*, audit.view, audit.view_facts, policy.view, session.view, session.delete, job.*,
         token.view, token.delete""",
     "admin": "*",
 }
@@ -137,7 +138,7 @@ def test_scopes_of_the_profile_read_and_write_it(shipped: Policy) -> None:
 
 def test_there_are_no_other_scopes(shipped: Policy) -> None:
     known = {f"{verb}:{area}" for verb in ("read", "write", "manage") for area in COLLECTIONS.values()}
-    assert shipped.scope_names == known | {"read:profile", "write:profile"}
+    assert shipped.scope_names == known | {"read:profile", "write:profile", "read:jobs", "write:jobs"}
 
 
 def _covered(policy: Policy, scope: str) -> set[str]:

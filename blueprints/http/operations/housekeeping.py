@@ -11,6 +11,7 @@ from models.engine.errors import Busy
 from models.tables import seals
 from models.tables.contact import ContactMessage
 from models.tables.idempotency import IdempotencyKey
+from models.tables.job import Job
 from models.tables.session import Session
 
 if TYPE_CHECKING:
@@ -29,10 +30,13 @@ def delete_expired(database: Database) -> None:
 
 
 def end_retention(settings: Settings, database: Database) -> int:
-    """Delete audit rows and contact messages older than the settings `audit_days` and `contact_days`; how many."""
+    """Delete audit rows, contact messages and ended jobs older than the settings `audit_days`, `contact_days` and
+    `job_days`; how many."""
     gone = 0
     if settings.contact_days:
         gone += _in_batches(database, ContactMessage.purge, later(-settings.contact_days * DAY))
+    if settings.job_days:
+        gone += _in_batches(database, Job.purge, later(-settings.job_days * DAY))
     if settings.audit_days:
         gone += seals.retire(database, later(-settings.audit_days * DAY))
     return gone

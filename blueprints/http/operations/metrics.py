@@ -7,18 +7,22 @@ number is bounded. Several processes write to files in one folder, and whichever
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flask import Flask, Response, g, request
 
+from models.engine.errors import RowError
+
 from ..protocol import trace
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
 
+    from models.tables.job import Backlog
     from policies.loading.watch import Watcher
 
     from .limits import Limits
@@ -41,13 +45,13 @@ def share_between_processes(folder: Path) -> None:
 
 
 class Metrics:
-    """The numbers of one app, whose policy and limits these are."""
+    """The numbers of one app, whose policy and limits these are, and whose jobs `backlog` counts."""
 
-    def __init__(self, policy: Watcher, limits: Limits) -> None:
+    def __init__(self, policy: Watcher, limits: Limits, backlog: Callable[[], Backlog]) -> None:
         # Imported where it is needed: a start without metrics is quicker, and several processes share first.
         from prometheus_client import CollectorRegistry, Counter, Histogram
 
-        self._state = _State(policy, limits)
+        self._state = _State(policy, limits, backlog)
         self._registry = CollectorRegistry()
         self._requests = Counter("gatepost_requests", "Requests answered.", ("method", "route", "status"),
                                  registry=self._registry)
@@ -110,8 +114,8 @@ class Metrics:
 class _State:
     """What is true of this process at this moment, asked when Prometheus asks."""
 
-    def __init__(self, policy: Watcher, limits: Limits) -> None:
-        self._policy, self._limits = policy, limits
+    def __init__(self, policy: Watcher, limits: Limits, backlog: Callable[[], Backlog]) -> None:
+        self._policy, self._limits, self._backlog = policy, limits, backlog
 
     def collect(self) -> Iterator[Metric]:
         from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily
@@ -128,6 +132,15 @@ class _State:
                                 value=policy.age)
         yield GaugeMetricFamily("gatepost_limits_degraded", "1 while processes count limits each for itself.",
                                 value=int(limits.state != "ok"))
+        # Of all processes and nodes together. The other numbers are wanted most while the database is away.
+        with suppress(RowError):
+            backlog = self._backlog()
+            jobs = GaugeMetricFamily("gatepost_jobs", "Jobs by state.", labels=("state",))
+            for state in ("waiting", "running", "failed"):
+                jobs.add_metric((state,), getattr(backlog, state))
+            yield jobs
+            yield GaugeMetricFamily("gatepost_jobs_oldest_seconds", "Time since the oldest job that waits was due.",
+                                    value=backlog.seconds)
 
 
 def install(app: Flask, metrics: Metrics) -> None:

@@ -24,7 +24,7 @@ from marshmallow.validate import OneOf
 import blueprints
 from models import indexes, migrate
 from models.base import Owned
-from models.records.columns import IdField, ListField, RoleField, TimeField
+from models.records.columns import IdField, JsonField, ListField, RoleField, TimeField
 from policies import SHIPPED, Column, Resource, Vocabulary
 from policies.loading import first_release
 from policies.syntax.vocabulary import Function
@@ -246,7 +246,7 @@ def _resource(name: str, permissions: set[str], collection: Collection | None) -
     # Conditions may ask for what a row answers, for whose it is and what is declared; never for a hash that it keeps.
     known = {*collection.body_schema.dump_fields, *Owned._meta.fields, *collection.judged}
     columns = {field.name: _described(field, collection) for field in collection.columns
-               if field.name in known and not isinstance(field, ListField)}
+               if field.name in known and not isinstance(field, ListField | JsonField)}
     return Resource(name, frozenset(permissions), columns,
                     lambda: indexes.shipped().get(collection.model._meta.table_name, ()))
 

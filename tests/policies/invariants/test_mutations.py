@@ -33,14 +33,14 @@ def test_each_line_is_changed_in_ten_ways_at_least() -> None:
     assert min(count.values()) >= 10
 
 
-@pytest.mark.parametrize("mutation", sample(40, 3), ids=lambda mutation: f"{mutation[0]}:{mutation[1]} {mutation[2]}")
+@pytest.mark.parametrize("mutation", sample(40, 6), ids=lambda mutation: f"{mutation[0]}:{mutation[1]} {mutation[2]}")
 def test_an_edit_is_refused_exactly_when_brute_force_finds_a_breach(mutation: Mutation) -> None:
     assert wrongly_judged(mutation) is None
 
 
 def test_the_sample_has_edits_of_both_kinds() -> None:
     refused = 0
-    for mutation in sample(40, 3):
+    for mutation in sample(40, 6):
         try:
             from_files(mutated(mutation), VOCABULARY)
         except Broken:

@@ -1,0 +1,124 @@
+"""Jobs, for operators: `gatepost jobs …`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import click
+import orjson
+
+from blueprints.commands.context import open_instance, record
+from blueprints.commands.printing import Group, echo
+from models.base import Rows, is_id
+from models.tables.job import CANCELLED, DONE, FAILED, STATES, Job
+
+_LISTED = 50
+_LONGEST = 2000  # characters of a payload or a result that are shown
+
+
+@click.group(cls=Group)
+def jobs() -> None:
+    """Look at jobs, cancel them, and try them again."""
+
+
+@jobs.command("list")
+@click.option("--state", type=click.Choice(STATES), help="Only those in this state.")
+@click.option("--kind", metavar="KIND", help="Only those of this kind, such as articles.export.")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=_LISTED, show_default=True, metavar="N",
+              help="At most so many.")
+def list_jobs(state: str | None, kind: str | None, limit: int) -> None:
+    """List jobs of all tenants, the newest first.
+
+    \b
+    Example: gatepost jobs list --state failed
+    """
+    with open_instance():
+        for job in Job.newest(limit, state=state, kind=kind):
+            echo(f"{job.id}  {job.state:9}  {job.kind}, since {job.created_at}, attempt {job.attempts} of "
+                 f"{job.max_attempts}{f': {job.last_error}' if job.last_error and job.state != DONE else ''}")
+
+
+@jobs.command()
+@click.argument("id")
+def show(id: str) -> None:
+    """Show all there is to know of a job.
+
+    \b
+    Example: gatepost jobs show 01930f2e-8a4b-7c3d-9e1f-2a3b4c5d6e7f
+    """
+    with open_instance():
+        job = _found(id)
+        told = {
+            "kind": job.kind,
+            "state": job.state,
+            "tenant": job.tenant_id,
+            "asked for by": job.owner_id or "the service",
+            "created": job.created_at,
+            "not before": job.run_at,
+            "attempts": f"{job.attempts} of {job.max_attempts}",
+            "rows": job.progress,
+            "steps done": ", ".join(job.steps) or None,
+            "run by": job.lease,
+            "to be stopped": "yes" if job.stopping else None,
+            "ended": job.done_at,
+            "last error": job.last_error,
+            "payload": orjson.dumps(job.payload).decode()[:_LONGEST],
+            "result": None if job.result is None else orjson.dumps(job.result).decode()[:_LONGEST],
+        }
+        for name, value in told.items():
+            if value is not None:
+                echo(f"{name:13} {value}")
+
+
+@jobs.command()
+@click.argument("id")
+def retry(id: str) -> None:
+    """Begin a job that has failed anew. Steps that were committed are not done again.
+
+    \b
+    Example: gatepost jobs retry 01930f2e-8a4b-7c3d-9e1f-2a3b4c5d6e7f
+    """
+    def work(job: Job) -> str:
+        if job.state != FAILED:
+            raise click.ClickException(f"The job {id} is {job.state}; only one that has failed is tried again.")
+        job.begin_anew()
+        return f"{id} waits."
+
+    _change(id, "retry", work)
+
+
+@jobs.command()
+@click.argument("id")
+def cancel(id: str) -> None:
+    """Cancel a job that waits, or ask one that runs to stop.
+
+    \b
+    Example: gatepost jobs cancel 01930f2e-8a4b-7c3d-9e1f-2a3b4c5d6e7f
+    """
+    def work(job: Job) -> str:
+        if not job.call_off():
+            raise click.ClickException(f"The job {id} is {job.state} already.")
+        return f"{id} is cancelled." if job.state == CANCELLED else f"{id} stops after its batch."
+
+    _change(id, "delete", work)
+
+
+def _found(id: str, *, lock: bool = False) -> Job:
+    job = Job.by_id(id, lock=lock) if is_id(id) else None
+    if job is None:
+        raise click.ClickException(f"There is no job {id}.")
+    return job
+
+
+def _change(id: str, action: str, change: Callable[[Job], str]) -> None:
+    """Change a job in one transaction with its audit row, and say what `change` says."""
+    with open_instance() as instance:
+        def work() -> str:
+            job = _found(id, lock=True)
+            said = change(job)
+            Rows(Job, job.tenant_id).save(job)
+            record(job.tenant_id, "job", action, job.id)
+            return said
+
+        said = instance.database.transact(work)
+    echo(said)

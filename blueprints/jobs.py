@@ -1,0 +1,68 @@
+"""Jobs: work that the service does outside of requests, for who asked for it to watch, cancel and try again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from marshmallow import fields
+
+from gatepost import Call, Collection, Endpoint, Id, Int, StrictSchema, Time, action
+from models.tables.job import FAILED, STATES, WAITING, Job
+
+_SUMMARIES = {
+    "list": "List jobs.",
+    "get": "Get one job.",
+    "delete": "Cancel a job that waits or runs; remove one that has ended.",
+}
+
+
+class JobSchema(StrictSchema):
+    """A piece of work, and what became of it. One that waits, runs or has ended."""
+
+    id = Id(dump_only=True)
+    kind = fields.String(dump_only=True, metadata={"description": "What is done, such as articles.export."})
+    state = fields.String(dump_only=True, metadata={
+        "description": "waiting, running, done, failed or cancelled."})
+    progress = Int(dump_only=True, metadata={"description": "Rows that were done so far."})
+    attempts = Int(dump_only=True, metadata={
+        "description": "How often it was begun; errors of the server are followed by another attempt."})
+    created_at = Time(dump_only=True)
+    done_at = Time(dump_only=True, allow_none=True, metadata={"description": "When it ended, however it did."})
+    result = fields.Raw(dump_only=True, allow_none=True, metadata={
+        "description": "Of a job that is done, what its kind says; of one that has failed, a problem (RFC 9457)."})
+
+
+class Jobs(Collection):
+    """Work outside of requests. A job begins with an import or export that prefers `respond-async`, with a plugin, or
+    by the clock; here it is watched, cancelled and tried again."""
+
+    name, resource = "jobs", "job"
+    model, schema = Job, JobSchema
+    shares = imports = False
+    filters = {"state": ("eq",), "kind": ("eq",), "owner_id": ("eq",)}
+    computed = ()
+
+    def __init__(self) -> None:
+        super().__init__()
+        # Most of them come and go without an action.
+        self.states["state"] = set(STATES)
+
+    def endpoints(self) -> Iterator[Endpoint]:
+        for endpoint in super().endpoints():
+            if endpoint.name in _SUMMARIES:
+                yield replace(endpoint, summary=_SUMMARIES[endpoint.name])
+            elif endpoint.name == "retry":
+                yield endpoint
+
+    @action("retry", transitions={FAILED: WAITING}, state="state")
+    def retry(self, row: Job) -> None:
+        """It is begun anew, and may be tried as often as a new one; steps that were committed are not done again."""
+        row.begin_anew()
+
+    def delete(self, call: Call, row: Job) -> None:
+        """Cancel it, ask for its end while it runs, or remove it with its file once it has ended."""
+        if row.call_off():
+            self.rows(call).save(row)
+        else:
+            self.rows(call).delete(row)
