@@ -38,6 +38,7 @@ from models.engine.database import Database
 from models.migrate import missing, pending
 from models.records.search import is_current
 from models.tables.job import backlog
+from models.tables.load import undo_left
 from models.tables.tenant import Tenant
 from models.tables.user import User
 from policies.cases.case_file import failures
@@ -127,6 +128,7 @@ def _chores(settings: Settings, database: Database, policy: Watcher, keys: Keys,
         Chore("following the key file", 1, keys.refresh),
         Chore("following the policy files", 1, policy.prove_followed),
         Chore("telling of roles that the policy has lost", 1, lost.tell),
+        Chore("undoing imports that were broken off", 5, lambda: undo_left(database)),
         Chore("throwing away what has expired", MINUTE, lambda: delete_expired(database)),
         Chore("telling the planner how tables have grown", MINUTE, database.refresh_statistics),
         Chore("ending the retention of audit rows, messages and jobs", 60 * MINUTE,

@@ -155,6 +155,7 @@ class Settings:
     login_attempts: int = setting(10, _whole(1, 10**6), "failed logins a minute from a network; tenfold for an account")
     body_limit: int = setting(2**20, _whole(1024, 2**30), "most bytes of a request body (1048576 are 1 MiB)")
     import_limit: int = setting(32 * 2**20, _whole(1024, 2**30), "most bytes of an import (33554432 are 32 MiB)")
+    import_changes: int = setting(10_000, _whole(0, 10**9), "lines of one import that may change rows that are there")
     owner_rows: int = setting(100_000, _whole(0, 10**9),
                               "rows of one collection that a user may own, without its manage; 0: any number")
 

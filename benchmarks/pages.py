@@ -181,8 +181,8 @@ def load(database: Database, articles: Iterator[tuple[object, ...]]) -> None:
     names = [column.name for column in COLUMNS]
 
     def store(batch: list[tuple[object, ...]]) -> None:
-        with bulk.ample_cache(database):
-            bulk.load(database, Article, names, batch)
+        bulk.ample_cache(database)
+        bulk.load(database, Article, names, batch)
 
     while batch := list(islice(articles, BATCH)):
         database.transact(partial(store, batch))

@@ -110,3 +110,13 @@ def searchable(database: Database, table: str, columns: Sequence[str]) -> None:
     }
     for statement in _SEARCH_SQLITE if database.dialect == "sqlite" else _SEARCH_POSTGRES:
         run(database, statement.format(**names))
+
+
+def loadable(database: Database, table: str) -> None:
+    """Let imports of any size store their rows in this table without keeping other writers waiting.
+
+    On SQLite it gets the column `load`, which no class of the application names: the rows of an import that is not
+    whole yet have a number there, by which they are hidden (`models.tables.load`). On Postgres nothing is needed.
+    """
+    if database.dialect == "sqlite":
+        run(database, f'ALTER TABLE {table} ADD COLUMN "load" INTEGER')

@@ -82,8 +82,8 @@ def fill(database: Database, tenant_id: str, articles: int) -> Iterator[int]:
 
     def store(batch: list[tuple[object, ...]]) -> int:
         def work() -> None:
-            with ample_cache(database):
-                load(database, Article, COLUMNS, batch)
+            ample_cache(database)
+            load(database, Article, COLUMNS, batch)
 
         database.transact(work)
         return len(batch)

@@ -55,7 +55,7 @@ def import_(
     """Make or change rows of COLLECTION from FILE.
 
     FILE is NDJSON or CSV, - is standard input; all of its rows are stored, or none. Every line is judged by the
-    policy. While its rows are stored, other writers to an SQLite database wait.
+    policy. Other writers need not wait for it; nobody sees its rows before all are stored.
 
     \b
     Example: gatepost import articles articles.ndjson --key slug
@@ -68,7 +68,11 @@ def import_(
         lines = _check(intake, _media_type(str(getattr(file, "name", "")), format), file)
         audit.note_rule(call)
         database = call.services.database
-        database.transact(lambda: _take_in(intake, call, lines))
+        ample_cache(database)
+        with click.progressbar(length=lines, label="storing", file=sys.stderr) as bar, intake.load() as opened:
+            if opened:
+                _show(intake.store_new(), bar)
+            database.transact(lambda: _take_in(intake, call, bar))
         outcome = intake.outcome
         _report(outcome["errors"])
         echo(f"{outcome['imported']} imported, {outcome['updated']} updated, {outcome['failed']} failed.")
@@ -144,12 +148,14 @@ def _check(intake: Import, media_type: str, file: BinaryIO) -> int:
     return lines
 
 
-def _take_in(intake: Import, call: Call, lines: int) -> None:
-    progress = click.progressbar(length=lines, label="storing", file=sys.stderr)
-    with ample_cache(call.services.database), progress as bar:
-        for number in intake.store():
-            bar.update(number)
+def _take_in(intake: Import, call: Call, bar: Any) -> None:
+    _show(intake.store(), bar)
     audit.record(call)
+
+
+def _show(progress: Iterator[int], bar: Any) -> None:
+    for number in progress:
+        bar.update(number)
 
 
 @contextmanager

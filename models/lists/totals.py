@@ -49,7 +49,7 @@ def estimate(database: Database, shape: Shape, values: Values) -> int:
         plan = text.run(database, values)[0][0]
         return int(plan[0]["Plan"]["Plan Rows"])
     name = shape.model._meta.table_name
-    rows = database.query(f'SELECT max(rowid) FROM "{name}"')[0][0] or 0
+    rows = database.query(f'SELECT max(rowid) FROM main."{name}"')[0][0] or 0
     sample = min(rows, SAMPLE)
     chosen = range(1, rows + 1) if rows <= SAMPLE else [1 + n * STRIDE % rows for n in range(SAMPLE)]
     found = int(text.run(database, {**values, "page.sample": orjson.dumps(list(chosen)).decode()})[0][0])

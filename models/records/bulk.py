@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from models.engine.database import Database
@@ -26,7 +26,7 @@ def load(database: Database, model: type[Table], columns: Sequence[str], rows: S
         if database.dialect == "sqlite":
             marks = ", ".join("?" * len(columns))
             search.index_together(database, model, lambda: cursor.executemany(
-                f'INSERT INTO "{table}" ({names}) VALUES ({marks})', rows))
+                f'INSERT INTO main."{table}" ({names}) VALUES ({marks})', rows))
         else:
             with cursor.copy(f'COPY "{table}" ({names}) FROM STDIN') as copy:
                 for row in rows:
@@ -58,15 +58,10 @@ def optimize(database: Database, model: type[Table]) -> None:
         search.merge(database, model)
 
 
-@contextmanager
-def ample_cache(database: Database) -> Iterator[None]:
-    """Give the connection of this transaction room for the indexes of a large table, which a load touches all over."""
-    if database.dialect != "sqlite":
-        yield
-        return
-    before = database.query("PRAGMA cache_size")[0][0]
-    database.query("PRAGMA cache_size = -256000")
-    try:
-        yield
-    finally:
-        database.query(f"PRAGMA cache_size = {before}")
+def ample_cache(database: Database) -> None:
+    """Give the writers of this process room for the indexes of a large table, which a load touches all over.
+
+    For a command that stores many rows, and then ends.
+    """
+    if database.dialect == "sqlite":
+        database.transact(lambda: database.query("PRAGMA cache_size = -256000"))

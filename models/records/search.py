@@ -100,7 +100,7 @@ def index_together(database: Database, model: type[Table], insert: Callable[[], 
         insert()
         return
     table, names = model._meta.table_name, _names(model)
-    last, = database.query(f'SELECT coalesce(max(rowid), 0) FROM "{table}"')[0]
+    last, = database.query(f'SELECT coalesce(max(rowid), 0) FROM main."{table}"')[0]
     insert()
     database.query(f'INSERT INTO "{index_of(model)}" (rowid, {names}) SELECT number, {names} FROM "{table}_words" '
                    "WHERE number > ?", [last])

@@ -35,7 +35,11 @@ def total(model: type[Record], tenant_id: str, until: str | None = None) -> pw.M
 
 
 def owned(model: type[Record], tenant_id: str, owner_id: str, most: int) -> int:
-    """How many rows one owner has, counted up to `most` along the index of owners."""
+    """How many rows one owner has, counted up to `most` along the index of owners; with those that are being loaded."""
+    if current.dialect == "sqlite":
+        counting = (f'SELECT count(*) FROM (SELECT 1 FROM main."{model._meta.table_name}" '
+                    "WHERE tenant_id = ? AND owner_id = ? LIMIT ?)")
+        return int(current.query(counting, [tenant_id, owner_id, most])[0][0])
     theirs = model._meta.fields["owner_id"] == owner_id
     return int(Rows(model, tenant_id).select(model.id).where(theirs).limit(most).count())
 

@@ -53,7 +53,8 @@ def _sqlite_tables(database: Database) -> list[TableSize]:
 
 def _span(database: Database, name: str) -> int:
     # A count would read every page of an index, and so would both ends in one SELECT. Rows deleted between are counted.
-    newest, oldest = database.query(f'SELECT (SELECT max(rowid) FROM "{name}"), (SELECT min(rowid) FROM "{name}")')[0]
+    table = f'main."{name}"'
+    newest, oldest = database.query(f"SELECT (SELECT max(rowid) FROM {table}), (SELECT min(rowid) FROM {table})")[0]
     return 0 if newest is None else int(newest - oldest + 1)
 
 

@@ -235,8 +235,10 @@ def _write(call: Call) -> None:
         _through(EFFECT, call)
 
     try:
-        # Writes at the same time may share a transaction, but not one as long as an import's.
-        database.transact(effect, grouped=not call.endpoint.narrows)
+        with nullcontext() if call.endpoint.around is None else call.endpoint.around(call):
+            if call.write.response is None:
+                # Writes at the same time may share a transaction, but not one as long as an import's.
+                database.transact(effect, grouped=not call.endpoint.narrows)
     except (idempotency.Claimed, Busy):
         if call.claim is None:
             raise

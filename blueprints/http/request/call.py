@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import abc
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
@@ -64,6 +65,7 @@ class Endpoint:
     answers_403 though it has no permission; the documentation names it
     answers_404 for reasons that its path does not show; the documentation names it
     prepare     does what takes long and changes no row, before any writer has to wait; may fill `prepared`
+    around      holds what the transaction of a write needs before and after it; may set `write.response`: none is made
     load        finds or drafts the row that the permission is judged on, before the handler runs
     writes      runs in one write transaction together with its audit row
     restrict    refuses what no policy line can allow; asked whenever the row is judged
@@ -103,6 +105,7 @@ class Endpoint:
     answers_404: bool = False
     status: int = 200
     prepare: Callable[[Call], None] | None = None
+    around: Callable[[Call], AbstractContextManager[object]] | None = None
     load: Callable[[Call], Any] | None = None
     writes: bool = False
     restrict: Callable[[Call], None] | None = None

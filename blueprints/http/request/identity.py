@@ -13,7 +13,7 @@ from hmac import compare_digest
 
 from flask import Request
 
-from models.base import is_id, new_id, now
+from models.base import Rows, is_id, new_id, now
 from models.tables.service_token import Bearer, ServiceToken
 from models.tables.session import Session, SessionUser
 from models.tables.user import User
@@ -38,6 +38,26 @@ def identify(services: Services, request: Request) -> tuple[Principal, str | Non
     if scheme.lower() != "bearer" or not token:
         raise Problem("invalid_token", "Send Authorization: Bearer <token>.")
     return _service(services, token) if token.startswith(SERVICE) else _user(services, token)
+
+
+def as_of_now(services: Services, principal: Principal, credential_id: str | None) -> Principal:
+    """The same caller with the role, department and groups of today, after work that takes long.
+
+    How old the access token is does not matter: it was young enough when the work began. Raises `Problem`
+    (`invalid_token`) when the account is no longer active, or the session or service token was ended.
+    """
+    if principal.id is None:
+        return principal
+    found: SessionUser | Bearer | User | None
+    if credential_id is None:
+        found = Rows(User, principal.tenant_id).find(principal.id)
+    elif principal.kind == "service":
+        found = ServiceToken.bearer(services.database, credential_id)
+    else:
+        found = Session.user_of(services.database, credential_id)
+    if found is None or not found.active or getattr(found, "revoked_at", None) is not None:
+        raise Problem("invalid_token", "The session has ended. Log in again.")
+    return _principal(principal.id, found, principal.kind, principal.scopes)
 
 
 @lru_cache(maxsize=64)

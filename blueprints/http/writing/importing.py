@@ -13,6 +13,7 @@ from marshmallow import fields
 
 from ..operations import limits
 from ..operations.slots import RETRY_AFTER
+from ..pipeline import idempotency
 from ..protocol import expectation
 from ..protocol.problems import CUT_UNSEEN, Fault, Problem, unsupported_media_type
 from ..request.call import Call, Endpoint
@@ -55,7 +56,7 @@ def endpoint(collection: Writable) -> Endpoint:
     options = StrictSchema.from_dict(declared, name=f"{type(collection).__name__}Import")()
     return Endpoint(name="import", method="POST", path=f"/api/{collection.name}/import", query=options,
                     permission=collection.permission("import"), narrows=True,
-                    prepare=lambda call: _check(collection, call),
+                    prepare=lambda call: _check(collection, call), around=_loading,
                     handler=_store, writes=True, answer=ImportedSchema(), cost=10, accepts=file_formats.MEDIA_TYPES,
                     summary=f"Import {collection.name}: make or change many rows, from NDJSON or CSV.")
 
@@ -96,6 +97,18 @@ def _room(call: Call) -> Iterator[None]:
         yield
     finally:
         slots.release(key)
+
+
+@contextmanager
+def _loading(call: Call) -> Iterator[None]:
+    """Around the transaction: many new rows are stored before it, where that would keep other writers waiting."""
+    with call.prepared.load() as opened:
+        if opened:
+            # Its twin may have been answered while this call waited for the same table.
+            idempotency.replay(call)
+            if call.write.response is None:
+                _finish(call.prepared.store_new())
+        yield
 
 
 def _store(call: Call) -> dict[str, Any]:

@@ -4,41 +4,40 @@ Every line is read and checked before any writer has to wait. Then one transacti
 came alone; a line whose `id` (or whose key) finds a row changes it, a line without an `id` makes one otherwise. Only
 `gatepost import` makes rows with the ids that it is given. New rows are stored many at a time; where such a batch is
 refused, its rows go one by one, so that every fault has its line.
+
+On SQLite, where other writers would have to wait, many new rows are stored before that transaction, in a load: in
+short transactions, and hidden from everybody else. The last transaction changes the rows that were there, and shows
+all (docs/decisions/0029-loads.md).
 """
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from itertools import islice
-from tempfile import SpooledTemporaryFile
 from typing import Any, BinaryIO, NamedTuple
-from weakref import finalize
 
-from models.base import is_id
 from models.engine.errors import AlreadyExists, InvalidReference, InvalidState, InvalidValue, Outdated, StillReferenced
 from models.records import bulk
+from models.tables import load
 
 from ..operations.limits import TooManyGuesses
 from ..pipeline import errors
 from ..protocol.problems import Problem, dangling
-from ..request import audit
+from ..request import audit, identity
+from ..request.access import Access
 from ..request.call import Call
 from ..schemas import file_formats
+from .batches import Last, Lines, Sizes, too_many_changes, too_many_lines
 from .faults import Faults
-from .lines import LineWriter
+from .lines import LineWriter, RowsMeant
 from .writable import Writable
 
-_AT_ONCE = 500  # lines looked up and stored together
-_IN_MEMORY = 2**20  # bytes of checked lines that are kept in memory; more goes to a temporary file
+_AT_ONCE = 500  # lines looked up and stored together; fewer new ones than that need no load
 
 # What may be wrong with one row. Whatever else a database says concerns the whole import.
 _REFUSED = (Problem, AlreadyExists, InvalidReference, InvalidState, InvalidValue, Outdated, StillReferenced)
-
-Address = tuple[str, str]
-"""A column and its value, by which a line names a row."""
-
 
 class _Entry(NamedTuple):
     """A line that was checked. `line` itself is kept where it may name a row, which may come or go meanwhile."""
@@ -61,21 +60,27 @@ class Import:
 
     def __init__(self, collection: Writable, call: Call, *, key: str | None = None, skip: bool = False,
                  keeps_ids: bool = False) -> None:
-        self._collection, self._call, self._key, self._skip = collection, call, key, skip
-        self._keeps_ids = keeps_ids
+        self._collection, self._call, self._skip = collection, call, skip
+        self._meant = RowsMeant(collection, call, key, keeps_ids)
         self._database = call.services.database
         self._lines = LineWriter(collection, call)
-        self._file = SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - closed with the import
-        finalize(self, self._file.close)
+        self._checked: Lines[_Entry] = Lines()
+        self._new = self._known = 0
+        self._most_changes = call.services.settings.import_changes
         self._unreadable = Faults()
+        self._load: load.Load | None = None
+        self._loading = False
+        self._last: Last[_Entry] = Last(self._most_changes)
+        self._loaded: tuple[int, int, Faults] | None = None
         self._begin()
 
     def _begin(self) -> None:
-        self._imported = self._updated = 0
-        self._faults = self._unreadable.copy()
-        self._waiting: list[tuple[int, Any]] = []
-        self._found: dict[Address, Any] = {}
-        self._touched: set[Address] = set()
+        self._imported, self._updated, faults = self._loaded or (0, 0, self._unreadable)
+        self._faults = faults.copy()
+        self._waiting: list[tuple[_Entry, Any]] = []
+        self._own: set[str] = set()
+        self._meant.found = {}
+        self._touched: set[tuple[str, str]] = set()
         self.full: set[str] = set()
 
     @property
@@ -92,32 +97,65 @@ class Import:
         lines = file_formats.read(media_type, stream, self._collection.body_schema)
         while batch := list(islice(lines, _AT_ONCE)):
             with self._database.connected():  # not while more is being sent
-                self._found = self._look_up([line for _, line in batch if not isinstance(line, Problem)])
+                self._meant.found = {}
+                self._meant.find([line for _, line in batch if not isinstance(line, Problem)])
                 entries = [entry for number, line in batch if (entry := self._entry(number, line))]
-            pickle.dump(entries, self._file)
+            if self._known > self._most_changes:
+                raise too_many_changes(self._most_changes)
+            self._checked.add(entries)
             yield len(batch)
+
+    @contextmanager
+    def load(self) -> Iterator[bool]:
+        """To be held around the transaction of `store`: opens a load where one is needed, and undoes it on failure.
+
+        Gives whether there is one; then `store_new` comes first. Raises `Busy` while the table has another one, and
+        `Problem` for too many lines where there can be none.
+        """
+        if self._database.dialect != "sqlite" or self._new < _AT_ONCE:
+            yield False
+        elif not self._collection.stores_plainly or not load.can_load(self._database, self._collection.model):
+            if self._new > self._most_changes:
+                raise too_many_lines(self._most_changes)
+            yield False
+        else:
+            with load.opened(self._database, self._call.tenant_id, self._collection.model) as self._load:
+                yield True
+
+    def store_new(self) -> Iterator[int]:
+        """Make the new rows, hidden, in short transactions of their own; yields how many lines at a time.
+
+        Lines that change other rows are left to `store`, and so are those that may depend on them. Raises what `store`
+        raises.
+        """
+        assert self._load is not None
+        self._begin()
+        self._loading, sizes = True, Sizes()
+        for lines in self._checked:
+            for batch in sizes.split(lines):
+                self._load.store(partial(self._store, batch))
+                self._last.end_batch()
+                sizes.took(batch, self._load.held)
+                yield len(batch)
+        self._loading = False
+        self._loaded = self._imported, self._updated, self._faults
 
     def store(self) -> Iterator[int]:
         """Make and change the rows, inside a transaction; yields how many lines at a time.
 
         May be run again after its transaction was undone. Raises `Problem` with every fault, unless lines may be
-        skipped and are fewer than a thousand.
+        skipped and are fewer than a thousand; after a load also when the caller may no longer import.
         """
         self._begin()
-        for batch in self._checked():
-            self._found = self._look_up([entry.line for entry in batch if entry.line is not None], lock=True)
-            self._touched.clear()
-            for entry in batch:
-                try:
-                    self._take(entry)
-                except _REFUSED as error:
-                    self._faults.add(entry.number, errors.translate(error))
-                    self._faults.stop_if_full()
-            self.store_waiting()
-            self._faults.stop_if_full()
+        if self._load is not None:
+            self._ask_again()
+        for batch in self._checked if self._load is None else self._last:
+            self._store(batch)
             yield len(batch)
         if self._faults.lines and not self._skip:
             raise self._faults.problem()
+        if self._load is not None:
+            self._load.close()
         self._call.write.facts = audit.facts_of_faults(self._faults.listed)
         self._call.write.note = f"{self._imported} imported, {self._updated} updated"
 
@@ -125,12 +163,13 @@ class Import:
         try:
             if isinstance(line, Problem):
                 raise line
-            addresses = self._addresses(line)
-            if self._dangles(addresses):
+            addresses = self._meant.addresses(line)
+            if self._meant.dangles(addresses):
                 # Refused only when it is stored: a repeated import is answered alike though its rows are gone.
                 return _Entry(number, line, True, {}, {})
-            row = self._row(addresses)
+            row = self._meant.row(addresses)
             new = row is None
+            self._new, self._known = self._new + new, self._known + (not new)
             try:
                 return _Entry(number, line if addresses else None, new, *self._lines.check(line, row))
             except Problem:
@@ -145,35 +184,63 @@ class Import:
             self._unreadable.stop_if_full()
             return None
 
-    def _checked(self) -> Iterator[list[_Entry]]:
-        self._file.seek(0)
-        while True:
+    def _ask_again(self) -> None:
+        """Raises `Problem` when the caller may no longer import, after all the time that a load has taken."""
+        call = self._call
+        now = identity.as_of_now(call.services, call.principal, call.credential_id)
+        access = Access(call.services.policy.current, now, call.access.environment)
+        if not access.may_ever(permission := self._collection.permission("import")):
+            raise access.refusal(permission)
+
+    def _store(self, batch: Sequence[_Entry]) -> None:
+        self._meant.found = {}
+        self._look_up([entry.line for entry in batch if entry.line is not None])
+        self._touched.clear()
+        for entry in batch:
             try:
-                yield pickle.load(self._file)
-            except EOFError:
-                return
+                self._take(entry)
+            except _REFUSED as error:
+                self._refuse(entry, error)
+                self._faults.stop_if_full()
+        self.store_waiting()
+        self._faults.stop_if_full()
+
+    def _look_up(self, lines: Sequence[Mapping[str, Any]]) -> None:
+        found = self._meant.find(lines, lock=True)
+        if self._loading and found and self._load is not None:
+            self._own |= self._load.own(self._collection.model, [row.id for row in found])
+
+    def _refuse(self, entry: _Entry, error: Exception) -> None:
+        if self._loading and self._last:
+            # What is in its way may be gone by then.
+            self._last.add(entry, self._meant.addresses(entry.line or {}))
+        else:
+            self._faults.add(entry.number, errors.translate(error))
 
     def _take(self, entry: _Entry) -> None:
-        addresses = self._addresses(entry.line or {})
+        addresses = self._meant.addresses(entry.line or {})
         if not self._touched.isdisjoint(addresses):
             # An earlier line of the batch was about the same row: look again.
             self.store_waiting()
             for address in addresses:
-                self._found.pop(address, None)
-            self._found |= self._look_up([entry.line or {}], lock=True)
-        if self._dangles(addresses):
+                self._meant.found.pop(address, None)
+            self._look_up([entry.line or {}])
+        row = self._meant.row(addresses)
+        if self._loading and (not self._last.addresses.isdisjoint(addresses) or (row and row.id not in self._own)):
+            self._last.add(entry, [*addresses, *self._meant.addresses(row.__data__ if row else {})])
+            return
+        if self._meant.dangles(addresses):
             raise Problem.of([dangling("/id")], "invalid_body")
-        row = self._row(addresses)
         body, read_only = entry.body, entry.read_only
         if entry.line is not None and (row is None) != entry.new:
             body, read_only = self._lines.load(entry.line, new=row is None, row=row)
         if row is None:
             self._touched.update(addresses)
-            self._make(entry.number, body, read_only)
+            self._make(entry, body, read_only)
         else:
             self._change(row, body, read_only)
 
-    def _make(self, number: int, body: Mapping[str, Any], read_only: Mapping[str, Any]) -> None:
+    def _make(self, entry: _Entry, body: Mapping[str, Any], read_only: Mapping[str, Any]) -> None:
         try:
             row = self._lines.draft(body, read_only)
         except Problem:
@@ -184,19 +251,19 @@ class Import:
             row = self._lines.draft(body, read_only)
         self._call.services.ownership.take(self._collection, row, self._call.access.allows, self)
         if self._collection.stores_plainly:
-            self._waiting.append((number, row))
+            self._waiting.append((entry, row))
         else:
             self._database.attempt(lambda: self._lines.store(row))
             self._imported += 1
 
     def _change(self, row: Any, body: Mapping[str, Any], read_only: Mapping[str, Any]) -> None:
-        before = self._addresses(row.__data__)
+        before = self._meant.addresses(row.__data__)
         try:
             if self._lines.change(row, body, read_only):
-                self._touched.update(before, self._addresses(row.__data__))
+                self._touched.update(before, self._meant.addresses(row.__data__))
         except _REFUSED:
             # The row in memory is no longer the one that is stored.
-            self._touched.update(before, self._addresses(row.__data__))
+            self._touched.update(before, self._meant.addresses(row.__data__))
             raise
         self._updated += 1
 
@@ -213,43 +280,9 @@ class Import:
         except _REFUSED:
             pass
         store = self._collection.rows(self._call).insert
-        for number, row in waiting:
+        for entry, row in waiting:
             try:
                 self._database.attempt(partial(store, row))
                 self._imported += 1
             except _REFUSED as error:
-                self._faults.add(number, errors.translate(error))
-
-    # Which row a line means
-
-    def _addresses(self, line: Mapping[str, Any]) -> list[Address]:
-        """The values by which a line may name a row that is there: its id before its key."""
-        found = []
-        if isinstance(id := line.get("id"), str) and is_id(id):
-            found.append(("id", id))
-        if self._key is not None and isinstance(value := line.get(self._key), str):
-            found.append((self._key, value))
-        return found
-
-    def _dangles(self, addresses: Iterable[Address]) -> bool:
-        """Whether a line has an id that finds no row, absent and hidden alike, and may not make one of that id."""
-        return not self._keeps_ids and any(
-            name == "id" and (name, value) not in self._found for name, value in addresses)
-
-    def _row(self, addresses: Iterable[Address]) -> Any:
-        """The row that is meant, of those that were found."""
-        return next((self._found[address] for address in addresses if address in self._found), None)
-
-    def _look_up(self, lines: Iterable[Mapping[str, Any]], *, lock: bool = False) -> dict[Address, Any]:
-        """The rows that these lines may mean, of those that the caller may view, by their addresses."""
-        addresses = [address for line in lines for address in self._addresses(line)]
-        if not addresses:
-            return {}
-        rows, model = self._collection.rows(self._call), self._collection.model
-        ids = {value for name, value in addresses if name == "id"}
-        if values := {value for name, value in addresses if name != "id"}:
-            column = model._meta.fields[self._key]
-            ids.update(id for id, in rows.select(model.id).where(column.in_(sorted(values))).tuples())
-        return {address: row for row in rows.find_all(ids, lock=lock)
-                if self._call.access.allows(self._collection.view, row.__data__)
-                for address in self._addresses(row.__data__)}
+                self._refuse(entry, error)

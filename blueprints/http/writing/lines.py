@@ -5,20 +5,25 @@ A caller with `<resource>.manage` may also set read-only columns; for other call
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import replace
 from typing import Any
 
 from marshmallow import ValidationError
 
+from models.base import is_id
+
 from ..protocol.messages import Message
 from ..protocol.problems import Fault, Problem, read_only
 from ..request.call import Call
+from ..request.write import Write
 from ..schemas.validation import load_body
 from .writable import Writable
 
 Values = Mapping[str, Any]
+Address = tuple[str, str]
+"""A column and its value, by which a line names a row."""
 # Never imported: a row stays itself, and its version counts the changes made here.
 _LASTING = frozenset(("id", "tenant_id", "version"))
 
@@ -29,6 +34,7 @@ class LineWriter:
     def __init__(self, collection: Writable, call: Call) -> None:
         self._collection = collection
         self._call = copy(call)
+        self._call.write = Write()
         self._making = replace(call.endpoint, permission=collection.permission("create"))
         self._changing = replace(call.endpoint, permission=collection.permission("update"))
         self._columns = frozenset(collection.representation.columns)
@@ -124,3 +130,49 @@ class LineWriter:
         if name == "tenant_id" and loaded != self._call.tenant_id:
             raise ValidationError("Rows stay in their tenant.")
         return loaded
+
+
+class RowsMeant:
+    """Which row a line means: by its `id`, or by the unique field `key`, of the rows that the caller may view.
+
+    keeps_ids  an `id` that finds no row becomes the id of a new one
+    found      the rows that were found, by their addresses
+    """
+
+    def __init__(self, collection: Writable, call: Call, key: str | None, keeps_ids: bool) -> None:
+        self._collection, self._call, self._key, self._keeps_ids = collection, call, key, keeps_ids
+        self.found: dict[Address, Any] = {}
+
+    def addresses(self, line: Values) -> list[Address]:
+        """The values by which a line may name a row that is there: its id before its key."""
+        found = []
+        if isinstance(id := line.get("id"), str) and is_id(id):
+            found.append(("id", id))
+        if self._key is not None and isinstance(value := line.get(self._key), str):
+            found.append((self._key, value))
+        return found
+
+    def dangles(self, addresses: Iterable[Address]) -> bool:
+        """Whether a line has an id that finds no row, absent and hidden alike, and may not make one of that id."""
+        return not self._keeps_ids and any(
+            name == "id" and (name, value) not in self.found for name, value in addresses)
+
+    def row(self, addresses: Iterable[Address]) -> Any:
+        """The row that is meant, of those that were found."""
+        return next((self.found[address] for address in addresses if address in self.found), None)
+
+    def find(self, lines: Iterable[Values], *, lock: bool = False) -> list[Any]:
+        """Add the rows that these lines may mean to `found`; gives all that there are, seen by the caller or not."""
+        addresses = [address for line in lines for address in self.addresses(line)]
+        if not addresses:
+            return []
+        rows, model = self._collection.rows(self._call), self._collection.model
+        ids = {value for name, value in addresses if name == "id"}
+        if values := {value for name, value in addresses if name != "id"}:
+            column = model._meta.fields[self._key]
+            ids.update(id for id, in rows.select(model.id).where(column.in_(sorted(values))).tuples())
+        found = rows.find_all(ids, lock=lock)
+        self.found |= {address: row for row in found
+                       if self._call.access.allows(self._collection.view, row.__data__)
+                       for address in self.addresses(row.__data__)}
+        return found

@@ -13,6 +13,7 @@ import apsw
 
 from models.engine.database import Parameters
 from models.engine.errors import Damaged
+from models.engine.sqlite.loads import LoadsHidden
 from models.engine.words import of_tenant
 
 BUSY_TIMEOUT = 5.0  # seconds
@@ -33,7 +34,7 @@ class Cursor(apsw.Cursor):
             raise Damaged(str(error)) from error
 
 
-class Connection(apsw.Connection):
+class Connection(LoadsHidden):
     """A connection to the file at `path`. Raises OSError or apsw.CantOpenError when there is none.
 
     deadline  when the running statement must have ended, by the monotonic clock
@@ -82,8 +83,15 @@ class Connection(apsw.Connection):
         key = sql, tuple(params)
         found = self._recalled.get(key)
         if found is None:
-            found = self._recalled[key] = self.execute(sql, params).fetchall()
+            found = self.execute(sql, params).fetchall()
+            while self.data_version() != self.known and self.stale():
+                self.follow()
+                found = self.execute(sql, params).fetchall()
+            self._recalled[key] = found
         return found
+
+    def forget(self) -> None:
+        self._committed, self._recalled = None, {}
 
 
 class Pool:

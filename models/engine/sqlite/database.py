@@ -19,6 +19,7 @@ from models.engine.sqlite.checkpoints import Checkpoints
 from models.engine.sqlite.connection import BUSY_TIMEOUT, Connection, Fetched, Pool
 from models.engine.sqlite.errors import busy, meaning
 from models.engine.sqlite.group_commit import GroupCommit
+from models.engine.sqlite.loads import reads
 from models.engine.sqlite.writer_lock import WriterLock
 from models.engine.waiting import Places, Wait
 
@@ -112,13 +113,23 @@ class SqliteDatabase(Database, APSWDatabase):
 
     # A transaction begins and ends like any other statement: peewee's way takes a third longer, for every write.
     def begin(self, lock_type: str = "IMMEDIATE") -> None:
-        self.query(f"BEGIN {lock_type}")
+        conn = self._state.conn
+        try:
+            conn.deadline = monotonic() + self.statement_timeout
+            conn.begin(lock_type)
+        except Exception as error:
+            self.fail(error, "BEGIN")
 
     def commit(self) -> None:
         # SQLite ends a transaction itself after some errors.
-        if self._state.conn.getautocommit():
+        conn = self._state.conn
+        if conn.getautocommit():
             raise Unavailable("the transaction was given up")
-        self.query("COMMIT")
+        try:
+            conn.deadline = monotonic() + self.statement_timeout
+            conn.commit()
+        except Exception as error:
+            self.fail(error, "COMMIT")
 
     def _transact(self, work: Callable[[], T], grouped: bool) -> T:
         if not self.is_closed():
@@ -140,9 +151,13 @@ class SqliteDatabase(Database, APSWDatabase):
             # A second process must outlast the migrations of the first, not just another writer's statements.
             lock.acquire(Wait(Places(None, moment=MOMENT, timeout=MIGRATION_WAIT, late=busy)))
             limit, self.statement_timeout = self.statement_timeout, float("inf")
+            conn = self._state.conn
             try:
+                conn.heedless = True
+                conn.follow()
                 yield
             finally:
+                conn.heedless = False
                 self.statement_timeout = limit
                 lock.release()
 
@@ -200,7 +215,11 @@ class SqliteDatabase(Database, APSWDatabase):
         conn = self._state.conn
         try:
             conn.deadline = monotonic() + self.statement_timeout
-            return conn.execute(sql, params).fetchall()
+            found = conn.execute(sql, params).fetchall()
+            while conn.data_version() != conn.known and conn.stale():
+                conn.follow()
+                found = conn.execute(sql, params).fetchall()
+            return found
         except Exception as error:
             self.fail(error, sql)
 
@@ -208,7 +227,7 @@ class SqliteDatabase(Database, APSWDatabase):
         conn = self._state.conn
         try:
             conn.deadline = monotonic() + self.statement_timeout
-            conn.execute(sql, params)
+            conn.execute(conn.aimed(sql) if conn.shadowed else sql, params)
             return int(conn.changes())
         except Exception as error:
             self.fail(error, sql)
@@ -220,6 +239,18 @@ class SqliteDatabase(Database, APSWDatabase):
             return cast(Fetched, conn.recall(sql, params))
         except Exception as error:
             self.fail(error, sql)
+
+    def _execute_cursor(self, sql: str, params: Any, **options: Any) -> Any:
+        if not self.is_closed() and self._state.conn.shadowed:
+            sql = self._state.conn.aimed(sql)
+        cursor = super()._execute_cursor(sql, params, **options)
+        conn = self._state.conn
+        # Its rows are read later, but its snapshot is chosen.
+        while conn.data_version() != conn.known and reads(sql) and conn.stale():
+            cursor.close()
+            conn.follow()
+            cursor = super()._execute_cursor(sql, params, **options)
+        return cursor
 
     def cursor(self, named_cursor: Any = None) -> Any:
         # Every statement of peewee's asks for a cursor first, so its clock starts here.

@@ -1,0 +1,240 @@
+"""Loads: many rows stored in short transactions, and hidden from everybody until the last one closes the load.
+
+On SQLite alone, where one long transaction would keep all other writers waiting; on Postgres it keeps nobody waiting,
+and its rows are hidden by themselves. Each row has the number of its load in the column `load` (`ddl.loadable`);
+`models.engine.sqlite.loads` hides the rows of open loads. A load belongs to the process that opened it, by a file lock
+beside the database that ends with the process: what is left behind is undone by any other.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from time import monotonic, sleep
+from typing import TypeVar
+
+import orjson
+
+from models.engine.database import Database
+from models.engine.errors import Busy, RowError, StillReferenced, Unavailable
+from models.engine.sqlite.loads import of_load
+from models.engine.waiting import uncounted
+from models.records.table import Record
+from models.records.times import now
+
+T = TypeVar("T")
+
+PATIENCE = 5.0  # seconds for which a load waits for another one of its table: as long as a writer for its turn
+GLANCE = 0.05  # seconds between two looks whether that has ended
+AT_ONCE = 200  # rows of an undone load that are deleted in one transaction
+TOGETHER = ("jobs",)  # tables that a load's transactions fill beside its own
+
+
+def can_load(database: Database, model: type[Record]) -> bool:
+    """Whether rows of this table can be stored by a load: on SQLite, where it has the column."""
+    return database.dialect == "sqlite" and _has_column(database, model._meta.table_name)
+
+
+class Load:
+    """An open load of one table in one tenant. Made by `opened`.
+
+    tables  the tables that it fills → the first row number that may be one of its rows
+    held    seconds for which the last transaction of `store` kept other writers waiting, without its commit
+    """
+
+    def __init__(self, database: Database, number: int, tables: dict[str, int]) -> None:
+        self.number, self.tables = number, tables
+        self._database = database
+        self._tops = tables
+        self.held = 0.0
+
+    def store(self, work: Callable[[], T]) -> T:
+        """Run `work` in a transaction of its own: what it adds to the tables of the load is hidden once committed.
+
+        Raises what `work` raises, everything it did undone, and what `Database.transact` raises.
+        """
+        def stored() -> T:
+            began = monotonic()
+            self._tops = {table: _top(self._database, table) for table in self.tables}
+            result = work()
+            for table, top in self._tops.items():
+                self._database.write(f'UPDATE main."{table}" SET "load" = ? WHERE rowid > ?', [self.number, top])
+            self.held = monotonic() - began
+            return result
+
+        # It answers no request meanwhile that others could wait for, and must not be refused half way.
+        with uncounted():
+            return self._database.transact(stored)
+
+    def own(self, model: type[Record], ids: list[str]) -> set[str]:
+        """Those of `ids` whose rows this load has made; within `store`."""
+        table = model._meta.table_name
+        rows = self._database.query(
+            f'SELECT id FROM main."{table}" WHERE id IN (SELECT value FROM json_each(?)) AND ("load" = ? OR rowid > ?)',
+            [orjson.dumps(ids).decode(), self.number, self._tops[table]])
+        return {id for id, in rows}
+
+    def close(self) -> None:
+        """Show all of its rows, once this transaction is committed. Raises `Unavailable` when it was undone."""
+        if not self._database.write("UPDATE loads SET state = 'closed' WHERE number = ? AND state = 'open'",
+                                    [self.number]):
+            raise Unavailable("the load was undone")
+
+    def undo(self) -> None:
+        """Delete its rows in short transactions, unless it is closed; then close it."""
+        with self._database.connected():
+            found = self._database.query("SELECT state FROM loads WHERE number = ?", [self.number])
+        if found != [("open",)]:
+            return
+        with of_load(self.number), uncounted():
+            before = -1
+            # Rows that others of the load refer to go after these.
+            while kept := sum(_delete(self._database, self.number, table, first)
+                              for table, first in self.tables.items()):
+                if kept == before:
+                    raise StillReferenced()
+                before = kept
+            self._database.transact(self.close)
+
+
+@contextmanager
+def opened(database: Database, tenant_id: str, model: type[Record]) -> Iterator[Load]:
+    """Open a load: the transactions that this thread begins see its rows. At the end it is undone, unless closed.
+
+    Raises `Busy` where another load of the table stays open for longer than a writer waits.
+    """
+    load, lock = _open(database, tenant_id, model._meta.table_name)
+    try:
+        with of_load(load.number):
+            try:
+                yield load
+            finally:
+                # What cannot be undone now is undone once the lock is gone (`undo_left`).
+                with suppress(RowError):
+                    load.undo()
+    finally:
+        _let_go(database, load.number, lock)
+
+
+def undo_left(database: Database) -> int:
+    """Undo the loads of processes that are gone; how many."""
+    if database.dialect != "sqlite":
+        return 0
+    with database.connected():
+        found = database.query("SELECT number, tables FROM loads WHERE state = 'open'")
+    undone = 0
+    for number, tables in found:
+        lock = _lock(database, number)
+        if lock is not None:
+            try:
+                Load(database, number, orjson.loads(tables)).undo()
+                undone += 1
+            finally:
+                _let_go(database, number, lock)
+    return undone
+
+
+def _open(database: Database, tenant_id: str, table: str) -> tuple[Load, int]:
+    until = monotonic() + PATIENCE
+    while (found := _try_to_open(database, tenant_id, table)) is None:
+        if monotonic() > until:
+            raise Busy("another import of the same rows has not ended")
+        sleep(GLANCE)
+    return found
+
+
+def _try_to_open(database: Database, tenant_id: str, table: str) -> tuple[Load, int] | None:
+    """The new load and its lock; None while there is another one of the table."""
+    locks: dict[int, int] = {}
+    undo_left(database)
+    try:
+        with of_load(0):
+            load = database.transact(lambda: _opening(database, tenant_id, table, locks))
+    except BaseException:
+        for number, lock in locks.items():
+            _let_go(database, number, lock)
+        raise
+    return None if load is None else (load, locks[load.number])
+
+
+def _opening(database: Database, tenant_id: str, table: str, locks: dict[int, int]) -> Load | None:
+    """Open a load inside a transaction; its lock is put into `locks`."""
+    if database.query("SELECT 1 FROM loads WHERE state = 'open' AND tenant_id = ? AND name = ?", [tenant_id, table]):
+        return None
+    tables = {name: _top(database, name) + 1 for name in (table, *TOGETHER)}
+    number, = database.query("SELECT coalesce(max(number), 0) + 1 FROM loads")[0]
+    lock = _lock(database, number)
+    if lock is None:
+        return None  # of a file that had this name before
+    locks[number] = lock
+    database.write("INSERT INTO loads (number, tenant_id, name, tables, state, created_at) "
+                   "VALUES (?, ?, ?, ?, 'open', ?)", [number, tenant_id, table, orjson.dumps(tables).decode(), now()])
+    # The newest stays: connections know by it that there was one.
+    database.write("DELETE FROM loads WHERE state = 'closed'")
+    return Load(database, number, tables)
+
+
+def _delete(database: Database, number: int, table: str, first: int) -> int:
+    """Delete the rows of a load from one table, the newest first; how many stay because others refer to them."""
+    below, kept = _end(database, table), 0
+    while True:
+        with database.connected():
+            rows = [row for row, in database.query(
+                f'SELECT rowid FROM main."{table}" WHERE rowid >= ? AND rowid < ? AND "load" = ? '
+                "ORDER BY rowid DESC LIMIT ?", [first, below, number, AT_ONCE])]
+        if not rows:
+            return kept
+        kept += database.transact(lambda rows=rows: _delete_some(database, table, rows))  # type: ignore[misc]
+        below = rows[-1]
+
+
+def _delete_some(database: Database, table: str, rows: list[int]) -> int:
+    deleting, kept = f'DELETE FROM main."{table}" WHERE rowid = ?', 0
+    for row in rows:
+        try:
+            database.write(deleting, [row])
+        except StillReferenced:
+            kept += 1  # by a row of the load that is older
+    return kept
+
+
+def _top(database: Database, table: str) -> int:
+    return int(database.query(f'SELECT coalesce(max(rowid), 0) FROM main."{table}"')[0][0])
+
+
+def _end(database: Database, table: str) -> int:
+    with database.connected():
+        return _top(database, table) + 1
+
+
+def _has_column(database: Database, table: str) -> bool:
+    with database.connected():
+        return bool(database.query("SELECT 1 FROM pragma_table_info(?, 'main') WHERE name = 'load'", [table]))
+
+
+def _lock(database: Database, number: int) -> int | None:
+    """An open descriptor that holds the lock of a load, None where another one holds it."""
+    try:
+        descriptor = os.open(_file(database, number), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise Unavailable(str(error)) from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+def _let_go(database: Database, number: int, lock: int) -> None:
+    # Before it is unlocked: a file that another process has just opened and locked would be removed otherwise.
+    with suppress(FileNotFoundError):
+        _file(database, number).unlink()
+    os.close(lock)
+
+
+def _file(database: Database, number: int) -> Path:
+    return Path(f"{database.database}.load-{number}")
