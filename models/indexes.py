@@ -41,6 +41,13 @@ def leading(model: type[Record]) -> frozenset[str]:
 
 
 @cache
+def unique(model: type[Record]) -> frozenset[str]:
+    """Columns of which a unique index begins with each, after the tenant's; without `id`."""
+    found = (index.columns for index in model._meta.database.get_indexes(model._meta.table_name) if index.unique)
+    return frozenset(next((name for name in columns if name != "tenant_id"), "") for columns in found) - {"", "id"}
+
+
+@cache
 def _shipped() -> Mapping[str, tuple[Columns, ...]]:
     with TemporaryDirectory() as folder:
         database = open_database(f"sqlite:///{Path(folder) / 'empty.db'}", pool_size=1, synchronous="normal")

@@ -49,8 +49,8 @@ class Lines(Generic[L]):
 class Last(Generic[L]):
     """Lines that change rows which everybody sees, and later ones that may depend on them: for the last transaction.
 
-    most       so many may be kept
-    addresses  columns and values by which later lines may mean the same rows
+    most   so many may be kept
+    marks  columns and values by which later lines may mean the same rows, or collide with them
     """
 
     def __init__(self, most: int) -> None:
@@ -58,15 +58,15 @@ class Last(Generic[L]):
         self._count = 0
         self._lines: Lines[L] = Lines()
         self._batch: list[L] = []
-        self.addresses: set[Any] = set()
+        self.marks: set[Any] = set()
 
     def __bool__(self) -> bool:
         return self._count > 0
 
-    def add(self, line: L, addresses: Iterable[Any]) -> None:
+    def add(self, line: L, marks: Iterable[Any]) -> None:
         self._batch.append(line)
         self._count += 1
-        self.addresses.update(addresses)
+        self.marks.update(marks)
 
     def end_batch(self) -> None:
         """Bring the lines of a batch into their order. Raises `Problem` when there are too many."""

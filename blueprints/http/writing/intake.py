@@ -19,6 +19,7 @@ from itertools import islice
 from typing import Any, BinaryIO, NamedTuple
 
 from models.engine.errors import AlreadyExists, InvalidReference, InvalidState, InvalidValue, Outdated, StillReferenced
+from models.indexes import unique
 from models.records import bulk
 from models.tables import load
 
@@ -34,7 +35,8 @@ from .faults import Faults
 from .lines import LineWriter, RowsMeant
 from .writable import Writable
 
-_AT_ONCE = 500  # lines looked up and stored together; fewer new ones than that need no load
+_AT_ONCE = 500  # lines looked up and stored together
+FEW = 500  # new rows that one transaction stores, however many there are of other lines: that takes some 50 ms
 
 # What may be wrong with one row. Whatever else a database says concerns the whole import.
 _REFUSED = (Problem, AlreadyExists, InvalidReference, InvalidState, InvalidValue, Outdated, StillReferenced)
@@ -80,7 +82,7 @@ class Import:
         self._waiting: list[tuple[_Entry, Any]] = []
         self._own: set[str] = set()
         self._meant.found = {}
-        self._touched: set[tuple[str, str]] = set()
+        self._touched: set[tuple[str, Any]] = set()
         self.full: set[str] = set()
 
     @property
@@ -112,7 +114,7 @@ class Import:
         Gives whether there is one; then `store_new` comes first. Raises `Busy` while the table has another one, and
         `Problem` for too many lines where there can be none.
         """
-        if self._database.dialect != "sqlite" or self._new < _AT_ONCE:
+        if self._database.dialect != "sqlite" or self._new <= FEW:
             yield False
         elif not self._collection.stores_plainly or not load.can_load(self._database, self._collection.model):
             if self._new > self._most_changes:
@@ -213,32 +215,41 @@ class Import:
     def _refuse(self, entry: _Entry, error: Exception) -> None:
         if self._loading and self._last:
             # What is in its way may be gone by then.
-            self._last.add(entry, self._meant.addresses(entry.line or {}))
+            self._last.add(entry, self._marks(entry))
         else:
             self._faults.add(entry.number, errors.translate(error))
 
     def _take(self, entry: _Entry) -> None:
         addresses = self._meant.addresses(entry.line or {})
-        if not self._touched.isdisjoint(addresses):
-            # An earlier line of the batch was about the same row: look again.
+        row = self._meant.row(addresses)
+        marks = self._marks(entry, row)
+        if not self._touched.isdisjoint(marks):
+            # An earlier line of the batch was about the same row, or is in the way: look again.
             self.store_waiting()
             for address in addresses:
                 self._meant.found.pop(address, None)
             self._look_up([entry.line or {}])
-        row = self._meant.row(addresses)
-        if self._loading and (not self._last.addresses.isdisjoint(addresses) or (row and row.id not in self._own)):
-            self._last.add(entry, [*addresses, *self._meant.addresses(row.__data__ if row else {})])
+            row = self._meant.row(addresses)
+        if self._loading and (row and row.id not in self._own or not self._last.marks.isdisjoint(marks)):
+            self._last.add(entry, marks)
             return
         if self._meant.dangles(addresses):
             raise Problem.of([dangling("/id")], "invalid_body")
         body, read_only = entry.body, entry.read_only
         if entry.line is not None and (row is None) != entry.new:
             body, read_only = self._lines.load(entry.line, new=row is None, row=row)
+        self._touched.update(marks)
         if row is None:
-            self._touched.update(addresses)
             self._make(entry, body, read_only)
         else:
             self._change(row, body, read_only)
+
+    def _marks(self, entry: _Entry, row: Any = None) -> set[tuple[str, Any]]:
+        """By which another line may be about the same row, or be in the way of this one."""
+        before = {} if row is None else row.__data__
+        return {*self._meant.addresses(entry.line or {}), *self._meant.addresses(before),
+                *((name, values[name]) for name in unique(self._collection.model) for values in (entry.body, before)
+                  if values.get(name) is not None)}
 
     def _make(self, entry: _Entry, body: Mapping[str, Any], read_only: Mapping[str, Any]) -> None:
         try:
@@ -259,12 +270,10 @@ class Import:
     def _change(self, row: Any, body: Mapping[str, Any], read_only: Mapping[str, Any]) -> None:
         before = self._meant.addresses(row.__data__)
         try:
-            if self._lines.change(row, body, read_only):
-                self._touched.update(before, self._meant.addresses(row.__data__))
-        except _REFUSED:
-            # The row in memory is no longer the one that is stored.
+            self._lines.change(row, body, read_only)
+        finally:
+            # Where that was refused, the row in memory is no longer the one that is stored.
             self._touched.update(before, self._meant.addresses(row.__data__))
-            raise
         self._updated += 1
 
     def store_waiting(self) -> None:
