@@ -10,7 +10,7 @@ IN_PARALLEL := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .PHONY: help serve test test-newest coverage lint types messages bench bench-pages bench-search bench-policy bench-login \
-  bench-export bench-kill attacks faults growth proofs campaigns profile picture wheel constraints sbom clean
+  bench-export bench-imports bench-kill attacks faults growth proofs campaigns profile picture wheel constraints sbom clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):.*## /\1\t/' | \
@@ -50,6 +50,9 @@ bench-search: $(VENV)/test.stamp ## what the time of a search tells of other ten
 bench-export: $(VENV)/gatepost.stamp ## rows a second and memory of an export of a million articles, and of an import
 	$(BIN)/python -m benchmarks.export $(BENCH_ARGS)
 
+bench-imports: $(VENV)/test.stamp ## what writers and readers notice of an import of 783 000 rows; BENCH_ARGS="--rows 50000"
+	$(BIN)/python -m benchmarks.imports $(BENCH_ARGS)
+
 bench-kill: $(VENV)/test.stamp ## kill a server under load, again and again: count acknowledged writes that are lost
 	$(BIN)/python -m benchmarks.durability $(BENCH_ARGS)
 
@@ -80,7 +83,7 @@ proofs: $(VENV)/test.stamp ## what is proved of rules and hidden fields, against
 	$(BIN)/python -m tests.http.reading.twins.play
 	$(BIN)/python -m tests.policies.evaluation.against_node --node-modules $(NODE_MODULES) $(RECORD)
 
-campaigns: attacks faults growth bench-kill proofs ## all of these, which take too long for `make test`
+campaigns: attacks faults growth bench-imports bench-kill proofs ## all of these, which take too long for `make test`
 
 profile: $(VENV)/gatepost.stamp ## where the time of one request goes, stage by stage
 	$(BIN)/python -m benchmarks.profile
