@@ -19,15 +19,29 @@ from contextlib import closing
 from pathlib import Path
 from threading import Event, Thread
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from tests.running import Instance, Served
 
 LONGEST = 2.0  # seconds that a writer may wait
 READ_BY = 2
+LOOKED_FOR = 4  # rows of the import
 SETTINGS = {"GATEPOST_RATE_LIMITS": "off", "GATEPOST_IMPORT_LIMIT": str(2**30), "GATEPOST_OWNER_ROWS": "0",
             "GATEPOST_THREADS": "32"}
+
+
+class Seen(NamedTuple):
+    """What became of an import: rows that it made, answers to writers by status, their longest wait in seconds, and how
+    many of the rows looked for readers found at a time."""
+
+    imported: int
+    answers: Counter[int]
+    longest: float
+    found: Counter[int]
+
+    def good(self, rows: int) -> bool:
+        return self.imported == rows and set(self.answers) == {201} and set(self.found) <= {0, LOOKED_FOR}
 
 
 class Client:
@@ -67,12 +81,12 @@ def main() -> None:
         inherited = {name: os.environ[name] for name in ("GATEPOST_DATABASE_URL",) if name in os.environ}
         instance = Instance(Path(folder) / "instance", {**SETTINGS, **inherited}).made()
         with instance.served(*options.serve) as served:
-            good = measure(served, options.rows, options.clients, options.writers)
-    sys.exit(not good)
+            seen = measure(served, options.rows, options.clients, options.writers)
+    sys.exit(not (seen.good(options.rows) and seen.longest < LONGEST))
 
 
-def measure(served: Served, rows: int, clients: int, written: str) -> bool:
-    """Import so many rows, print what clients saw, and give whether that was good."""
+def measure(served: Served, rows: int, clients: int, written: str = "articles") -> Seen:
+    """Import so many rows while clients write and read; print what they saw, and give it."""
     token = served.log_in()
     writers, readers = ([Client(served, token) for _ in range(count)] for count in (clients, READ_BY))
     ends, seen = Event(), [Counter[int]() for _ in readers]
@@ -86,7 +100,7 @@ def measure(served: Served, rows: int, clients: int, written: str) -> bool:
                     {"article_id": about, "body": "Words of a writer."})
             client.call("POST", f"/api/{written}", json.dumps(body).encode())
 
-    some = ",".join(f"loaded-{number}" for number in {0, rows // 3, rows // 2, rows - 1})
+    some = ",".join(f"loaded-{rows * number // LOOKED_FOR}" for number in range(LOOKED_FOR))
 
     def read(client: Client, found: Counter[int]) -> None:
         while not ends.is_set():
@@ -105,7 +119,6 @@ def measure(served: Served, rows: int, clients: int, written: str) -> bool:
         thread.join()
     for client in (*writers, *readers):
         client.close()
-    whole = len({0, rows // 3, rows // 2, rows - 1})
     found = sum(seen, Counter[int]())
     waits = sorted(wait for client in writers for wait in client.waits)
     answers = sum((client.statuses for client in writers), Counter[int]())
@@ -113,9 +126,8 @@ def measure(served: Served, rows: int, clients: int, written: str) -> bool:
     reads = sorted(wait for client in readers for wait in client.waits)
     print(f"{outcome.get('imported', outcome)} rows in {seconds:.1f} s, {rows / seconds:,.0f} a second")
     print(f"{clients} writers of {written}: {dict(answers)}, {shown(waits)} ({when:.1f} s after the import began)")
-    print(f"{READ_BY} readers: found {dict(found)} of {whole} rows; {shown(reads)}", flush=True)
-    return (outcome.get("imported") == rows and set(answers) == {201} and waits[-1] < LONGEST
-            and set(found) <= {0, whole})
+    print(f"{READ_BY} readers: found {dict(found)} of {LOOKED_FOR} rows; {shown(reads)}", flush=True)
+    return Seen(outcome.get("imported", 0), answers, waits[-1], found)
 
 
 def started(work: Callable[..., None], *arguments: Any) -> Thread:

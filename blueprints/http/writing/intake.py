@@ -230,7 +230,7 @@ class Import:
                 self._meant.found.pop(address, None)
             self._look_up([entry.line or {}])
             row = self._meant.row(addresses)
-        if self._loading and (row and row.id not in self._own or not self._last.marks.isdisjoint(marks)):
+        if self._loading and ((row and row.id not in self._own) or not self._last.marks.isdisjoint(marks)):
             self._last.add(entry, marks)
             return
         if self._meant.dangles(addresses):

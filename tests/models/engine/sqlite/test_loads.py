@@ -324,7 +324,7 @@ def test_no_reader_sees_a_part_of_a_load_whatever_becomes_of_it(url, database, t
     for thread in threads:
         thread.start()
     try:
-        for number in range(12):
+        for number in range(6):
             with load.opened(database, tenant, Product) as loading:
                 for _ in range(3):
                     loading.store(lambda: add(database, tenant, AT_ONCE // 3))
@@ -336,7 +336,7 @@ def test_no_reader_sees_a_part_of_a_load_whatever_becomes_of_it(url, database, t
             thread.join()
         said, _ = elsewhere.communicate()
     assert (found, json.loads(said)) == ({0}, [0])
-    assert seen(database, tenant) == {6 * AT_ONCE}
+    assert seen(database, tenant) == {3 * AT_ONCE}
 
 
 def test_the_load_of_a_killed_process_is_never_seen_and_is_undone(url, database, tenant):
