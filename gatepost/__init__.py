@@ -15,12 +15,15 @@ and `settings` may change with every version. `docs/plugins.md` tells how a plug
                   Many, Name, NewPassword, Reference, Slug, Text, Time
     a table       Owned, Record; the columns EmailField, IdField, ListField, MoneyField, TimeField
     a condition   Function
+    a job         on, every, Task
     a row         Rows, is_id, later, new_id, now
     a migration   ddl, Database
 """
 
 import gatepost_start  # noqa: F401 - before the imports that it looks after
 from app import create_app
+from blueprints.http.jobs.hooks import every, on
+from blueprints.http.jobs.task import Task
 from blueprints.http.protocol.messages import Message, plural
 from blueprints.http.protocol.problems import Fault, Problem
 from blueprints.http.request.call import Call, Endpoint
@@ -56,6 +59,6 @@ __all__ = [
     "Bool", "Call", "Collection", "Conflict", "Currency", "Database", "Email", "EmailField", "Endpoint", "Fault",
     "Function", "Id", "IdField", "Int", "Language", "Line", "ListField", "Many", "Message", "MoneyField", "Name",
     "NewPassword", "Owned", "OwnedSchema", "Problem", "Record", "RecordSchema", "Reference", "Routes", "Rows",
-    "RuleInCode", "Slug", "StrictSchema", "Text", "Time", "TimeField", "action", "create_app", "ddl", "is_id", "later",
-    "new_id", "now", "plural", "transition",
+    "RuleInCode", "Slug", "StrictSchema", "Task", "Text", "Time", "TimeField", "action", "create_app", "ddl", "every",
+    "is_id", "later", "new_id", "now", "on", "plural", "transition",
 ]

@@ -14,6 +14,6 @@ test_contract = contract(Example(Notes, body=lambda admin, n: {"text": f"Note {n
 
 from blueprints.testing.contract import Example, contract
 from blueprints.testing.halves import halves_agree
-from blueprints.testing.serving import Caller, log_in, served
+from blueprints.testing.serving import Caller, log_in, run_jobs, served
 
-__all__ = ["Caller", "Example", "contract", "halves_agree", "log_in", "served"]
+__all__ = ["Caller", "Example", "contract", "halves_agree", "log_in", "run_jobs", "served"]

@@ -17,7 +17,7 @@ from blueprints.commands.private_file import overwrite_option, private_file
 from blueprints.commands.server import AppFactory, app_for
 from blueprints.http.protocol.problems import Problem
 from blueprints.http.reading.exporting import content
-from blueprints.http.request import audit
+from blueprints.http.request import audit, events
 from blueprints.http.request.access import Access
 from blueprints.http.request.call import Call, Services
 from blueprints.http.request.environment import RequestEnvironment
@@ -151,6 +151,7 @@ def _check(intake: Import, media_type: str, file: BinaryIO) -> int:
 def _take_in(intake: Import, call: Call, bar: Any) -> None:
     _show(intake.store(), bar)
     audit.record(call)
+    events.write_down(call)
 
 
 def _show(progress: Iterator[int], bar: Any) -> None:

@@ -19,6 +19,7 @@ from blueprints.http.resources.registry import Plugin, discover
 from blueprints.http.security import passwords
 from models.base import Rows, later, new_id
 from models.engine.connect import open_database
+from models.tables.job import Job
 from models.tables.session import Session
 from models.tables.tenant import Tenant
 from models.tables.user import User
@@ -103,19 +104,32 @@ def _add_branches(model: Path, branches: Iterable[str]) -> None:
     model.write_text(text.replace(_ALWAYS, _ALWAYS + added), encoding="utf-8")
 
 
+def run_jobs(app: Flask) -> int:
+    """Run the jobs that are due, those of `@on` and `@every` among them, one after the other; how many.
+
+    Raises AssertionError for one that did not end well, with what it raised.
+    """
+    services: Services = app.extensions["gatepost"]
+    number = services.jobs.run_due()
+    with services.database.connected():
+        wrong = [job for job in Job.newest(number) if job.last_error]
+    assert not wrong, "\n".join(f"{job.kind} ({job.state}): {job.last_error}" for job in wrong)
+    return number
+
+
 def served(create_app: Callable[..., Flask], *plugins: Plugin, **settings: Any) -> Any:
     """A pytest fixture, to be called `app`: `create_app` on a fresh instance in SQLite, for one module of tests.
 
     `plugins` are what an entry point would name, a `Collection` class, or a module or package with collections and
     `Routes`. They need not be installed: those that no entry point names are served besides. The instance's model.conf
-    has the branches that their functions ask for (`words`).
+    has the branches that their functions ask for (`words`). Jobs are run when a test asks for it (`run_jobs`).
     """
 
     @pytest.fixture(scope="module")
     def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
         folder = tmp_path_factory.mktemp("served") / "instance"
         chosen = {"instance": folder, "database_url": f"sqlite:///{folder / 'gatepost.db'}", "rate_limits": "off",
-                  "synchronous": "normal", **settings}
+                  "synchronous": "normal", "run_jobs": "off", **settings}
         installed = discover()
         extra = [plugin for plugin in plugins if not installed.serves(plugin)]
         loaded = Settings.load(overrides=chosen)

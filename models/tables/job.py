@@ -9,7 +9,7 @@ import peewee as pw
 
 from models.engine.database import Database
 from models.records.columns import IdField, JsonField, ListField, TimeField
-from models.records.rows import Rows, expire, locked
+from models.records.rows import Rows, locked
 from models.records.table import Record
 from models.records.times import elapsed, now
 
@@ -99,9 +99,18 @@ class Job(Record):
         return list(query)
 
     @classmethod
+    def has_tick(cls, tenant_id: str, kind: str, tick: str) -> bool:
+        """Whether there is a job of this kind for that tick."""
+        return bool(Rows(cls, tenant_id).select(cls.id).where(cls.kind == kind, cls.tick == tick).exists())
+
+    @classmethod
     def purge(cls, before: str, most: int) -> int:
-        # Across tenants: a job that ended long ago is of no use in any of them.
-        return expire(cls.done_at, before, most)
+        # Across tenants: a job that ended long ago is of no use in any of them. The last of its kind says which tick
+        # is done.
+        other = cls.alias()
+        last = other.select(pw.fn.MAX(other.tick)).where(other.tenant_id == cls.tenant_id, other.kind == cls.kind)
+        over = cls.select(cls.id).where(cls.done_at < before, cls.tick.is_null() | (cls.tick < last))
+        return int(cls.delete().where(cls.id.in_(over.order_by(cls.done_at).limit(most))).execute())
 
 
 class Backlog(NamedTuple):

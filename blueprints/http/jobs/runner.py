@@ -26,6 +26,7 @@ from models.tables.job import Job
 from ..pipeline.errors import translate
 from ..protocol.problems import CATALOGUE, Problem
 from ..request.call import Services
+from .hooks import Clock
 from .kinds import Kinds
 from .lease import Lease
 from .task import Cause, Stopped, Task
@@ -42,12 +43,14 @@ class Runner:
     """Runs the jobs of one process, whatever becomes of each.
 
     kinds    what there is to run, by name
+    clock    writes down the jobs of the ticks that have come
     seconds  that a lease lasts; it is renewed each third
     """
 
-    def __init__(self, services: Services, kinds: Kinds, *, seconds: float = LEASE) -> None:
+    def __init__(self, services: Services, kinds: Kinds, clock: Clock | None = None, *,
+                 seconds: float = LEASE) -> None:
         self.kinds = kinds
-        self._services, self._seconds = services, seconds
+        self._services, self._clock, self._seconds = services, clock, seconds
         self._lock_file = services.settings.instance / "jobs.lock"
         self._starting, self._stopping, self._woken = Lock(), Event(), Event()
         self._thread: Thread | None = None
@@ -82,7 +85,9 @@ class Runner:
         self._woken.set()
 
     def run_due(self) -> int:
-        """Run every job that is due, here and now; how many."""
+        """Run every job that is due, here and now, those of the clock, too; how many."""
+        if self._clock is not None:
+            self._clock.strike()
         done = 0
         while not self._stopping.is_set() and (job := self._claim()) is not None:
             self._attempt(job)

@@ -3,7 +3,7 @@
 Each stage is a function below, in the order in which it runs; it fills the `Call` or raises:
 
     `ARRIVAL`     limit_by_address, identify, choose_version, limit_by_principal, admit, retire: who asks
-    `VALIDATION`  validate, prepare, replay: what for; no row is changed yet
+    `VALIDATION`  validate, prepare, replay, fetch: what for; no row is changed yet
     `EFFECT`      claim, load, judge, check_precondition, act, judge_after, record, answer: for a write inside one
                   transaction
 
@@ -28,7 +28,7 @@ from ..protocol.answer_headers import carry
 from ..protocol.json_body import read_json
 from ..protocol.messages import Message
 from ..protocol.problems import Fault, Problem, not_found
-from ..request import audit, identity
+from ..request import audit, events, identity
 from ..request.access import Access
 from ..request.call import Call, Endpoint, Services
 from ..request.environment import RequestEnvironment
@@ -114,6 +114,13 @@ def replay(call: Call) -> None:
     idempotency.replay(call)
 
 
+def fetch(call: Call) -> None:
+    """Does what a plugin's `prepare` does, outside of any transaction: it may ask other services. A row that the path
+    names is judged before, and again in the transaction: 404, 403, 412."""
+    if call.endpoint.fetch is not None and call.write.response is None:
+        call.endpoint.fetch(call)
+
+
 def claim(call: Call) -> None:
     """Takes the `Idempotency-Key` for this call; 409 when its first request takes too long."""
     idempotency.claim(call)
@@ -158,9 +165,12 @@ def judge_after(call: Call) -> None:
 
 
 def record(call: Call) -> None:
-    """The audit row of a write: in the same transaction, so that neither exists without the other."""
+    """The audit row of a write, and the jobs of those who subscribe to it: in the same transaction, so that none of the
+    three exists without the others."""
     if call.endpoint.writes:
         audit.record(call)
+    if call.write.changes:
+        events.write_down(call)
 
 
 def answer(call: Call) -> None:
@@ -183,7 +193,7 @@ ARRIVAL: tuple[Stage, ...] = (limit_by_address, identify, choose_version, limit_
 # Waitress asks first with the head alone (`expectation`), then sends the whole request.
 HEAD_ONLY: tuple[Stage, ...] = (limit_by_address, identify, choose_version, limit_by_principal, admit, go_on)
 AFTER_HEAD: tuple[Stage, ...] = (resume, identify, choose_version, admit, retire)
-VALIDATION: tuple[Stage, ...] = (validate, prepare, replay)
+VALIDATION: tuple[Stage, ...] = (validate, prepare, replay, fetch)
 EFFECT: tuple[Stage, ...] = (claim, load, judge, check_precondition, act, judge_after, record, answer)
 
 

@@ -66,6 +66,7 @@ class Endpoint:
     answers_404 for reasons that its path does not show; the documentation names it
     prepare     does what takes long and changes no row, before any writer has to wait; may fill `prepared`
     around      holds what the transaction of a write needs before and after it; may set `write.response`: none is made
+    fetch       does what takes long and needs no transaction, after a replay: a plugin's `prepare`
     load        finds or drafts the row that the permission is judged on, before the handler runs
     writes      runs in one write transaction together with its audit row
     restrict    refuses what no policy line can allow; asked whenever the row is judged
@@ -105,6 +106,7 @@ class Endpoint:
     answers_404: bool = False
     status: int = 200
     prepare: Callable[[Call], None] | None = None
+    fetch: Callable[[Call], None] | None = None
     around: Callable[[Call], AbstractContextManager[object]] | None = None
     load: Callable[[Call], Any] | None = None
     writes: bool = False
@@ -233,6 +235,8 @@ class Discovered(Protocol):
     def collections(self) -> Mapping[str, Peer]: ...
     @property
     def by_permission(self) -> Mapping[str, list[Endpoint]]: ...
+    @property
+    def subscribers(self) -> Mapping[str, Sequence[str]]: ...
     @property
     def migrations(self) -> Mapping[str, Path]: ...
     def blueprints(self) -> list[Blueprint]: ...

@@ -22,6 +22,9 @@ class Jobs(Part, Protocol):
     def wake(self) -> None:
         """Look for a job at once: one was committed."""
 
+    def run_due(self) -> int:
+        """Run every job that is due, here and now; how many."""
+
 
 class Process(ABC):
     """Starts its parts once in each process, since a server may fork after the app was made."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from flask import Response
@@ -21,6 +21,7 @@ class Write:
     rule      file and line of the rule that allows a write
     note      what the audit trail should say besides
     facts     what it should know besides, as JSON
+    changes   event → ids of the rows that it was, where somebody subscribes to it
     enqueued  whether it has written jobs down, which may begin once it is committed
     acted_as  in whose name the audit trail records the call, if not the caller's: the user who logs in, on a login
     """
@@ -31,5 +32,6 @@ class Write:
     rule: str | None = None
     note: str | None = None
     facts: str | None = None
+    changes: dict[str, list[str]] = field(default_factory=dict)
     enqueued: bool = False
     acted_as: Principal | None = None

@@ -2,7 +2,7 @@
 
 A subclass declares what it is; the endpoints below are generated from the declaration and run through the
 pipeline like every other. The row that a handler gets has been found through `<resource>.view` and
-judged already. To change what happens, override `create`, `update`, `delete`, `restrict` or `attach`.
+judged already. To change what happens, override `create`, `update`, `delete`, `prepare`, `restrict` or `attach`.
 """
 
 from __future__ import annotations
@@ -12,14 +12,16 @@ from typing import Any, ClassVar
 
 import peewee as pw
 
+from ..pipeline import conditional
 from ..pipeline.conditional import written_version
 from ..protocol.entity_tags import body_hash, entity_tag, view_hash
 from ..protocol.json_body import MERGE_PATCH
-from ..protocol.problems import Fault, Problem
+from ..protocol.problems import Fault, Problem, not_found
 from ..reading import exporting
 from ..reading.listing import Listing
 from ..reading.query import ItemQuery
 from ..reading.readable import Values
+from ..request import events
 from ..request.call import Call, Endpoint
 from ..schemas.fields import StrictSchema
 from ..schemas.records import answered
@@ -74,6 +76,8 @@ class Collection(Writable):
         one, many, body = f"/api/{self.name}/<id>", f"/api/{self.name}", self.body_schema
         item, shown = self._item_query.schema, answered(self.schema, self.expand)
         writing: dict[str, Any] = {"writes": True, "restrict": self.restrict}
+        if self.prepares:
+            writing["fetch"] = self._fetch
         tagged: dict[str, Any] = {"version_guard": self.guards.get("version")}
         changing: dict[str, Any] = {**writing, **tagged, "load": self.load_record, "conditional": True}
         confirming: dict[str, Any] = {"prepare": self._confirm} if self.confirms else {}
@@ -124,8 +128,22 @@ class Collection(Writable):
     def _create(self, call: Call) -> dict[str, Any]:
         call.services.ownership.take(self, call.row, call.access.allows)
         self.create(call, call.row)
+        events.note(call, self.name, events.CREATED, call.row.id)
         call.headers["Location"] = f"/api/{self.name}/{call.row.id}"
         return self._written(call)
+
+    def _fetch(self, call: Call) -> None:
+        """Call `prepare`, for a row that is there after it was judged; it is loaded and judged again afterwards."""
+        if "id" in call.path:
+            with call.services.database.connected():
+                call.row = self.rows(call).find(call.path["id"])
+                if call.row is None or not self.shows(call, call.row.__data__):
+                    raise not_found()
+                call.access.require(call.endpoint.permission or "", call.facts)
+                self.restrict(call)
+                conditional.check(call)
+        self.prepare(call)
+        call.row = None
 
     def _confirm(self, call: Call) -> None:
         self.confirm(call, call.path["id"], call.body)
@@ -147,10 +165,12 @@ class Collection(Writable):
         changes = self.permitted(call, body)
         if changes:
             self.update(call, call.row, changes)
+            events.note(call, self.name, events.UPDATED, call.row.id)
         return self._written(call)
 
     def _delete(self, call: Call) -> None:
         self.delete(call, call.row)
+        events.note(call, self.name, events.DELETED, call.row.id)
         call.services.ownership.forget(self, call.row.__data__.get("owner_id"))
 
     def _performing(self, found: Action) -> Callable[[Call], dict[str, Any]]:
@@ -162,6 +182,8 @@ class Collection(Writable):
             found.method(self, row)
             setattr(row, found.state, found.transitions[before])
             self.rows(call).save(row)
+            for event in (events.UPDATED, found.name):
+                events.note(call, self.name, event, row.id)
             return self._written(call)
 
         return perform

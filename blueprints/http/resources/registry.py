@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import entry_points
@@ -29,10 +29,11 @@ from policies import SHIPPED, Column, Resource, Vocabulary
 from policies.loading import first_release
 from policies.syntax.vocabulary import Function
 
+from ..jobs.hooks import Hook, hooks_of
 from ..protocol import messages
 from ..request.call import Endpoint
 from .collection import Collection
-from .functions import functions_of, unusable
+from .declarations import bad_guard, functions_of, unknown_event, unusable
 from .routes import Routes, blueprint
 
 Plugin = ModuleType | type[Collection]  # what an entry point names: a package is a module, too
@@ -50,6 +51,7 @@ class Registry:
     """Everything that answers requests.
 
     functions        by name: what plugins bring to the matcher
+    hooks            by name: what plugins have done as jobs
     plugin_policies  file name → the rules that a plugin ships
     migrations       name of a history → its directory of migrations: the shipped one, and one of each plugin
     translations     folders of translations: the shipped one, and one of each plugin
@@ -58,6 +60,7 @@ class Registry:
     collections: Mapping[str, Collection]
     routes: Mapping[str, Routes]
     functions: Mapping[str, Function]
+    hooks: Mapping[str, Hook]
     plugin_policies: Mapping[str, Path]
     migrations: Mapping[str, Path]
     translations: tuple[Traversable, ...]
@@ -81,8 +84,19 @@ class Registry:
 
     def serves(self, plugin: Plugin) -> bool:
         """Whether all that the plugin declares is here already."""
-        known = [*map(type, self.collections.values()), *self.routes.values(), *self.functions.values()]
-        return all(found in known for found in (*_contents(plugin), *functions_of(_modules_of(plugin))))
+        known = [*map(type, self.collections.values()), *self.routes.values(), *self.functions.values(),
+                 *self.hooks.values()]
+        modules = _modules_of(plugin)
+        return all(found in known for found in (*_contents(plugin), *functions_of(modules), *hooks_of(modules)))
+
+    @cached_property
+    def subscribers(self) -> Mapping[str, Sequence[str]]:
+        """Event → the kinds of the jobs that follow it; only events that somebody subscribes to."""
+        found: dict[str, list[str]] = {}
+        for name, hook in self.hooks.items():
+            for event in hook.events:
+                found.setdefault(event, []).append(name)
+        return found
 
     def blueprints(self) -> list[Blueprint]:
         """One flask-smorest blueprint for every group of endpoints."""
@@ -118,6 +132,7 @@ def discover(extra: Iterable[Plugin] = ()) -> Registry:
     collections: dict[str, Collection] = {}
     routes: dict[str, Routes] = {}
     functions: dict[str, Function] = {}
+    hooks: dict[str, Hook] = {}
     policies: dict[str, Path] = {}
     migrations: dict[str, Path] = dict(migrate.SHIPPED)
     translations: list[Traversable] = [messages.SHIPPED]
@@ -128,7 +143,7 @@ def discover(extra: Iterable[Plugin] = ()) -> Registry:
                 claim(source, routes, found.name, found)
             else:
                 collection = found()
-                if (reason := _bad_guard(collection)) is not None:
+                if (reason := bad_guard(collection)) is not None:
                     raise PluginError(f"{source}: {found.__name__}.guarded {reason}")
                 if collection.search != collection.model.searched:
                     raise PluginError(f"{source}: {found.__name__}.search and {collection.model.__name__}.searched "
@@ -139,6 +154,8 @@ def discover(extra: Iterable[Plugin] = ()) -> Registry:
                 raise PluginError(f"{source}: the name of the function {function.name!r} is taken")
             if (reason := unusable(function)) is not None:
                 raise PluginError(f"{source}: the function {function.name!r} cannot be used: {reason}")
+
+        hooks.update((hook.name, hook) for hook in hooks_of(_modules_of(module)))
 
     def claim(source: str, taken: dict[str, Any], name: str, found: Any) -> None:
         if name in collections or name in routes:
@@ -171,7 +188,10 @@ def discover(extra: Iterable[Plugin] = ()) -> Registry:
         add_plugin(f"plugin {point.name} ({point.value})", plugin)
     for plugin in extra:
         add_plugin(plugin.__name__, plugin)
-    return Registry(collections, routes, functions, policies, migrations, tuple(translations))
+    for hook in hooks.values():
+        if (reason := unknown_event(hook, collections.values())) is not None:
+            raise PluginError(f"{hook.name}: {reason}")
+    return Registry(collections, routes, functions, hooks, policies, migrations, tuple(translations))
 
 
 def _contents(plugin: Plugin) -> list[Any]:
@@ -221,23 +241,6 @@ def _modules_of(plugin: Plugin) -> list[ModuleType]:
     """The module that a plugin is, or stands in, and those of its collections."""
     names = (found.__module__ for found in _contents(plugin) if isinstance(found, type))
     return [_module_of(plugin), *(importlib.import_module(name) for name in dict.fromkeys(names))]
-
-
-def _bad_guard(collection: Collection) -> str | None:
-    """What is wrong with the guarded fields of a collection, if anything is."""
-    declared: object = collection.guarded
-    if not isinstance(declared, Mapping):
-        return "must say for each field which permission shows it, such as {'email': 'user.view_private'}"
-    for name, permission in collection.guards.items():
-        if name not in collection.body_schema.dump_fields:
-            return f"names {name!r}, which it does not answer"
-        if permission.partition(".")[0] != collection.resource:
-            return f"names the permission {permission!r}, which is not one of {collection.resource}.*"
-        if name in collection.search:
-            return f"names {name!r}, which is searched: what a search finds would tell what is in it"
-        if name in collection.import_keys:
-            return f"names {name!r}, which is an import key: what a line finds would tell what is in it"
-    return None
 
 
 def _resource(name: str, permissions: set[str], collection: Collection | None) -> Resource:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from tempfile import SpooledTemporaryFile
 from time import sleep
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 from weakref import finalize
 
 from ..protocol.messages import Message
@@ -24,6 +24,20 @@ class Numbered(Protocol):
 
 
 L = TypeVar("L", bound=Numbered)
+
+
+class Entry(NamedTuple):
+    """A line that was checked. `line` itself is kept where it may name a row, which may come or go meanwhile.
+
+    prepared  what the collection's `prepare` made ready for it
+    """
+
+    number: int
+    line: Mapping[str, Any] | None
+    new: bool
+    body: Mapping[str, Any]
+    read_only: Mapping[str, Any]
+    prepared: Any = None
 
 
 class Lines(Generic[L]):

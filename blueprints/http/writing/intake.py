@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import islice
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 from models.engine.errors import AlreadyExists, InvalidReference, InvalidState, InvalidValue, Outdated, StillReferenced
 from models.indexes import unique
@@ -26,11 +26,10 @@ from models.tables import load
 from ..operations.limits import TooManyGuesses
 from ..pipeline import errors
 from ..protocol.problems import Problem, dangling
-from ..request import audit, identity
-from ..request.access import Access
+from ..request import audit, events
 from ..request.call import Call
 from ..schemas import file_formats
-from .batches import Last, Lines, Sizes, too_many_changes, too_many_lines
+from .batches import Entry, Last, Lines, Sizes, too_many_changes, too_many_lines
 from .faults import Faults
 from .lines import LineWriter, RowsMeant
 from .writable import Writable
@@ -40,16 +39,6 @@ FEW = 500  # new rows that one transaction stores, however many there are of oth
 
 # What may be wrong with one row. Whatever else a database says concerns the whole import.
 _REFUSED = (Problem, AlreadyExists, InvalidReference, InvalidState, InvalidValue, Outdated, StillReferenced)
-
-class _Entry(NamedTuple):
-    """A line that was checked. `line` itself is kept where it may name a row, which may come or go meanwhile."""
-
-    number: int
-    line: Mapping[str, Any] | None
-    new: bool
-    body: Mapping[str, Any]
-    read_only: Mapping[str, Any]
-
 
 class Import:
     """One file on its way into a collection, for the caller of `call`.
@@ -66,20 +55,21 @@ class Import:
         self._meant = RowsMeant(collection, call, key, keeps_ids)
         self._database = call.services.database
         self._lines = LineWriter(collection, call)
-        self._checked: Lines[_Entry] = Lines()
+        self._checked: Lines[Entry] = Lines()
         self._new = self._known = 0
         self._most_changes = call.services.settings.import_changes
         self._unreadable = Faults()
         self._load: load.Load | None = None
         self._loading = False
-        self._last: Last[_Entry] = Last(self._most_changes)
-        self._loaded: tuple[int, int, Faults] | None = None
+        self._last: Last[Entry] = Last(self._most_changes)
+        self._loaded: tuple[int, int, Faults, list[tuple[str, str]]] | None = None
+        self._told = bool(call.services.registry.subscribers)
         self._begin()
 
     def _begin(self) -> None:
-        self._imported, self._updated, faults = self._loaded or (0, 0, self._unreadable)
-        self._faults = faults.copy()
-        self._waiting: list[tuple[_Entry, Any]] = []
+        self._imported, self._updated, faults, changes = self._loaded or (0, 0, self._unreadable, [])
+        self._faults, self._changes = faults.copy(), list(changes)
+        self._waiting: list[tuple[Entry, Any]] = []
         self._own: set[str] = set()
         self._meant.found = {}
         self._touched: set[tuple[str, Any]] = set()
@@ -102,6 +92,8 @@ class Import:
                 self._meant.found = {}
                 self._meant.find([line for _, line in batch if not isinstance(line, Problem)])
                 entries = [entry for number, line in batch if (entry := self._entry(number, line))]
+            if self._collection.prepares:
+                entries = [ready for entry in entries if (ready := self._prepared(entry))]
             if self._known > self._most_changes:
                 raise too_many_changes(self._most_changes)
             self._checked.add(entries)
@@ -140,7 +132,7 @@ class Import:
                 sizes.took(batch, self._load.held)
                 yield len(batch)
         self._loading = False
-        self._loaded = self._imported, self._updated, self._faults
+        self._loaded = self._imported, self._updated, self._faults, self._changes
 
     def store(self) -> Iterator[int]:
         """Make and change the rows, inside a transaction; yields how many lines at a time.
@@ -150,7 +142,7 @@ class Import:
         """
         self._begin()
         if self._load is not None:
-            self._ask_again()
+            self._lines.ask_again()
         for batch in self._checked if self._load is None else self._last:
             self._store(batch)
             yield len(batch)
@@ -158,27 +150,29 @@ class Import:
             raise self._faults.problem()
         if self._load is not None:
             self._load.close()
+        for what, id in self._changes:
+            events.note(self._call, self._collection.name, what, id)
         self._call.write.facts = audit.facts_of_faults(self._faults.listed)
         self._call.write.note = f"{self._imported} imported, {self._updated} updated"
 
-    def _entry(self, number: int, line: dict[str, Any] | Problem) -> _Entry | None:
+    def _entry(self, number: int, line: dict[str, Any] | Problem) -> Entry | None:
         try:
             if isinstance(line, Problem):
                 raise line
             addresses = self._meant.addresses(line)
             if self._meant.dangles(addresses):
                 # Refused only when it is stored: a repeated import is answered alike though its rows are gone.
-                return _Entry(number, line, True, {}, {})
+                return Entry(number, line, True, {}, {})
             row = self._meant.row(addresses)
             new = row is None
             self._new, self._known = self._new + new, self._known + (not new)
             try:
-                return _Entry(number, line if addresses else None, new, *self._lines.check(line, row))
+                return Entry(number, line if addresses else None, new, *self._lines.check(line, row))
             except Problem:
                 if not new or not addresses:
                     raise
                 # An earlier line may be about to make the row, of which this one need not say everything.
-                return _Entry(number, line, False, *self._lines.load(line, new=False))
+                return Entry(number, line, False, *self._lines.load(line, new=False))
         except TooManyGuesses:
             raise  # no later line would be heard either
         except Problem as problem:
@@ -186,15 +180,16 @@ class Import:
             self._unreadable.stop_if_full()
             return None
 
-    def _ask_again(self) -> None:
-        """Raises `Problem` when the caller may no longer import, after all the time that a load has taken."""
-        call = self._call
-        now = identity.as_of_now(call.services, call.principal, call.credential_id)
-        access = Access(call.services.policy.current, now, call.access.environment)
-        if not access.may_ever(permission := self._collection.permission("import")):
-            raise access.refusal(permission)
+    def _prepared(self, entry: Entry) -> Entry | None:
+        row = self._meant.row(self._meant.addresses(entry.line or {}))
+        try:
+            return entry._replace(prepared=self._lines.prepare(entry.body, row))
+        except Problem as problem:
+            self._unreadable.add(entry.number, problem)
+            self._unreadable.stop_if_full()
+            return None
 
-    def _store(self, batch: Sequence[_Entry]) -> None:
+    def _store(self, batch: Sequence[Entry]) -> None:
         self._meant.found = {}
         self._look_up([entry.line for entry in batch if entry.line is not None])
         self._touched.clear()
@@ -212,14 +207,14 @@ class Import:
         if self._loading and found and self._load is not None:
             self._own |= self._load.own(self._collection.model, [row.id for row in found])
 
-    def _refuse(self, entry: _Entry, error: Exception) -> None:
+    def _refuse(self, entry: Entry, error: Exception) -> None:
         if self._loading and self._last:
             # What is in its way may be gone by then.
             self._last.add(entry, self._marks(entry))
         else:
             self._faults.add(entry.number, errors.translate(error))
 
-    def _take(self, entry: _Entry) -> None:
+    def _take(self, entry: Entry) -> None:
         addresses = self._meant.addresses(entry.line or {})
         row = self._meant.row(addresses)
         marks = self._marks(entry, row)
@@ -242,35 +237,41 @@ class Import:
         if row is None:
             self._make(entry, body, read_only)
         else:
-            self._change(row, body, read_only)
+            self._change(entry, row, body, read_only)
 
-    def _marks(self, entry: _Entry, row: Any = None) -> set[tuple[str, Any]]:
+    def _marks(self, entry: Entry, row: Any = None) -> set[tuple[str, Any]]:
         """By which another line may be about the same row, or be in the way of this one."""
         before = {} if row is None else row.__data__
         return {*self._meant.addresses(entry.line or {}), *self._meant.addresses(before),
                 *((name, values[name]) for name in unique(self._collection.model) for values in (entry.body, before)
                   if values.get(name) is not None)}
 
-    def _make(self, entry: _Entry, body: Mapping[str, Any], read_only: Mapping[str, Any]) -> None:
+    def _make(self, entry: Entry, body: Mapping[str, Any], read_only: Mapping[str, Any]) -> None:
         try:
-            row = self._lines.draft(body, read_only)
+            row = self._lines.draft(body, read_only, entry.prepared)
         except Problem:
             if not self._waiting:
                 raise
             # What the line refers to may be among the rows that wait.
             self.store_waiting()
-            row = self._lines.draft(body, read_only)
+            row = self._lines.draft(body, read_only, entry.prepared)
         self._call.services.ownership.take(self._collection, row, self._call.access.allows, self)
         if self._collection.stores_plainly:
             self._waiting.append((entry, row))
         else:
             self._database.attempt(lambda: self._lines.store(row))
-            self._imported += 1
+            self._made(row)
 
-    def _change(self, row: Any, body: Mapping[str, Any], read_only: Mapping[str, Any]) -> None:
+    def _made(self, *rows: Any) -> None:
+        self._imported += len(rows)
+        if self._told:
+            self._changes += [(events.CREATED, row.id) for row in rows]
+
+    def _change(self, entry: Entry, row: Any, body: Mapping[str, Any], read_only: Mapping[str, Any]) -> None:
         before = self._meant.addresses(row.__data__)
         try:
-            self._lines.change(row, body, read_only)
+            if self._lines.change(row, body, read_only, entry.prepared) and self._told:
+                self._changes.append((events.UPDATED, row.id))
         finally:
             # Where that was refused, the row in memory is no longer the one that is stored.
             self._touched.update(before, self._meant.addresses(row.__data__))
@@ -284,7 +285,7 @@ class Import:
         rows = [row for _, row in waiting]
         try:
             self._database.attempt(lambda: bulk.insert(self._database, self._call.tenant_id, rows))
-            self._imported += len(waiting)
+            self._made(*rows)
             return
         except _REFUSED:
             pass
@@ -292,6 +293,6 @@ class Import:
         for entry, row in waiting:
             try:
                 self._database.attempt(partial(store, row))
-                self._imported += 1
+                self._made(row)
             except _REFUSED as error:
                 self._refuse(entry, error)

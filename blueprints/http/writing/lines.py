@@ -16,6 +16,8 @@ from models.base import is_id
 
 from ..protocol.messages import Message
 from ..protocol.problems import Fault, Problem, read_only
+from ..request import identity
+from ..request.access import Access
 from ..request.call import Call
 from ..request.write import Write
 from ..schemas.validation import load_body
@@ -61,10 +63,27 @@ class LineWriter:
             self._collection.confirm(self._call, row.id, body)
         return body, given
 
-    def draft(self, body: Values, given: Values) -> Any:
+    def ask_again(self) -> None:
+        """Raises `Problem` when the caller may no longer import, after all the time that a load has taken."""
+        call = self._call
+        now = identity.as_of_now(call.services, call.principal, call.credential_id)
+        access = Access(call.services.policy.current, now, call.access.environment)
+        if not access.may_ever(permission := self._collection.permission("import")):
+            raise access.refusal(permission)
+
+    def prepare(self, body: Values, row: Any) -> Any:
+        """What the collection makes ready for a line, outside of any transaction and without a connection."""
+        call = self._call
+        call.endpoint, call.row, call.body = self._making if row is None else self._changing, row, body
+        call.prepared = None
+        self._collection.prepare(call)
+        return call.prepared
+
+    def draft(self, body: Values, given: Values, prepared: Any = None) -> Any:
         """A new row, judged and not yet stored. `given` are read-only fields that came with it."""
         call, collection = self._call, self._collection
         call.endpoint, call.row, call.body, call.read_only = self._making, None, body, {}
+        call.prepared = prepared
         call.row = row = collection.draft(call)
         if given and call.access.allows(collection.manage, row.__data__):
             for name, value in self._checked(given).items():
@@ -78,10 +97,11 @@ class LineWriter:
         """Store the row that was drafted last."""
         self._collection.create(self._call, row)
 
-    def change(self, row: Any, body: Values, given: Values) -> bool:
+    def change(self, row: Any, body: Values, given: Values, prepared: Any = None) -> bool:
         """Change a known row, judged as it is and once more as it has become; whether anything was to be changed."""
         call, collection = self._call, self._collection
         call.endpoint, call.row, call.body, call.read_only = self._changing, row, body, given
+        call.prepared = prepared
         self._judge()
         brought: Values = {}
         if call.access.allows(collection.manage, row.__data__):

@@ -48,6 +48,13 @@ class Writable(Readable):
     def confirm(self, call: Call, id: str, body: Values) -> None:
         """Ask for what a sensitive change of the row `id` needs, before its transaction; nothing by default."""
 
+    def prepare(self, call: Call) -> None:
+        """Fetch or compute what a write needs, and put it into `call.prepared`; nothing by default.
+
+        No transaction, connection or lock is held meanwhile. `call.row` is the row that is to be changed, as it is now;
+        None for a new one. It may be another one when the transaction begins.
+        """
+
     def update(self, call: Call, row: Any, changes: Values) -> None:
         """Store the changed columns of a row; references are checked already."""
         for name, value in changes.items():
@@ -63,6 +70,11 @@ class Writable(Readable):
     def stores_plainly(self) -> bool:
         """Whether making a row is nothing but its insertion, so that many can be stored at once."""
         return type(self).create is Writable.create
+
+    @property
+    def prepares(self) -> bool:
+        """Whether something is to be done before the transaction of a write."""
+        return type(self).prepare is not Writable.prepare
 
     @property
     def confirms(self) -> bool:

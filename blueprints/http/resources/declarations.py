@@ -1,4 +1,4 @@
-"""The functions that plugins bring to the matcher of model.conf: where they are found, and which cannot be used."""
+"""What plugins declare: collections, hooks, functions for the matcher of model.conf; and which of it is unusable."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ from policies.syntax.attributes import ENVIRONMENT, SUBJECT
 from policies.syntax.matcher import FUNCTIONS, OURS
 from policies.syntax.vocabulary import Function
 from policies.wording.suggestions import hint
+
+from ..jobs.hooks import Hook
+from ..request.events import CREATED, DELETED, UPDATED
+from .collection import Collection
 
 _NAME = re.compile(r"[a-z][A-Za-z0-9]*", re.ASCII)
 _WORD = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
@@ -51,6 +55,31 @@ def unusable(function: Function) -> str | None:
         if not _WORD.fullmatch(word) or tuple(map(type, given)) != function.literals:
             return f"`words` must have words of the condition column, each with its literals; {word!r} has not"
     return None
+
+
+def bad_guard(collection: Collection) -> str | None:
+    """What is wrong with the guarded fields of a collection, if anything is."""
+    declared: object = collection.guarded
+    if not isinstance(declared, Mapping):
+        return "must say for each field which permission shows it, such as {'email': 'user.view_private'}"
+    for name, permission in collection.guards.items():
+        if name not in collection.body_schema.dump_fields:
+            return f"names {name!r}, which it does not answer"
+        if permission.partition(".")[0] != collection.resource:
+            return f"names the permission {permission!r}, which is not one of {collection.resource}.*"
+        if name in collection.search:
+            return f"names {name!r}, which is searched: what a search finds would tell what is in it"
+        if name in collection.import_keys:
+            return f"names {name!r}, which is an import key: what a line finds would tell what is in it"
+    return None
+
+
+def unknown_event(hook: Hook, collections: Iterable[Collection]) -> str | None:
+    """Which of the events of a hook no collection has, if so."""
+    known = {f"{one.name}.{what}" for one in collections
+             for what in (CREATED, UPDATED, DELETED, *(action.name for action in one.actions))}
+    unknown = next((event for event in hook.events if event not in known), None)
+    return None if unknown is None else f"there is no event {unknown!r}{hint(unknown, known)}"
 
 
 def _unknown(root: str, name: str) -> str:
