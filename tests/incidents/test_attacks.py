@@ -11,7 +11,7 @@ from benchmarks.hostile.attacks import ATTACKS, Attack
 from benchmarks.hostile.honest import Honest, asking
 from benchmarks.hostile.server import ROOT, SERVERS, Checkout, Served
 
-SECONDS = 0.5
+SECONDS = 0.3
 ARTICLES = 15_000  # an export of them is more than a server buffers for one client
 
 

@@ -59,7 +59,7 @@ def test_a_stop_ends_though_the_database_is_silent(postgres: Server, instance: I
 
 
 @pytest.mark.parametrize(("command", "code"), [
-    ("serve --port 0", 1), ("migrate", 1), ("doctor", 1), ("user list", 1), ("export articles", 1),
+    ("serve --port 0", 1), ("doctor", 1), ("user list", 1),
     ("policy explain --as admin@example.org article.view", 2)])
 def test_a_command_says_that_the_database_is_silent(
         postgres: Server, instance: Instance, command: str, code: int) -> None:
