@@ -20,6 +20,7 @@ from models.engine.sqlite.connection import BUSY_TIMEOUT, Connection, Fetched, P
 from models.engine.sqlite.errors import busy, meaning
 from models.engine.sqlite.group_commit import GroupCommit
 from models.engine.sqlite.loads import reads
+from models.engine.sqlite.version import check_version
 from models.engine.sqlite.writer_lock import WriterLock
 from models.engine.waiting import Places, Wait
 
@@ -29,17 +30,6 @@ MIGRATION_WAIT = 600.0  # seconds
 # Seconds that any number of writers may wait: for a commit that they share, a checkpoint, the statistics of a table.
 MOMENT = 0.5
 ANALYSED = 1000  # entries of an index whose values are compared for statistics; it is always counted to the end
-
-
-def check_version(version: str) -> None:
-    """Refuse a SQLite that can lose committed writes in WAL mode (the WAL-reset bug of 3.7.0–3.51.2).
-
-    The fix was also published as 3.44.6 and 3.50.7. Raises RuntimeError.
-    """
-    number = tuple(int(part) for part in version.split("."))[:3]
-    if number >= (3, 51, 3) or (3, 50, 7) <= number < (3, 51) or (3, 44, 6) <= number < (3, 45):
-        return
-    raise RuntimeError(f"SQLite {version} can lose committed writes: install apsw with 3.51.3 or newer")
 
 
 class SqliteDatabase(Database, APSWDatabase):
@@ -177,14 +167,16 @@ class SqliteDatabase(Database, APSWDatabase):
     def analyze(self) -> None:
         # Where other writers leave no pause, this can wait for the next time.
         with suppress(Busy):
-            self.transact(lambda: self._analyze(self._analysable(), dropping="sqlite_stat1"))
+            self.transact(lambda: self._analyze(map(_analyze, self._analysable()), dropping="sqlite_stat1"))
 
     def refresh_statistics(self) -> bool:
         try:
             due = self.transact(self._grown)
-            # One by one: other writers come in between.
+            # Index by index, since each is counted to its end: other writers come in between.
             for statement in due:
-                self.transact(partial(self._analyze, [statement], dropping="sqlite_stat4"))
+                self.transact(partial(self._analyze, [statement]))
+            if due:
+                self.transact(partial(self._analyze, [], dropping="sqlite_stat4"))
         except Busy:
             return False
         return bool(due)
@@ -192,19 +184,22 @@ class SqliteDatabase(Database, APSWDatabase):
     def _grown(self) -> list[str]:
         # Says what it would do to any table, and does nothing; but takes the lock for it.
         due = {statement for statement, in self.query("PRAGMA optimize = 0x10003")}
-        return [statement for statement in self._analysable() if statement in due]
+        tables = [name for name in self._analysable() if _analyze(name) in due]
+        return [_analyze(index) for table in tables for index, in self.query(
+            "SELECT name FROM pragma_index_list(?, 'main')", [table])]
 
     def _analysable(self) -> list[str]:
-        """An ANALYZE for each table, but for those of which FTS5 makes an index of words (`shadow`): it finds their
-        rows by key, unless statistics from when they were empty say that all of them are read as fast."""
-        return [f'ANALYZE "main"."{name}"' for name, in self.query(
-            "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT GLOB 'sqlite_*'")]
+        """Each table, but for those of which FTS5 makes an index of words (`shadow`): it finds their rows by key,
+        unless statistics from when they were empty say that all of them are read as fast."""
+        return [name for name, in self.query("SELECT name FROM pragma_table_list WHERE schema = 'main' "
+                                             "AND type = 'table' AND name NOT GLOB 'sqlite_*'")]
 
-    def _analyze(self, statements: Iterable[str], *, dropping: str) -> None:
+    def _analyze(self, statements: Iterable[str], *, dropping: str | None = None) -> None:
         self.query(f"PRAGMA analysis_limit = {ANALYSED}")
         # Other connections look at new statistics only when the schema has changed: dropping a table that ANALYZE makes
         # anew changes it. With a limit nothing is ever stored in sqlite_stat4, so that one can go without loss.
-        self.query(f"DROP TABLE IF EXISTS {dropping}")
+        if dropping is not None:
+            self.query(f"DROP TABLE IF EXISTS {dropping}")
         for statement in statements:
             self.query(statement)
         # Each index begins with the tenant, whom each query names, unless its rows are looked up by id. Skipping over
@@ -292,3 +287,8 @@ class SqliteDatabase(Database, APSWDatabase):
             conn.close()
             raise
         return conn
+
+
+def _analyze(name: str) -> str:
+    """The statement that makes the statistics of a table or of an index."""
+    return f'ANALYZE "main"."{name}"'
