@@ -1,4 +1,4 @@
-"""A sample of `make bench-jobs`: a job is never lost and no effect of it is done twice, whenever its process is killed."""
+"""A sample of `make bench-jobs`: no job is lost and no effect done twice, whenever its process is killed."""
 
 from __future__ import annotations
 
