@@ -12,6 +12,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 import gatepost_start  # noqa: F401 - before the imports that it looks after
 from blueprints.commands import commands
 from blueprints.commands.printing import Group
+from blueprints.http.jobs import transfers
 from blueprints.http.jobs.hooks import Clock
 from blueprints.http.jobs.runner import Runner
 from blueprints.http.operations import logs, metrics
@@ -90,7 +91,8 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
         translations=Translations(settings.language, registry.translations),
         background=_chores(settings, database, policy, keys, trail, uses))
     hooks = registry.hooks.values()
-    services.jobs = Runner(services, {hook.name: hook.kind for hook in hooks}, Clock(database, hooks))
+    asked_for = transfers.kinds(app, ((one, one.listing, one.endpoints()) for one in registry.collections.values()))
+    services.jobs = Runner(services, asked_for | {hook.name: hook.kind for hook in hooks}, Clock(database, hooks))
     for blueprint in registry.blueprints():
         app.register_blueprint(blueprint)
     refuse_strays(app)

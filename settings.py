@@ -161,6 +161,8 @@ class Settings:
 
     # work outside of requests
     run_jobs: bool = setting(True, _switch(), "run jobs in the processes that serve; off: `gatepost worker` alone does")
+    job_quota: int = setting(256 * 2**20, _whole(0, 2**40),
+                             "most bytes of files of one user's jobs (268435456 are 256 MiB)")
 
     # what is kept for how long
     audit_days: int = setting(365, _whole(0, 36500), "days that audit rows are kept; 0: for ever")

@@ -10,6 +10,8 @@ from marshmallow import fields
 from gatepost import Call, Collection, Endpoint, Id, Int, StrictSchema, Time, action
 from models.tables.job import FAILED, STATES, WAITING, Job
 
+from .http.jobs import exports
+
 _SUMMARIES = {
     "list": "List jobs.",
     "get": "Get one job.",
@@ -54,6 +56,7 @@ class Jobs(Collection):
                 yield replace(endpoint, summary=_SUMMARIES[endpoint.name])
             elif endpoint.name == "retry":
                 yield endpoint
+        yield exports.file_endpoint(self)
 
     @action("retry", transitions={FAILED: WAITING}, state="state")
     def retry(self, row: Job) -> None:

@@ -34,6 +34,23 @@ STATEMENTS = (
         FOREIGN KEY (tenant_id, owner_id) REFERENCES users (tenant_id, id) ON DELETE CASCADE
     ) {strict}
     """,
+    """
+    CREATE TABLE job_chunks (
+        id {id} NOT NULL PRIMARY KEY,
+        tenant_id {id} NOT NULL REFERENCES tenants (id) ON DELETE RESTRICT,
+        version INTEGER NOT NULL,
+        created_at {time} NOT NULL,
+        updated_at {time} NOT NULL,
+        job_id {id} NOT NULL,
+        owner_id {id} NOT NULL,
+        number INTEGER NOT NULL,
+        size INTEGER NOT NULL,
+        data {blob} NOT NULL,
+        CONSTRAINT job_chunks_number UNIQUE (tenant_id, job_id, number),
+        FOREIGN KEY (tenant_id, owner_id) REFERENCES users (tenant_id, id) ON DELETE CASCADE
+    ) {strict}
+    """,
+    "CREATE INDEX job_chunks_owner ON job_chunks (tenant_id, owner_id, size)",
     "CREATE INDEX jobs_created ON jobs (tenant_id, created_at, id)",
     "CREATE INDEX jobs_owner ON jobs (tenant_id, owner_id, created_at, id)",
     "CREATE INDEX jobs_due ON jobs (state, run_at, id)",

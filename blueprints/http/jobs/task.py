@@ -107,6 +107,18 @@ class Task:
         self._steps = steps
         return result
 
+    def keep(self, work: Callable[[], T]) -> T:
+        """Run `work()` in a transaction that is undone unless the lease is still held: for what can be done again.
+
+        Raises `Stopped` when the lease is lost, and what `work` raises.
+        """
+        def effect() -> T:
+            result = work()
+            self._hold(job_queue.note_progress(self.job, self.rows_done))
+            return result
+
+        return self.services.database.transact(effect)
+
     def finish(self, work: Callable[[], T]) -> T:
         """Run `work()` in the transaction that ends the job; what it returns, JSON-ready, is the job's result.
 

@@ -12,6 +12,7 @@ from models.tables import seals
 from models.tables.contact import ContactMessage
 from models.tables.idempotency import IdempotencyKey
 from models.tables.job import Job
+from models.tables.job_chunk import KEPT, JobChunk
 from models.tables.session import Session
 
 if TYPE_CHECKING:
@@ -19,14 +20,16 @@ if TYPE_CHECKING:
     from settings import Settings
 
 _BATCH, _BATCHES = 200, 100  # rows in one transaction, transactions in a row
+_CHUNKS = 20  # of files of jobs in one transaction: each is long
 
 
 def delete_expired(database: Database) -> None:
-    """Delete expired sessions and idempotency keys; what is left is done the next time."""
+    """Delete expired sessions, idempotency keys and files of jobs; what is left is done the next time."""
     # Requests that write come first: a minute later is early enough.
     with suppress(Busy):
         for purge in (Session.purge, IdempotencyKey.purge):
             _in_batches(database, purge, now())
+        _in_batches(database, JobChunk.purge, later(-KEPT), _CHUNKS)
 
 
 def end_retention(settings: Settings, database: Database) -> int:
@@ -42,12 +45,12 @@ def end_retention(settings: Settings, database: Database) -> int:
     return gone
 
 
-def _in_batches(database: Database, purge: Callable[[str, int], int], before: str) -> int:
+def _in_batches(database: Database, purge: Callable[[str, int], int], before: str, size: int = _BATCH) -> int:
     """Delete in short transactions, between which other writers get their turn; how many."""
     gone = 0
     for _ in range(_BATCHES):
-        some = database.transact(lambda: purge(before, _BATCH))
+        some = database.transact(lambda: purge(before, size))
         gone += some
-        if some < _BATCH:
+        if some < size:
             break
     return gone

@@ -34,7 +34,7 @@ LARGE = 16 * 2**10  # bytes of an answer beyond which its body is not kept
 _HEADER, _ENVIRON_KEY = "Idempotency-Key", "HTTP_IDEMPOTENCY_KEY"
 _KEY = re.compile(r'"([\x21\x23-\x7e]{1,255})"|([\x21\x23-\x7e]{1,255})')
 _CLAIMED = ("principal", "credential", "method", "path", "key", "fingerprint", "expires_at")
-_REPLAYED_HEADERS = ("Content-Type", "Content-Language", "ETag", "Location")
+_REPLAYED_HEADERS = ("Content-Type", "Content-Language", "ETag", "Location", "Preference-Applied")
 
 
 class Claimed(Exception):

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from marshmallow import Schema, fields
-from werkzeug.http import parse_options_header
 
 from models.lists import paging
 
+from ..protocol.preferences import preferences
 from ..protocol.versions import sent_path
 from ..request.call import Call
 from ..schemas.fields import StrictSchema
@@ -46,13 +46,8 @@ def total(call: Call, shape: paging.Shape, values: Mapping[str, Any]) -> dict[st
 
 
 def _preferred_count(call: Call) -> str | None:
-    """The first preference for a count counts (RFC 7240 section 2)."""
-    for preference in call.request.headers.get("Prefer", "").split(","):
-        name, _, value = parse_options_header(preference)[0].partition("=")
-        if name.strip().lower() == "count":
-            wish = value.strip().strip('"').lower()
-            return wish if wish in ("exact", "none") else None
-    return None
+    wish = preferences(call.request.headers.get("Prefer")).get("count", "").strip().lower()
+    return wish if wish in ("exact", "none") else None
 
 
 def link_by_cursor(call: Call, asked: ListRequest, after: str | None, before: str | None) -> None:

@@ -28,10 +28,9 @@ def endpoint(listing: Listing) -> Endpoint:
     collection = listing.collection
 
     def export(call: Call) -> Response:
-        media_type = _wanted(call.request)
-        noted = audit.Export(call, _filters(call))
-        headers = {"Content-Disposition": f'attachment; filename="{collection.name}.{_EXTENSIONS[media_type]}"',
-                   "Vary": "Accept"}
+        media_type = wanted(call.request)
+        noted = audit.Export(call, filters(call))
+        headers = {"Content-Disposition": disposition(collection.name, media_type), "Vary": "Accept"}
         response = long_answers.answer(call, lambda: content(listing, call, media_type, noted.count),
                                        mimetype=media_type, headers=headers)
         # Also where the client goes away meanwhile: what was handed out until then.
@@ -68,13 +67,18 @@ def _rows(call: Call, chunk: list[dict[str, Any]], chunks: Iterator[list[dict[st
             chunk = next(chunks, [])
 
 
-def _filters(call: Call) -> dict[str, str]:
+def disposition(name: str, media_type: str) -> str:
+    """The `Content-Disposition` of a file of these rows."""
+    return f'attachment; filename="{name}.{_EXTENSIONS[media_type]}"'
+
+
+def filters(call: Call) -> dict[str, str]:
     """What selects the rows, as the client wrote it."""
     return {name: text for name, text in call.query.sent if name not in _OTHERS}
 
 
-def _wanted(request: Request) -> str:
-    """The media type that suits the client best; NDJSON when it does not say."""
+def wanted(request: Request) -> str:
+    """The media type that suits the client best; NDJSON when it does not say. Raises `Problem`."""
     if not request.accept_mimetypes:
         return file_formats.NDJSON
     found = request.accept_mimetypes.best_match((*file_formats.MEDIA_TYPES, f"{file_formats.CSV}; charset=utf-8"))

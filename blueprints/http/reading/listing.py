@@ -47,14 +47,7 @@ class Listing:
 
     def everything(self, call: Call, permission: str, size: int) -> Iterator[list[dict[str, Any]]]:
         """All rows that the query selects and that `permission` is granted on besides viewing, `size` at a time."""
-        asked = self.query.interpret(call.query, tenant_id=call.tenant_id, default_size=size, max_size=size)
-        narrowing = call.access.narrow(self.collection.view, self._model, asked.shared)
-        also = call.access.narrow(permission, self._model)
-        if narrowing is None or also is None:
-            raise call.access.refusal(permission)
-        projection = self._selection.projection(call, asked)
-        shape, values = self._selection.shape(call, asked, projection, narrowing,
-                                              also=None if also.everything else also)
+        asked, projection, shape, values = self._whole(call, permission, size)
         position = None
         while True:
             page = paging.walk(call.services.database, shape, values, size=size, position=position)
@@ -63,6 +56,22 @@ class Listing:
             if not page.has_next:
                 return
             position = page.last
+
+    def check(self, call: Call, permission: str) -> None:
+        """Raises `Problem` for what `everything` cannot be asked for; the caller holds a connection."""
+        self._whole(call, permission, 1)
+
+    def _whole(self, call: Call, permission: str,
+               size: int) -> tuple[ListRequest, Projection, paging.Shape, dict[str, Any]]:
+        asked = self.query.interpret(call.query, tenant_id=call.tenant_id, default_size=size, max_size=size)
+        narrowing = call.access.narrow(self.collection.view, self._model, asked.shared)
+        also = call.access.narrow(permission, self._model)
+        if narrowing is None or also is None:
+            raise call.access.refusal(permission)
+        projection = self._selection.projection(call, asked)
+        shape, values = self._selection.shape(call, asked, projection, narrowing,
+                                              also=None if also.everything else also)
+        return asked, projection, shape, values
 
     def envelope(self) -> Schema:
         """The schema of both envelopes, for the documentation."""

@@ -59,7 +59,7 @@ class Export:
 
     def note(self) -> None:
         """Keep it, once it has ended or was given up."""
-        facts = _facts(filters=self._filters, count=self._rows)
+        facts = facts_of_export(self._filters, self._rows)
         self._trail.refuse(self._begun._replace(facts=facts), self._request_id)
 
 
@@ -112,6 +112,11 @@ def note_look(call: Call) -> None:
     call.services.trail.look(tenant_id=actor.tenant_id, principal=actor.key, role=actor.role, resource=resource,
                              action=action, address=address_of(call), result="allowed", reason=_program(call),
                              policy_version=call.access.policy.version, request_id=trace.request_id())
+
+
+def facts_of_export(filters: Mapping[str, str], rows: int) -> str:
+    """What selected the rows that were handed out, and how many they were, as facts."""
+    return _facts(filters=dict(filters), count=rows)
 
 
 def facts_of_faults(faults: Iterable[Fault]) -> str | None:

@@ -83,6 +83,7 @@ class Endpoint:
     anonymous   the caller is a guest, whatever `Authorization` says: nothing is looked up in the database
     tight       counted per address as tightly as wrong passwords are
     cost        units that a call takes from the caller's limit; a large JSON body takes more (`limits`)
+    deferred    the endpoint that answers instead where the client prefers `respond-async` (RFC 7240 section 4.1)
     variant     (parameter, value, endpoint): the endpoint that answers instead where the query string says so
     """
 
@@ -124,6 +125,7 @@ class Endpoint:
     tight: bool = False
     cost: int = 1
     summary: str = ""
+    deferred: Endpoint | None = None
     variant: tuple[str, str, Endpoint] | None = None
 
     def __post_init__(self) -> None:

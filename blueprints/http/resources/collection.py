@@ -12,12 +12,12 @@ from typing import Any, ClassVar
 
 import peewee as pw
 
+from ..jobs import exports, imports
 from ..pipeline import conditional
 from ..pipeline.conditional import written_version
 from ..protocol.entity_tags import body_hash, entity_tag, view_hash
 from ..protocol.json_body import MERGE_PATCH
 from ..protocol.problems import Fault, Problem, not_found
-from ..reading import exporting
 from ..reading.listing import Listing
 from ..reading.query import ItemQuery
 from ..reading.readable import Values
@@ -26,7 +26,7 @@ from ..request.call import Call, Endpoint
 from ..schemas.fields import StrictSchema
 from ..schemas.records import answered
 from ..schemas.validation import MISSING
-from ..writing import importing, sharing
+from ..writing import sharing
 from ..writing.actions import Action
 from ..writing.writable import Writable
 
@@ -104,9 +104,9 @@ class Collection(Writable):
                            body_required=False, permission=self.permission(found.name),
                            handler=self._performing(found), answer=shown,
                            summary=f"{found.name.capitalize()} one {self.resource}. {found.about}", **changing)
-        yield exporting.endpoint(self.listing)
+        yield exports.endpoint(self.listing)
         if self.imports:
-            yield importing.endpoint(self)
+            yield imports.endpoint(self)
         if self.shares:
             yield from sharing.endpoints(self)
 

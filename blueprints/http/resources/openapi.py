@@ -35,6 +35,10 @@ _TYPES = {".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8"
           ".js": "text/javascript; charset=utf-8", ".txt": "text/plain; charset=utf-8"}
 
 
+_DEFERRED = {"Location": {"description": "The job.", "schema": {"type": "string"}},
+             "Preference-Applied": {"description": "respond-async", "schema": {"type": "string"}}}
+
+
 class FaultSchema(StrictSchema):
     code = fields.String(required=True)
     detail = fields.String(required=True)
@@ -73,6 +77,11 @@ def describe(endpoint: Endpoint) -> dict[str, Any]:
     responses = {endpoint.status: [success]}
     if endpoint.method == "GET":
         responses[304] = [{"description": "The client has this representation already.", "content_type": None}]
+    if endpoint.deferred is not None:
+        parameters.append({"in": "header", "name": "Prefer", "schema": {"type": "string"}, "example": "respond-async",
+                           "description": "respond-async: have it done as a job (RFC 7240)."})
+        responses[202] = [{"description": "It is done as a job, which the answer shows.",
+                           "content_type": "application/json", "headers": _DEFERRED}]
     for status, title in sorted(_errors(endpoint).items()):
         responses[status] = [{"description": title, "schema": ProblemSchema, "content_type": PROBLEM_JSON}]
     permission = (f"Needs the permission `{endpoint.permission}`." if endpoint.permission

@@ -14,6 +14,7 @@ from flask_smorest import Blueprint
 
 from ..pipeline.stages import run
 from ..protocol.language import PARAMETER
+from ..protocol.preferences import preferences
 from ..request.call import Call, Endpoint, services
 from . import openapi
 
@@ -72,7 +73,7 @@ def _view(endpoint: Endpoint) -> Callable[..., Response]:
     def view(**path: str) -> Response:
         found = services()
         found.ensure_running()
-        return run(found, endpoint if endpoint.variant is None else _meant(endpoint, *endpoint.variant), path)
+        return run(found, _meant(endpoint), path)
 
     view.__name__ = endpoint.name
     view.endpoint = endpoint  # type: ignore[attr-defined]
@@ -80,8 +81,15 @@ def _view(endpoint: Endpoint) -> Callable[..., Response]:
     return view
 
 
-def _meant(endpoint: Endpoint, parameter: str, value: str, variant: Endpoint) -> Endpoint:
-    return variant if request.args.get(parameter) == value else endpoint
+def _meant(endpoint: Endpoint) -> Endpoint:
+    if endpoint.variant is not None:
+        parameter, value, variant = endpoint.variant
+        return variant if request.args.get(parameter) == value else endpoint
+    # HEAD asks what GET would answer, and does nothing.
+    if endpoint.deferred is not None and request.method == endpoint.method:
+        wish = preferences(request.headers.get("Prefer")).get("respond-async")
+        return endpoint if wish != "" else endpoint.deferred
+    return endpoint
 
 
 def refuse_strays(app: Flask) -> None:

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
-from typing import Any
+from typing import Any, BinaryIO
 
 from marshmallow import fields
 
@@ -61,8 +61,24 @@ def endpoint(collection: Writable) -> Endpoint:
                     summary=f"Import {collection.name}: make or change many rows, from NDJSON or CSV.")
 
 
+def intake(collection: Writable, call: Call) -> Import:
+    """The import that the query of `call` asks for."""
+    return Import(collection, call, key=call.query.get("key"), skip="on_error" in call.query)
+
+
 def _check(collection: Writable, call: Call) -> None:
     """Read the body and check every line, before any writer has to wait."""
+    with received(call) as body:
+        call.prepared = intake(collection, call)
+        _finish(call.prepared.check(call.request.mimetype, body))
+
+
+@contextmanager
+def received(call: Call) -> Iterator[BinaryIO]:
+    """The body of an import as it comes in; its digest is that of the call, once it is read.
+
+    Raises `Problem` for one that is not taken: its media type, its length, what it costs, or how many come in.
+    """
     if call.request.mimetype not in file_formats.MEDIA_TYPES:
         raise unsupported_media_type(file_formats.MEDIA_TYPES, "Accept-Post")
     if CUT_UNSEEN in call.request.environ:
@@ -73,8 +89,7 @@ def _check(collection: Writable, call: Call) -> None:
     with _room(call):
         call.request.max_content_length = call.services.settings.import_limit
         body = _Body(call)
-        call.prepared = Import(collection, call, key=call.query.get("key"), skip="on_error" in call.query)
-        _finish(call.prepared.check(call.request.mimetype, io.BufferedReader(body, 2**16)))
+        yield io.BufferedReader(body, 2**16)
         call.digest = body.digest.hexdigest()
 
 
@@ -113,13 +128,18 @@ def _loading(call: Call) -> Iterator[None]:
 
 def _store(call: Call) -> dict[str, Any]:
     _finish(call.prepared.store())
-    outcome: dict[str, Any] = call.prepared.outcome
-    if outcome["errors"]:
+    return outcome(call)
+
+
+def outcome(call: Call) -> dict[str, Any]:
+    """What became of the lines, in the language of the request."""
+    found: dict[str, Any] = call.prepared.outcome
+    if found["errors"]:
         translation = call.services.translations.wanted(call.request)
-        for fault in outcome["errors"]:
+        for fault in found["errors"]:
             fault["detail"] = translation.say(fault["detail"])
         call.headers.update({"Content-Language": translation.tag, "Vary": "Accept-Language"})
-    return outcome
+    return found
 
 
 def _finish(progress: Iterator[int]) -> None:

@@ -1,0 +1,39 @@
+"""The kinds of job of imports and exports: one for each that a client may ask for as a job."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from ..request.call import Endpoint
+from . import exports, imports, requests
+from .kinds import Kind
+
+if TYPE_CHECKING:
+    from flask import Flask
+
+    from ..reading.listing import Listing
+    from ..writing.writable import Writable
+    from .task import Task
+
+
+def kinds(app: Flask, served: Iterable[tuple[Writable, Listing, Iterable[Endpoint]]]) -> dict[str, Kind]:
+    """What runs the imports and exports of these collections, by name."""
+    found: dict[str, Kind] = {}
+    for collection, listing, endpoints in served:
+        for endpoint in endpoints:
+            if endpoint.deferred is not None:
+                name = requests.kind_of(collection.name, endpoint)
+                found[name] = Kind(name, _running(app, endpoint, collection, listing))
+    return found
+
+
+def _running(app: Flask, endpoint: Endpoint, collection: Writable, listing: Listing) -> Callable[[Task], Any]:
+    def run(task: Task) -> None:
+        with requests.resumed(app, task, endpoint) as call:
+            if endpoint.writes:
+                imports.run(task, call, collection)
+            else:
+                exports.run(task, call, listing)
+
+    return run

@@ -1,0 +1,23 @@
+"""`Prefer` (RFC 7240): what a client would like, and a server may leave undone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from urllib.request import parse_http_list
+
+_TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+_QUOTED = r'"(?:[^"\\]|\\.)*"'
+# Parameters of a preference follow a semicolon: those of no preference are known here.
+_PREFERENCE = re.compile(rf"({_TOKEN})[ \t]*(?:=[ \t]*({_TOKEN}|{_QUOTED})?)?[ \t]*(?:;.*)?", re.DOTALL)
+
+
+def preferences(header: str | None) -> Mapping[str, str]:
+    """The preferences by name, in small letters, with their values, empty where they have none; the first of a name
+    counts (section 2). What is no preference is passed over."""
+    found: dict[str, str] = {}
+    for part in parse_http_list(header or ""):
+        if (match := _PREFERENCE.fullmatch(part.strip())) is not None:
+            value = match[2] or ""
+            found.setdefault(match[1].lower(), value[1:-1] if value.startswith('"') else value)
+    return found
