@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..request import audit
+from ..pipeline import stages
 from ..request.call import Call, Endpoint
 from ..request.write import Write
 from ..writing import importing
@@ -55,16 +55,18 @@ def run(task: Task, call: Call, collection: Writable) -> None:
         if opened:
             _go_on(intake.store_new(), task)
         task.finish(lambda: _store(task, call, intake))
+    if call.write.enqueued:
+        task.services.jobs.wake()
     files.drop_body(task)
 
 
 def _store(task: Task, call: Call, intake: Import) -> dict[str, Any]:
     call.write = Write()
     requests.check_unchanged(call, task)
-    audit.note_rule(call)
+    stages.judge(call)
     _go_on(intake.store(), task)
     call.write.note = f"{call.write.note}, job {task.id}"
-    audit.record(call)
+    stages.record(call)
     return importing.outcome(call)
 
 

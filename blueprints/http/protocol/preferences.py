@@ -13,8 +13,8 @@ _PREFERENCE = re.compile(rf"({_TOKEN})[ \t]*(?:=[ \t]*({_TOKEN}|{_QUOTED})?)?[ \
 
 
 def preferences(header: str | None) -> Mapping[str, str]:
-    """The preferences by name, in small letters, with their values, empty where they have none; the first of a name
-    counts (section 2). What is no preference is passed over."""
+    """The preferences by name, in small letters, with their values, empty where they have none; of a name the first
+    one counts (RFC 7240 section 2). What is no preference is passed over."""
     found: dict[str, str] = {}
     for part in parse_http_list(header or ""):
         if (match := _PREFERENCE.fullmatch(part.strip())) is not None:

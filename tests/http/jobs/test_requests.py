@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from blueprints.http.jobs import task
 from blueprints.http.operations import housekeeping
 from models.base import Rows, later, new_id
+from models.tables import job_queue
 from models.tables.article import Article
 from models.tables.audit import Audit
 from models.tables.job import Job
@@ -272,7 +275,7 @@ def test_chunks_of_no_job_are_deleted_after_an_hour(services, editor, given):
 
 
 def test_a_quota_bounds_the_files_of_one_user(services, editor, as_user, given):
-    object.__setattr__(services.settings, "job_quota", 100)
+    object.__setattr__(services.settings, "job_quota", 60)
     try:
         assert send(editor, lines("a", "b", "c")).json["code"] == "conflict"
         assert (count(given, Job), count(given, JobChunk)) == (0, 0)
@@ -284,3 +287,86 @@ def test_a_quota_bounds_the_files_of_one_user(services, editor, as_user, given):
         assert failure(ended(services, editor, asked)) == ("failed", 409, "conflict")
     finally:
         object.__setattr__(services.settings, "job_quota", 256 * 2**20)
+
+
+# While it runs
+
+def stop_in(services, monkeypatch, given, id, happens):
+    """Let something happen to the job when it has begun, and every look at it be a look into the database."""
+    monkeypatch.setattr(task, "NOTED", 0.0)
+    begun = []
+
+    def check(self, checked=task.Task.check):
+        if not begun:
+            begun.append(self)
+            change(given, Job, id, **happens)
+        checked(self)
+
+    monkeypatch.setattr(task.Task, "check", check)
+    services.jobs.run_due()
+    assert begun
+    return given.found(Job, id)
+
+
+def test_an_import_that_is_cancelled_while_it_runs_leaves_nothing(services, editor, given, monkeypatch):
+    id = send(editor, lines("half-1", "half-2")).json["id"]
+    assert stop_in(services, monkeypatch, given, id, {"stopping": True}).state == "cancelled"
+    assert count(given, Article, Article.slug.startswith("half-")) == 0
+
+
+def test_an_export_whose_lease_is_another_process_s_stores_no_more(services, editor, given, monkeypatch):
+    given.article()
+    id = export(editor).json["id"]
+    with given.database.connected():
+        lease = f"{job_queue.moment(given.database).epoch}/other"
+    assert stop_in(services, monkeypatch, given, id, {"lease": lease, "leased_until": 9e15}).state == "running"
+    assert count(given, JobChunk) == 0
+
+
+def test_a_job_that_is_deleted_while_it_runs_ends(services, editor, given, monkeypatch):
+    asked = send(editor, lines("deleted"))
+    monkeypatch.setattr(task, "NOTED", 0.0)
+
+    def check(self, checked=task.Task.check):
+        given.database.transact(lambda: Job.delete().execute())
+        checked(self)
+
+    monkeypatch.setattr(task.Task, "check", check)
+    services.jobs.run_due()
+    assert editor.get(asked.headers["Location"]).status_code == 404
+    assert count(given, Article, Article.slug == "deleted") == 0
+
+
+def test_a_user_who_is_disabled_while_their_import_runs_imports_nothing(services, as_user, given, monkeypatch):
+    caller = as_user("editor")
+    id = send(caller, lines("gone-meanwhile")).json["id"]
+
+    def check(self):
+        if not given.database.in_transaction():
+            disable(given, caller)
+
+    monkeypatch.setattr(task.Task, "check", check)
+    services.jobs.run_due()
+    assert (given.found(Job, id).state, given.found(Job, id).result["code"]) == ("failed", "invalid_token")
+    assert count(given, Article, Article.slug == "gone-meanwhile") == 0
+
+
+def test_two_requests_at_the_edge_of_a_quota_do_not_both_pass(services, editor, given):
+    data = lines("edge")
+    object.__setattr__(services.settings, "job_quota", len(data) * 3 + 1)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            answers = list(pool.map(lambda _: send(editor, data).status_code, range(8)))
+    finally:
+        object.__setattr__(services.settings, "job_quota", 256 * 2**20)
+    assert set(answers) <= {202, 409, 503}
+    assert count(given, Job) == count(given, JobChunk) == answers.count(202) <= 3
+
+
+def test_an_import_that_is_done_later_is_followed_by_its_events(services, editor, given, monkeypatch):
+    monkeypatch.setitem(vars(services.registry), "subscribers", {"articles.created": ["test.follow"]})
+    assert ended(services, editor, send(editor, lines("followed")))["state"] == "done"
+    with given.database.connected():
+        row = Rows(Article, given.tenant_id).find_by(slug="followed")
+        followed = [job.payload for job in Job.select().where(Job.kind == "test.follow")]
+    assert followed == [{"event": "articles.created", "ids": [row.id]}]

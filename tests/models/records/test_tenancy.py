@@ -33,6 +33,7 @@ CROSSING = {
     "category.hold_tree",  # locks the tenant's own row
     "deprecated_use.note_use",  # each row names its tenant
     "job.Job.by_id", "job.Job.newest", "job._backlog", "job.Job.purge",  # for operators
+    "job_chunk.JobChunk.purge",  # by age, or for want of a job
     "job_queue._due", "job_queue._update", "job_queue.asked_to_stop",  # a process runs the jobs of all tenants
     "rows.Rows.select", "rows.Rows.find_by", "rows.Rows.find_all.query", "rows.Rows.insert", "rows.Rows.save.query",
     "rows.Rows.change", "rows.Rows.add.query", "rows.Rows.delete", "rows.Rows.remove", "rows.expire",
