@@ -146,7 +146,7 @@ def _jobs(settings: Settings) -> str:
         raise RuntimeError(f"{found.waiting} wait, one of them for {found.seconds / 3600:.0f} hours: no process runs "
                            "jobs; serve with the setting run_jobs, or run gatepost worker")
     failed = "; gatepost jobs list --state failed" if found.failed else ""
-    return f"{found.waiting} wait, {found.running} run, {found.failed} have failed{failed}"
+    return f"{found.waiting} waiting, {found.running} running, {found.failed} failed{failed}"
 
 
 def _policy(create_app: AppFactory) -> str:

@@ -96,7 +96,7 @@ def test_a_job_that_is_not_there_is_said(command, id, instance):
 
 def test_the_doctor_counts_jobs_and_says_when_nobody_runs_them(instance, database):
     add(database, "failed")
-    assert "0 wait, 0 run, 1 have failed; gatepost jobs list --state failed" in instance.run("doctor").stdout
+    assert "0 waiting, 0 running, 1 failed; gatepost jobs list --state failed" in instance.run("doctor").stdout
     add(database, run_at=later(-3 * 3600))
     assert "1 wait, one of them for 3 hours: no process runs jobs" in instance.run("doctor").stdout
 

@@ -172,8 +172,9 @@ class Runner:
             log.warning("job %s (%s) is run by another process by now", job.id, job.kind)
 
     def _went_wrong(self, task: Task, error: Exception) -> None:
-        job, said = task.job, f"{type(error).__name__}: {error}"[:MOST_ERROR]
-        problem = problem_of(error)
+        job, problem = task.job, problem_of(error)
+        said = (f"{problem.code}: {problem.detail}" if isinstance(error, Problem) else
+                f"{type(error).__name__}: {error}")[:MOST_ERROR]
         if problem.status < 500:
             self._fail(job, task.rows_done, document(problem), said)
         elif job.attempts >= job.max_attempts:

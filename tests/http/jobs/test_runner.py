@@ -122,7 +122,7 @@ def test_what_goes_wrong_is_tried_five_times_later_each_time_and_then_fails(erro
         job = jobs.job(id)
         assert (job.state, job.attempts, job.result) == ("waiting", attempt, None)
         assert job.run_at > later(1), "not at once"
-        assert type(error).__name__ in job.last_error
+        assert (error.code if isinstance(error, Problem) else type(error).__name__) in job.last_error
         jobs.due_now(id)
     runner.run_due()
     job = jobs.job(id)
