@@ -9,6 +9,7 @@ from tests.apps import (  # noqa: F401 - pytest finds fixtures by name
     elsewhere,
     given,
     instance_folder,
+    short_second_opinion,
 )
 from tests.databases import (  # noqa: F401
     database,

@@ -46,7 +46,7 @@ class Death:
             self._process = os.getpid()
             chance = random.Random(f"{os.environ['DYING_SEED']} {self._process}")
             self._point = os.environ.get("DYING_POINT") or chance.choice(POINTS)
-            self._left = chance.randint(1, 8)
+            self._left = chance.randint(1, 1 if os.environ.get("DYING_POINT") else 8)
         if point == "after the claim":
             self._left -= 1
         if self._left <= 0 and point == self._point:

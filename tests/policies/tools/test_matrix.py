@@ -308,7 +308,7 @@ def test_one_role_of_one_resource_has_nothing_to_filter(shipped: Policy) -> None
 
 def test_the_page_of_five_hundred_persons_keeps_them_folded_and_small(directory: Path) -> None:
     lines = [f"p, user:0199f3a0-0000-7000-8000-{person:012}, {permission}, always, allow"
-             for person in range(500) for permission in sorted(PERMISSIONS)[::10]]
+             for person in range(500) for permission in sorted(PERMISSIONS)[:100:10]]
     assert len(lines) == 5000
     (directory / "persons.csv").write_text("\n".join([*lines, "# end", ""]), encoding="utf-8")
     html = as_html(matrix(load(directory, VOCABULARY)))
