@@ -59,6 +59,7 @@ class Load:
         def stored() -> T:
             began = monotonic()
             self._tops = {table: _top(self._database, table) for table in self.tables}
+            self._note_first()
             result = work()
             for table, top in self._tops.items():
                 self._database.write(f'UPDATE main."{table}" SET "load" = ? WHERE rowid > ?', [self.number, top])
@@ -67,7 +68,18 @@ class Load:
 
         # It answers no request meanwhile that others could wait for, and must not be refused half way.
         with uncounted():
-            return self._database.transact(stored)
+            result = self._database.transact(stored)
+        self.tables = self._firsts()
+        return result
+
+    def _firsts(self) -> dict[str, int]:
+        return {table: min(first, self._tops[table] + 1) for table, first in self.tables.items()}
+
+    def _note_first(self) -> None:
+        # Where the newest row was deleted meanwhile, SQLite gives its number to the next one.
+        if (firsts := self._firsts()) != self.tables:
+            self._database.write("UPDATE loads SET tables = ? WHERE number = ? AND state = 'open'",
+                                 [orjson.dumps(firsts).decode(), self.number])
 
     def own(self, model: type[Record], ids: list[str]) -> set[str]:
         """Those of `ids` whose rows this load has made; within `store`."""

@@ -183,6 +183,21 @@ def test_writes_meanwhile_are_visible_at_once_and_stay_when_the_load_is_undone(d
     assert seen(database, tenant) == {3}
 
 
+@pytest.mark.parametrize("undoes", ["the load itself", "another process"])
+def test_rows_that_take_the_numbers_of_deleted_ones_are_undone_with_the_others(undoes, database, tenant):
+    database.transact(lambda: add(database, tenant, 3))
+    with pytest.raises(ZeroDivisionError), load.opened(database, tenant, Product) as opened:
+        database.transact(lambda: Rows(Product, tenant).remove(status="active"))
+        opened.store(lambda: add(database, tenant, AT_ONCE))
+        if undoes == "another process":
+            with database.connected():
+                (tables,), = database.query("SELECT tables FROM loads WHERE number = ?", [opened.number])
+            load.Load(database, opened.number, json.loads(tables)).undo()
+        raise ZeroDivisionError
+    with database.connected():
+        assert counted(database, tenant) == 0
+
+
 def test_rows_that_refer_to_each_other_are_undone(database, tenant):
     def category(**values: object) -> Category:
         number = next(_numbers)
