@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -61,17 +62,15 @@ class Hook:
         """What runs its jobs."""
         return Kind(self.name, self._run)
 
-    def _run(self, task: Task) -> None:
-        result = self.handle(task)
-        if not task.finished:
-            task.finish(lambda: self._recorded(task, result))
+    def _run(self, task: Task) -> Any:
+        task.trail = partial(self._record, task)  # also where the function itself calls `finish`
+        return self.handle(task)
 
-    def _recorded(self, task: Task, result: Any) -> Any:
+    def _record(self, task: Task) -> None:
         facts = {"job": task.kind, "event": task.payload.get("event"), "count": len(task.payload.get("ids", ()))}
         add(tenant_id=task.tenant_id, principal=f"system:{self.name.partition('.')[0]}", role="system", action="run",
             resource="job", resource_id=task.id, result="allowed", reason=task.kind,
             facts=json.dumps(facts, separators=(",", ":")))
-        return result
 
 
 def on(*events: str) -> Callable[[Handler], Hook]:

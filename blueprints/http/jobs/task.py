@@ -48,6 +48,7 @@ class Task:
     job       its row as it was claimed
     rows_done what `progress` said last
     finished  whether `finish` was committed
+    trail     writes what the audit trail says of the job, in the transaction that ends it
     """
 
     def __init__(self, services: Services, job: Job, lease: Lease) -> None:
@@ -56,6 +57,7 @@ class Task:
         self.payload: Mapping[str, Any] = job.payload
         self.rows_done = 0
         self.finished = False
+        self.trail: Callable[[], None] | None = None
         self._lease = lease
         self._steps = list(job.steps)
         self._looked = self._noted = monotonic()
@@ -126,6 +128,8 @@ class Task:
         """
         def effect() -> T:
             result = work()
+            if self.trail is not None:
+                self.trail()
             self._hold(job_queue.finish(self.job, self.rows_done, result))
             return result
 

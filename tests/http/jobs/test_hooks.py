@@ -147,6 +147,18 @@ def test_the_trail_names_the_plugin(as_role, given, app):
     assert row.facts == {"job": follow.name, "event": "categories.created", "count": 1}
 
 
+def test_the_trail_names_the_plugin_also_where_its_function_ends_the_job_itself(as_role, given, app, monkeypatch):
+    runner = app.extensions["gatepost"].jobs
+    ends = Hook(lambda task: task.finish(lambda: {"done": 1}), events=follow.events)
+    monkeypatch.setitem(runner.kinds, follow.name, ends.kind)
+    add(as_role("manager"), "ends-itself")
+    run_jobs(app)
+    with given.database.connected():
+        job = Job.select().get()
+        rows = Audit.select().where(Audit.action == "run", Audit.resource_id == job.id).count()
+    assert (job.state, job.result, rows) == ("done", {"done": 1}, 1)
+
+
 def test_nothing_is_noted_without_a_subscriber(as_role, given, monkeypatch, app):
     vars(app.extensions["gatepost"].registry).pop("subscribers", None)
     monkeypatch.setattr(type(app.extensions["gatepost"].registry), "subscribers", {})
