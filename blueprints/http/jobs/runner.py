@@ -156,7 +156,7 @@ class Runner:
                 task.finish(lambda: result)
         except Stopped as stopped:
             self._stopped(task, stopped.cause)
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # sys.exit() in a plugin would end the thread without a word
             if task.finished:
                 log.exception("job %s (%s) was done, and then went wrong", job.id, job.kind, exc_info=error)
             else:
@@ -171,7 +171,7 @@ class Runner:
         else:
             log.warning("job %s (%s) is run by another process by now", job.id, job.kind)
 
-    def _went_wrong(self, task: Task, error: Exception) -> None:
+    def _went_wrong(self, task: Task, error: Exception | SystemExit) -> None:
         job, problem = task.job, problem_of(error)
         said = (f"{problem.code}: {problem.detail}" if isinstance(error, Problem) else
                 f"{type(error).__name__}: {error}")[:MOST_ERROR]
@@ -198,7 +198,7 @@ def back_off(attempt: int) -> float:
     return min(LATEST, SOONEST * 4 ** (attempt - 1) * uniform(0.5, 1.5))
 
 
-def problem_of(error: Exception) -> Problem:
+def problem_of(error: Exception | SystemExit) -> Problem:
     """What a job's owner may know of an error: nothing of one that nobody foresaw."""
     if isinstance(error, Problem):
         return error

@@ -74,6 +74,14 @@ class Jobs:
             return Rows(Category, self.given.tenant_id).select().where(Category.slug == slug).count()
 
 
+def test_a_plugin_that_ends_its_process_ends_its_attempt_alone(jobs):
+    def work(task):
+        raise SystemExit(3)
+
+    job = jobs.run(work)
+    assert (job.state, job.last_error) == ("waiting", "SystemExit: 3")
+
+
 def test_a_job_is_done_with_what_its_kind_returns(jobs):
     seen = []
     job = jobs.run(lambda task: seen.append((task.payload, task.attempt, task.tenant_id)) or {"rows": 3})
