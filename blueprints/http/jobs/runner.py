@@ -173,8 +173,8 @@ class Runner:
 
     def _went_wrong(self, task: Task, error: Exception | SystemExit) -> None:
         job, problem = task.job, problem_of(error)
-        said = (f"{problem.code}: {problem.detail}" if isinstance(error, Problem) else
-                f"{type(error).__name__}: {error}")[:MOST_ERROR]
+        said = storable(f"{problem.code}: {problem.detail}" if isinstance(error, Problem) else
+                        f"{type(error).__name__}: {error}")[:MOST_ERROR]
         if problem.status < 500:
             self._fail(job, task.rows_done, document(problem), said)
         elif job.attempts >= job.max_attempts:
@@ -210,9 +210,15 @@ def problem_of(error: Exception | SystemExit) -> Problem:
 def document(problem: Problem) -> dict[str, Any]:
     """A problem as the result of a job: RFC 9457 without what names a request."""
     status, title = CATALOGUE[problem.code]
-    return {"status": status, "code": problem.code, "title": title, "detail": problem.detail or f"{title}.",
-            "errors": [{name: value for name, value in vars(fault).items() if value is not None}
-                       for fault in problem.faults]}
+    detail = storable(problem.detail or f"{title}.")
+    return {"status": status, "code": problem.code, "title": title, "detail": detail,
+            "errors": [{name: storable(value) if isinstance(value, str) else value
+                        for name, value in vars(fault).items() if value is not None} for fault in problem.faults]}
+
+
+def storable(text: str) -> str:
+    """Text with escapes for what a database does not store: NUL (Postgres), lone surrogates."""
+    return text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")
 
 
 @contextmanager

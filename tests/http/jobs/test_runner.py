@@ -101,6 +101,10 @@ def test_a_job_is_not_begun_before_its_time(jobs):
     assert (job.state, job.attempts) == ("waiting", 0)
 
 
+def refused(text):
+    return Problem("conflict", text)
+
+
 def raising(error):
     def work(task):
         raise error
@@ -115,6 +119,14 @@ def test_a_refusal_ends_a_job_at_once_and_its_owner_is_told(error, code, jobs):
     job = jobs.run(raising(error))
     assert (job.state, job.attempts, job.result["code"]) == ("failed", 1, code)
     assert 400 <= job.result["status"] < 500
+
+
+@pytest.mark.parametrize("text", ["a\0b", "a\ud800b"], ids=["NUL", "a lone surrogate"])
+@pytest.mark.parametrize(("error", "state"), [(RuntimeError, "waiting"), (refused, "failed")])
+def test_what_went_wrong_is_written_down_though_no_database_stores_its_text(error, state, text, jobs):
+    job = jobs.run(raising(error(text)))
+    assert (job.state, job.lease) == (state, None)
+    assert "a\\" in job.last_error, "escaped"
 
 
 @pytest.mark.parametrize(("error", "code"), [
