@@ -79,8 +79,13 @@ def cancel(job: Job, progress: int) -> bool:
 
 
 def put_off(job: Job, run_at: str, error: str) -> bool:
-    """It is tried again at that time."""
-    return _change(job, {**_FREE, "state": WAITING, "run_at": run_at, "progress": 0, "last_error": error})
+    """It is tried again at that time, unless it was asked to stop: then it is cancelled. In a transaction."""
+    held = _change(job, {**_FREE, "state": WAITING, "run_at": run_at, "progress": 0, "last_error": error})
+    if held:
+        # Nobody can ask meanwhile: this transaction has changed the row.
+        ended = {"state": CANCELLED, "stopping": False, "done_at": now()}
+        _update(ended, Job.id == job.id, Job.stopping == True)  # noqa: E712
+    return held
 
 
 def give_back(job: Job) -> bool:

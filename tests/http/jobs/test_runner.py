@@ -249,6 +249,16 @@ def test_a_job_that_was_cancelled_while_nobody_ran_it_is_not_begun_again(jobs):
     assert jobs.job(id).state == "cancelled"
 
 
+def test_a_job_that_was_asked_to_stop_is_not_tried_again_when_it_goes_wrong(jobs):
+    def work(task):
+        jobs.given.database.transact(lambda: Job.update(stopping=True).where(Job.id == task.id).execute())
+        raise ZeroDivisionError
+
+    job = jobs.run(work)
+    assert (job.state, job.stopping, job.lease) == ("cancelled", False, None)
+    assert job.done_at and job.last_error == "ZeroDivisionError: "
+
+
 def test_a_process_that_stops_gives_its_job_back_uncounted(jobs):
     begun, runner = threading.Event(), None
 
