@@ -90,9 +90,10 @@ class Job(Record):
 
     @classmethod
     def newest(cls, most: int, *, state: str | None = None, kind: str | None = None) -> list[Job]:
-        """The newest jobs, of this state or kind if one is given."""
+        """The newest jobs, of this state or kind if one is given, without what may be long: payload and result."""
         # Across tenants: for operators.
-        query = cls.select().order_by(cls.created_at.desc(), cls.id.desc()).limit(most)
+        columns = (cls.id, cls.state, cls.kind, cls.created_at, cls.attempts, cls.max_attempts, cls.last_error)
+        query = cls.select(*columns).order_by(cls.created_at.desc(), cls.id.desc()).limit(most)
         for column, value in ((cls.state, state), (cls.kind, kind)):
             if value is not None:
                 query = query.where(column == value)

@@ -55,6 +55,13 @@ def test_jobs_are_listed_the_newest_first_with_what_went_wrong(instance, databas
     assert instance.run("jobs", "list", "--limit", "1").stdout.splitlines() == lines[:1]
 
 
+def test_the_list_reads_no_payload_and_no_result(database):
+    add(database)
+    with database.connected():
+        (job,) = Job.newest(1)
+    assert job.__data__.keys().isdisjoint({"payload", "result", "steps"})
+
+
 def test_a_job_is_shown_with_its_payload_and_error(instance, database):
     id = add(database, "failed", last_error="TimeoutError: no answer")
     shown = instance.run("jobs", "show", id).stdout
