@@ -8,10 +8,12 @@ from dataclasses import replace
 from marshmallow import fields
 
 from gatepost import Call, Collection, Endpoint, Id, Int, StrictSchema, Time, action
-from models.tables.job import FAILED, STATES, WAITING, Job
+from models.tables.job import FAILED, RUNNING, STATES, WAITING, Job
 from models.tables.job_chunk import drop
 
 from .http.jobs import exports
+from .http.writing.actions import Conflict
+from .http.writing.rules_in_code import STATE, RuleInCode
 
 CHUNKS = 40  # of a job's file that are deleted with it: some 10 MB
 _SUMMARIES = {
@@ -52,6 +54,20 @@ class Jobs(Collection):
         # Most of them come and go without an action.
         self.states["state"] = set(STATES)
 
+    def rules_in_code(self, call: Call, verb: str, row: Job | None) -> Iterator[RuleInCode]:
+        yield from super().rules_in_code(call, verb, row)
+        if row is not None and verb == "delete":
+            refusal = self._needed(row)
+            text = f"state is {row.state}" if refusal is None else f"state is {row.state}: {refusal.detail}"
+            yield RuleInCode(STATE, text, refusal, reads=("state",))
+
+    @staticmethod
+    def _needed(row: Job) -> Conflict | None:
+        """Why a job that has ended cannot be removed; None: it can be, or has not ended."""
+        if row.state in (WAITING, RUNNING) or not row.notes_tick:
+            return None
+        return Conflict("This job says which tick of the clock is done. It can be removed after the next one.")
+
     def endpoints(self) -> Iterator[Endpoint]:
         for endpoint in super().endpoints():
             if endpoint.name in _SUMMARIES:
@@ -67,6 +83,8 @@ class Jobs(Collection):
 
     def delete(self, call: Call, row: Job) -> None:
         """Cancel it, ask for its end while it runs, or remove it with its file once it has ended."""
+        if (refusal := self._needed(row)) is not None:
+            raise refusal
         if row.call_off():
             self.rows(call).save(row)
         else:

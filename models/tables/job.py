@@ -104,6 +104,12 @@ class Job(Record):
         """Whether there is a job of this kind for that tick."""
         return bool(Rows(cls, tenant_id).select(cls.id).where(cls.kind == kind, cls.tick == tick).exists())
 
+    @property
+    def notes_tick(self) -> bool:
+        """Whether it says which tick of its kind is done, or called off: without its row that tick would come again."""
+        later = Rows(Job, self.tenant_id).select(Job.id).where(Job.kind == self.kind, Job.tick > self.tick)
+        return self.tick is not None and not later.exists()
+
     @classmethod
     def purge(cls, before: str, most: int) -> int:
         # Across tenants: a job that ended long ago is of no use in any of them. The last of its kind says which tick

@@ -98,6 +98,30 @@ def test_a_job_that_has_ended_is_removed(state, ann, given):
     assert given.found(Job, job.id) is None
 
 
+@pytest.mark.parametrize("state", ["done", "failed", "cancelled"])
+def test_the_last_job_of_the_clock_is_not_removed_because_its_tick_would_come_again(state, ann, as_role, given):
+    owner, ticks = as_role("owner"), ("2026-11-23T05:00:00Z", "2026-11-23T06:00:00Z")
+    before, last = [given.job(state, kind="notes.digest", tick=tick) for tick in ticks]
+    answer = owner.delete(f"/api/jobs/{last.id}")
+    assert (answer.status_code, answer.json["code"]) == (409, "conflict")
+    assert answer.json["detail"].startswith("This job says which tick of the clock is done.")
+    assert given.found(Job, last.id).state == state
+    assert owner.delete(f"/api/jobs/{before.id}").status_code == 204
+
+
+def test_a_job_of_the_clock_that_waits_is_cancelled(ann, as_role, given):
+    job = given.job(kind="notes.digest", tick="2026-11-23T05:00:00Z")
+    assert as_role("owner").delete(f"/api/jobs/{job.id}").status_code == 204
+    assert given.found(Job, job.id).state == "cancelled"
+
+
+def test_the_explanation_knows_that_the_last_job_of_the_clock_stays(ann, as_role, given):
+    job = given.job("done", kind="notes.digest", tick="2026-11-23T05:00:00Z")
+    query = f"as={as_role('owner').id}&permission=job.delete&id={job.id}"
+    told = as_role("admin").get(f"/api/admin/policy/explain?{query}").json
+    assert (told["verdict"], told["status"], told["code"]) == ("refused", 409, "conflict")
+
+
 def test_a_job_that_has_failed_is_tried_again_from_the_first_attempt(ann, given, app):
     job = given.job("failed", owner_id=ann.id, attempts=5, result='{"code": "forbidden"}', steps=["one"])
     answer = ann.post(f"/api/jobs/{job.id}/retry")
