@@ -182,6 +182,8 @@ class SqliteDatabase(Database, APSWDatabase):
         return bool(due)
 
     def _grown(self) -> list[str]:
+        if self._state.conn.shadowed:
+            return []  # A load is open: what it fills is counted once it is whole.
         # Says what it would do to any table, and does nothing; but takes the lock for it.
         due = {statement for statement, in self.query("PRAGMA optimize = 0x10003")}
         tables = [name for name in self._analysable() if _analyze(name) in due]
