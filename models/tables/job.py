@@ -120,6 +120,12 @@ class Job(Record):
         return int(cls.delete().where(cls.id.in_(over.order_by(cls.done_at).limit(most))).execute())
 
 
+def unfinished(tenant_id: str, owner_id: str) -> int:
+    """How many jobs of one user wait or run."""
+    mine = Rows(Job, tenant_id).select(Job.id).where(Job.owner_id == owner_id, Job.state.in_([WAITING, RUNNING]))
+    return int(mine.count())
+
+
 class Backlog(NamedTuple):
     """How much there is to do: numbers of jobs, and for how many seconds the one that waits longest has been due."""
 

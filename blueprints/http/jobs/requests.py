@@ -17,12 +17,13 @@ from flask import Flask, request
 from werkzeug.test import EnvironBuilder
 
 from models.base import Rows, new_id, now, whole
-from models.tables.job import Job, enqueue
+from models.tables.job import Job, enqueue, unfinished
 from models.tables.service_token import ServiceToken
 from models.tables.user import User
 from policies import Principal
 
 from ..pipeline import stages
+from ..protocol.messages import Message
 from ..protocol.problems import Problem
 from ..request import identity
 from ..request.access import Access
@@ -34,6 +35,7 @@ from .task import Task
 _IN_MEMORY = 2**20  # bytes of a body that are kept in memory until all of it is there
 # What the work may depend on. No credential is kept.
 _HEADERS = ("Accept", "Accept-Language", "Content-Type", "User-Agent")
+MOST_UNFINISHED = 50  # jobs of one user that wait or run: a process does one at a time, the oldest first
 _SHOWN_BY = "jobs"  # the collection that answers what a job is
 
 
@@ -80,6 +82,9 @@ def deferrable(endpoint: Endpoint, collection: str, prepare: Callable[[Call], No
 
 def _write_down(call: Call, kind: str) -> dict[str, Any]:
     asked: Asked = call.prepared
+    if unfinished(call.tenant_id, call.principal.id or "") >= MOST_UNFINISHED:
+        raise Problem("conflict", Message("{number} of your jobs wait or run already. Try again when one has ended.",
+                                          number=MOST_UNFINISHED))
     principal, sent = call.principal, call.request
     payload = {"method": sent.method, "path": sent.path, "query": sent.query_string.decode("latin-1"),
                "address": call.address, "size": asked.size,

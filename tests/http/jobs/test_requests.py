@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from blueprints.http.jobs import task
+from blueprints.http.jobs import requests, task
 from blueprints.http.operations import housekeeping
 from models.base import Rows, later, new_id
 from models.tables import job_queue
@@ -370,3 +370,14 @@ def test_an_import_that_is_done_later_is_followed_by_its_events(services, editor
         row = Rows(Article, given.tenant_id).find_by(slug="followed")
         followed = [job.payload for job in Job.select().where(Job.kind == "test.follow")]
     assert followed == [{"event": "articles.created", "ids": [row.id]}]
+
+
+def test_one_user_has_so_many_jobs_that_wait_or_run_and_no_more(services, editor, as_user, given, monkeypatch):
+    monkeypatch.setattr(requests, "MOST_UNFINISHED", 2)
+    assert [export(editor).status_code for _ in range(2)] == [202, 202]
+    for asked in (export(editor), send(editor, lines("one-too-many"))):
+        assert (asked.status_code, asked.json["code"]) == (409, "conflict")
+    assert (count(given, Job), count(given, JobChunk)) == (2, 0)
+    assert export(as_user("editor")).status_code == 202, "it is each user's own"
+    services.jobs.run_due()
+    assert export(editor).status_code == 202
