@@ -311,7 +311,7 @@ def test_the_runner_goes_on_when_the_database_was_away(jobs, monkeypatch, caplog
     done, away, claim = threading.Event(), [Unavailable("away")] * 3, job_queue.has_due
 
     def has_due(database):
-        if away:
+        if away and database is jobs.given.database:  # not that of another test's app, which may still run
             raise away.pop()
         return claim(database)
 
