@@ -92,7 +92,7 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
         background=_chores(settings, database, policy, keys, trail, uses))
     hooks = registry.hooks.values()
     asked_for = transfers.kinds(app, ((one, one.listing, one.endpoints()) for one in registry.collections.values()))
-    services.jobs = Runner(services, asked_for | {hook.name: hook.kind for hook in hooks}, Clock(database, hooks))
+    services.jobs = Runner(services, asked_for | {hook.name: hook.run for hook in hooks}, Clock(database, hooks))
     for blueprint in registry.blueprints():
         app.register_blueprint(blueprint)
     refuse_strays(app)

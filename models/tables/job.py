@@ -155,5 +155,5 @@ def enqueue(tenant_id: str, kind: str, payload: dict[str, Any], **columns: Any) 
 
     `columns` are others of `Job`. Raises `AlreadyExists` for a tick that the kind has had in this tenant.
     """
-    job = Job(kind=kind, payload=orjson.dumps(payload).decode(), run_at=columns.pop("run_at", None) or now(), **columns)
+    job = Job(kind=kind, payload=orjson.dumps(payload).decode(), **columns)
     return Rows(Job, tenant_id).insert(job)

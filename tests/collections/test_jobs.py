@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from blueprints.http.jobs.kinds import Kind
 from blueprints.http.jobs.runner import Runner
 from models.tables import job_queue
 from models.tables.audit import Audit
@@ -15,7 +14,7 @@ SHOWN = {"id", "kind", "state", "progress", "attempts", "created_at", "done_at",
 
 
 def runner(app, work=lambda task: None):
-    return Runner(app.extensions["gatepost"], {"articles.export": Kind("articles.export", work)})
+    return Runner(app.extensions["gatepost"], {"articles.export": work})
 
 
 @pytest.fixture

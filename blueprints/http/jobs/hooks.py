@@ -21,13 +21,11 @@ from models.tables.audit import add
 from models.tables.job import Job, enqueue
 from models.tables.tenant import Tenant
 
-from .kinds import Kind
-from .task import Task
+from .task import Task, Work
 
 if TYPE_CHECKING:
     from models.engine.database import Database
 
-Handler = Callable[[Task], Any]
 SHORTEST, LONGEST = 60, 366 * 24 * 3600  # seconds between two ticks
 
 
@@ -39,7 +37,7 @@ class Hook:
     every   seconds from tick to tick, on the clock of UTC: `payload` has the `tick`; 0: not by the clock
     """
 
-    handle: Handler
+    handle: Work
     events: tuple[str, ...] = ()
     every: int = 0
 
@@ -57,12 +55,8 @@ class Hook:
         """Of its jobs: the kind."""
         return f"{self.handle.__module__}.{self.handle.__qualname__}"
 
-    @property
-    def kind(self) -> Kind:
-        """What runs its jobs."""
-        return Kind(self.name, self._run)
-
-    def _run(self, task: Task) -> Any:
+    def run(self, task: Task) -> Any:
+        """Run one of its jobs."""
         task.trail = partial(self._record, task)  # also where the function itself calls `finish`
         return self.handle(task)
 
@@ -73,7 +67,7 @@ class Hook:
             facts=json.dumps(facts, separators=(",", ":")))
 
 
-def on(*events: str) -> Callable[[Handler], Hook]:
+def on(*events: str) -> Callable[[Work], Hook]:
     """Run a function as a job after each commit of one of these events, such as `articles.created`.
 
     There are `<collection>.created`, `.updated` and `.deleted`, and one for each action, `articles.publish`, which is
@@ -82,19 +76,19 @@ def on(*events: str) -> Callable[[Handler], Hook]:
     if not events:
         raise TypeError("on() needs the name of an event, such as articles.created")
 
-    def mark(handle: Handler) -> Hook:
+    def mark(handle: Work) -> Hook:
         return Hook(handle, events=events)
 
     return mark
 
 
-def every(*, minutes: int = 0, hours: int = 0, days: int = 0) -> Callable[[Handler], Hook]:
+def every(*, minutes: int = 0, hours: int = 0, days: int = 0) -> Callable[[Work], Hook]:
     """Run a function as a job once for each tick, in each tenant; ticks that were missed are made up for by one."""
     seconds = ((days * 24 + hours) * 60 + minutes) * 60
     if not SHORTEST <= seconds <= LONGEST:
         raise ValueError("every() takes minutes, hours or days: together a minute at least, and a year at most")
 
-    def mark(handle: Handler) -> Hook:
+    def mark(handle: Work) -> Hook:
         return Hook(handle, every=seconds)
 
     return mark

@@ -9,7 +9,7 @@ from __future__ import annotations
 import fcntl
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from random import uniform
@@ -27,9 +27,8 @@ from ..pipeline.errors import translate
 from ..protocol.problems import CATALOGUE, Problem
 from ..request.call import Services
 from .hooks import Clock
-from .kinds import Kinds
 from .lease import Lease
-from .task import Cause, Stopped, Task
+from .task import Cause, Stopped, Task, Work
 
 log = logging.getLogger("gatepost.jobs")
 
@@ -42,12 +41,12 @@ MOST_ERROR = 500  # characters of an error that are kept
 class Runner:
     """Runs the jobs of one process, whatever becomes of each.
 
-    kinds    what there is to run, by name
+    kinds    what runs the jobs, by their kind
     clock    writes down the jobs of the ticks that have come
     seconds  that a lease lasts; it is renewed each third
     """
 
-    def __init__(self, services: Services, kinds: Kinds, clock: Clock | None = None, *,
+    def __init__(self, services: Services, kinds: Mapping[str, Work], clock: Clock | None = None, *,
                  seconds: float = LEASE) -> None:
         self.kinds = kinds
         self._services, self._clock, self._seconds = services, clock, seconds
@@ -151,7 +150,7 @@ class Runner:
     def _work(self, task: Task) -> None:
         job = task.job
         try:
-            result = self.kinds[job.kind].run(task)
+            result = self.kinds[job.kind](task)
             if not task.finished:
                 task.finish(lambda: result)
         except Stopped as stopped:

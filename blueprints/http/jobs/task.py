@@ -140,3 +140,8 @@ class Task:
     def _hold(self, held: bool) -> None:
         if not held:
             raise Stopped(Cause.LOST)
+
+
+Work = Callable[[Task], Any]
+"""What runs the jobs of one kind, outside of any transaction and without a connection. It returns what the job's owner
+may know, JSON-ready, or None. A `Problem` of the client's side (4xx) ends the job; all else is tried again."""

@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from ..request.call import Endpoint
 from . import exports, imports, requests
-from .kinds import Kind
 
 if TYPE_CHECKING:
     from flask import Flask
 
     from ..reading.listing import Listing
     from ..writing.writable import Writable
-    from .task import Task
+    from .task import Task, Work
 
 
-def kinds(app: Flask, served: Iterable[tuple[Writable, Listing, Iterable[Endpoint]]]) -> dict[str, Kind]:
+def kinds(app: Flask, served: Iterable[tuple[Writable, Listing, Iterable[Endpoint]]]) -> dict[str, Work]:
     """What runs the imports and exports of these collections, by name."""
-    found: dict[str, Kind] = {}
+    found: dict[str, Work] = {}
     for collection, listing, endpoints in served:
         for endpoint in endpoints:
             if endpoint.deferred is not None:
-                name = requests.kind_of(collection.name, endpoint)
-                found[name] = Kind(name, _running(app, endpoint, collection, listing))
+                kind = requests.kind_of(collection.name, endpoint)
+                found[kind] = _running(app, endpoint, collection, listing)
     return found
 
 
-def _running(app: Flask, endpoint: Endpoint, collection: Writable, listing: Listing) -> Callable[[Task], Any]:
+def _running(app: Flask, endpoint: Endpoint, collection: Writable, listing: Listing) -> Work:
     def run(task: Task) -> None:
         with requests.resumed(app, task, endpoint) as call:
             if endpoint.writes:

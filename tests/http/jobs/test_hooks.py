@@ -47,7 +47,7 @@ def app(instance_folder, database_url):
     subscribed = {hook.name: hook for hook in (follow, tell)}
     object.__setattr__(registry, "hooks", subscribed)
     vars(registry).pop("subscribers", None)
-    made.extensions["gatepost"].jobs.kinds = {name: hook.kind for name, hook in subscribed.items()}
+    made.extensions["gatepost"].jobs.kinds = {name: hook.run for name, hook in subscribed.items()}
     yield made
     close(made)
 
@@ -150,7 +150,7 @@ def test_the_trail_names_the_plugin(as_role, given, app):
 def test_the_trail_names_the_plugin_also_where_its_function_ends_the_job_itself(as_role, given, app, monkeypatch):
     runner = app.extensions["gatepost"].jobs
     ends = Hook(lambda task: task.finish(lambda: {"done": 1}), events=follow.events)
-    monkeypatch.setitem(runner.kinds, follow.name, ends.kind)
+    monkeypatch.setitem(runner.kinds, follow.name, ends.run)
     add(as_role("manager"), "ends-itself")
     run_jobs(app)
     with given.database.connected():

@@ -7,7 +7,6 @@ import threading
 import pytest
 
 from blueprints.http.jobs import runner as running
-from blueprints.http.jobs.kinds import Kind
 from blueprints.http.jobs.lease import Lease
 from blueprints.http.jobs.runner import Runner, back_off
 from blueprints.http.jobs.task import Cause, Stopped, Task
@@ -36,7 +35,7 @@ class Jobs:
         return Runner(self.services, self.kinds, **options)
 
     def kind(self, work, name="test.work"):
-        self.kinds[name] = Kind(name, work)
+        self.kinds[name] = work
 
     def add(self, kind="test.work", **columns):
         return self.given.database.transact(lambda: enqueue(self.given.tenant_id, kind, {"n": 1}, **columns)).id
