@@ -29,6 +29,8 @@ from models import migrate
 from models.engine.connect import open_database
 from models.engine.database import Database
 
+STOP_PATIENCE = 3.0  # seconds
+
 _numbers = itertools.count(1)
 
 
@@ -67,7 +69,12 @@ class Server:
         """End the server at once, as a power cut would end its connections."""
         if self.process is not None:
             self.process.send_signal(signal.SIGQUIT)
-            self.process.wait(timeout=30)
+            try:
+                self.process.wait(timeout=STOP_PATIENCE)
+            except subprocess.TimeoutExpired:
+                # A backend that was silenced while it began may ignore the signal, and Postgres waits for it a minute.
+                self._signal(_children(self.process.pid), signal.SIGKILL)
+                self.process.wait(timeout=30)
             self.process = None
 
     @contextlib.contextmanager
