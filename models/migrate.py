@@ -12,6 +12,7 @@ from pathlib import Path
 from playhouse.migrations import MigrationError, Runner
 
 from models.engine.database import Database
+from models.engine.sealer import Sealer
 from models.records.times import now
 
 SHIPPED: Mapping[str, Path] = {"gatepost": Path(__file__).parent / "migrations"}
@@ -49,8 +50,10 @@ def missing(waiting: Sequence[str]) -> str:
 
 
 def upgrade(database: Database, directories: Mapping[str, Path] = SHIPPED, *,
-            backup: Path | None = None) -> Upgrade:
+            backup: Path | None = None, sealer: Sealer | None = None) -> Upgrade:
     """Apply what is pending, each migration in a transaction of its own.
+
+    `sealer` proves what was sealed, where a migration changes that; without it such a migration fails.
 
     A database that holds something is first copied into the directory `backup` (None: no copy), where the newest
     `BACKUPS` copies made here are kept. A second process that upgrades at the same time waits, and finds nothing
@@ -63,8 +66,12 @@ def upgrade(database: Database, directories: Mapping[str, Path] = SHIPPED, *,
         if not waiting:
             return Upgrade((), None)
         copy = _back_up(database, backup) if backup is not None and database.get_tables() else None
-        applied = [f"{name}/{migration}" for name, runner in runners.items()
-                   for migration in runner.up()]  # type: ignore[no-untyped-call]
+        database.sealer = sealer
+        try:
+            applied = [f"{name}/{migration}" for name, runner in runners.items()
+                       for migration in runner.up()]  # type: ignore[no-untyped-call]
+        finally:
+            database.sealer = None
     database.analyze()
     return Upgrade(tuple(applied), copy, () if copy is None else _remove_old(copy.parent))
 

@@ -14,13 +14,14 @@ import orjson
 
 from blueprints.commands.context import Instance, open_instance
 from blueprints.commands.printing import Group, echo, echo_json
-from blueprints.http.request.trail import Trail, prover
+from blueprints.http.request.trail import Trail, sealer
 from blueprints.http.security.keys import KeyFileError, Keys
 from models.base import parse_time
 from models.engine.errors import Damaged
-from models.tables import seals
+from models.tables import sealed_rows, seals
 from models.tables.audit import Audit, of_all, of_tenant
 
+_KEPT_HERE = ("salt", "commitment")  # with them, a copy would tell what was erased
 _TENANT = click.option("--tenant", metavar="NAME", help="Only this tenant; all of them unless given.")
 
 
@@ -98,11 +99,15 @@ def verify(heads: Path | None) -> None:
             raise click.ClickException(str(error)) from error
         with suppress(Damaged):  # `verify` below finds the damaged rows
             Trail(instance.database, keys).seal()
-        verdict = seals.verify(instance.database, prover(keys), _heads(heads))
+        verdict = seals.verify(instance.database, sealer(keys), _heads(heads))
     for finding in verdict.findings:
         echo(finding, mark=click.style("FAIL  ", fg="red"))
     echo(f"{verdict.sealed} rows are proved, {verdict.unsealed} are too new to have a seal, "
          f"{verdict.retired} seals are beyond their retention.")
+    if verdict.erased:
+        echo(f"Of {verdict.erased} proved rows the personal values were erased.")
+    if verdict.older:
+        echo(f"{verdict.older} heads are of seals that were deleted after their retention.")
     sys.exit(bool(verdict.findings))
 
 
@@ -118,9 +123,9 @@ def _all(instance: Instance, tenant: str | None, since: str | None) -> Iterator[
             query = query.where(Audit.time >= parse_time(since))
         except ValueError as error:
             raise click.ClickException(f"--since {since}: {error}") from None
-    while batch := list(query.where(Audit.seq > last).order_by(Audit.seq).limit(seals.BATCH)):
+    while batch := list(query.where(Audit.seq > last).order_by(Audit.seq).limit(sealed_rows.BATCH)):
         for row in batch:
-            yield dict(row.__data__)
+            yield {name: value for name, value in row.__data__.items() if name not in _KEPT_HERE}
         last = batch[-1].seq
 
 

@@ -12,6 +12,7 @@ from typing import Any, TextIO
 
 import click
 from flask import Flask
+from playhouse.migrations import MigrationError
 
 from blueprints.commands.context import (
     database_of,
@@ -29,8 +30,9 @@ from blueprints.commands.printing import echo, echo_json, echo_lines
 from blueprints.http.operations import affinity, logs, metrics
 from blueprints.http.pipeline.application import NotReady
 from blueprints.http.request.call import Services
+from blueprints.http.request.trail import sealer
 from blueprints.http.resources.registry import PluginError
-from blueprints.http.security.keys import KeyFileError
+from blueprints.http.security.keys import KeyFileError, Keys
 from blueprints.http.security.passwords import CannotHash
 from blueprints.http.servers.waitress.server import serve as serve_waitress
 from models.engine.errors import RowError
@@ -206,7 +208,9 @@ def services_for(create_app: AppFactory) -> Iterator[Services]:
 
 @click.command()
 @click.option("--check", is_flag=True, help="Change nothing; exit with 1 when there is something to do.")
-def migrate(check: bool) -> None:
+@click.option("--leave-unproved", is_flag=True,
+              help="Go on though batches of the audit trail are not what was sealed, or their key was forgotten.")
+def migrate(check: bool, leave_unproved: bool) -> None:
     """Bring the database up to date, after a backup.
 
     It also names the permissions that are new, and changes no rule.
@@ -222,9 +226,13 @@ def migrate(check: bool) -> None:
                 waiting = pending(database, migrations())
                 echo_lines("\n".join(waiting) or "Nothing to do.")
                 sys.exit(bool(waiting))
-            done = upgrade(database, migrations(), backup=settings.instance / "backups")
+            keys = Keys.load(settings.secret_file)
+            done = upgrade(database, migrations(), backup=settings.instance / "backups",
+                           sealer=sealer(keys, lenient=leave_unproved))
         except RowError as error:
             raise click.ClickException(f"{type(error).__name__}: {error}") from error
+        except (MigrationError, KeyFileError) as error:
+            raise click.ClickException(str(error)) from error
     if done.backup:
         echo(f"Backup: {show_path(done.backup)}")
     for file in done.removed:

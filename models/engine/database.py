@@ -18,6 +18,7 @@ import peewee as pw
 
 from models.engine.entered import Entering, entered_database
 from models.engine.errors import Contended, Damaged, RowError
+from models.engine.sealer import Sealer
 
 T = TypeVar("T")
 Parameters = Sequence[Any]
@@ -64,6 +65,7 @@ class Database(pw.Database):
 
     dialect: str
     proof: str  # a statement that cannot succeed without the server or the file
+    sealer: Sealer | None = None  # while migrations run
     _state: Any  # peewee's note of this thread's connection
     _pool: Pool
     _damage: Damaged | None = None

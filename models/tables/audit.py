@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
+from os import urandom
 from typing import Any
 
 import peewee as pw
@@ -15,14 +17,19 @@ from models.records.ids import new_id
 from models.records.table import Table, whole
 from models.records.times import now
 
+SALT = 16  # bytes
 ORIGINS = 100  # logins of one principal that tell from where it is known
 
 
 class Audit(Table):
     """One thing that a principal did, or `count` refusals of one source within a minute.
 
-    `seq` orders rows as they were written; the API shows `id`. `rule` is the file and line that decided. `facts` is an
-    object of what else is known, or null: `{"email"}` that was tried, `{"fields"}`, `{"filters", "count"}`.
+    seq         orders rows as they were written; the API shows `id`
+    rule        file and line that decided
+    facts       an object of what else is known, or null: `{"email"}` that was tried, `{"fields"}`, `{"filters",
+                "count"}`, and by what the policy decided (docs/policy.md, *Facts*)
+    salt        16 random bytes: the key of the row's commitment (`models.tables.sealed_rows`)
+    commitment  what proves the personal columns once they were erased; null until then
     """
 
     seq = pw.BigAutoField()
@@ -42,13 +49,20 @@ class Audit(Table):
     request_id = pw.TextField(null=True)
     count = pw.IntegerField(default=1)
     facts = JsonField(null=True)
+    salt = pw.BlobField(null=True, default=partial(urandom, SALT))
+    commitment = pw.TextField(null=True)
 
     class Meta:
         table_name = "audit"
 
 
 class Seal(Table):
-    """A batch of audit rows, chained to the seal before it: `head` is an HMAC of `previous` and the rows."""
+    """A batch of audit rows, chained to the seal before it: `head` is an HMAC of `previous` and the rows.
+
+    form       of what is signed (`models.tables.sealed_rows`)
+    committed  of a seal of form 1: a second HMAC, of `head` and the rows in form 2, which proves them once a row was
+               erased; null where there were no rows any more, or they could not be proved
+    """
 
     seq = pw.BigAutoField()
     first_seq = pw.BigIntegerField()
@@ -57,6 +71,8 @@ class Seal(Table):
     previous = pw.TextField()
     head = pw.TextField()
     created_at = TimeField()
+    form = pw.IntegerField(default=2)
+    committed = pw.TextField(null=True)
 
     class Meta:
         table_name = "audit_seals"
@@ -78,10 +94,10 @@ class Retention(Table):
 def add(**values: Any) -> None:
     """Add one audit row of these columns, its own `tenant_id` among them, as fast as can be: every write does.
 
-    What is left out is null, but for id, time and a count of 1.
+    What is left out is null, but for id, time, salt and a count of 1.
     """
     statement = _ADDING.on(current, lambda: Audit.insert({name: Bind(name) for name in _EMPTY}))
-    statement.write(current, {**_EMPTY, "id": new_id(), "time": now(), **values})
+    statement.write(current, {**_EMPTY, "id": new_id(), "time": now(), "salt": urandom(SALT), **values})
 
 
 def append(rows: Iterable[Audit]) -> int:

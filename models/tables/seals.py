@@ -1,35 +1,29 @@
 """Seals: committed audit rows, chained in batches, so that none can be changed or taken out unnoticed.
 
 A seal covers every row after the seal before it, and its head is an HMAC over that seal's head and the rows. Who
-signs is not known here: `sign` turns bytes into a head, `prove` says whether a head is of these bytes. Chaining
-single rows would make writers wait for one another; a batch every few seconds costs them nothing.
+signs is not known here (`Sealer`). Chaining single rows would make writers wait for one another; a batch every few
+seconds costs them nothing.
+
+Seals go with their rows after the retention, all but the newest of those: the chain that is left begins with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
-
-import orjson
-import peewee as pw
 
 from models.engine.database import Database, current
 from models.engine.errors import AlreadyExists, Damaged, TimedOut
+from models.engine.sealer import Sealer
 from models.records.times import now
+from models.tables import sealed_rows
 from models.tables.audit import Audit, Retention, Seal
+from models.tables.sealed_rows import BATCH, SealedRow
 
-BATCH = 500  # rows of a seal at most; also of one deletion
 PATIENCE = 200  # milliseconds for which sealing may hold up writers on Postgres
-_COLUMNS = (Audit.seq, Audit.id, Audit.tenant_id, Audit.time, Audit.principal, Audit.role, Audit.action,
-            Audit.resource, Audit.resource_id, Audit.address, Audit.result, Audit.reason, Audit.rule,
-            Audit.policy_version, Audit.request_id, Audit.count,
-            pw.SQL("facts").alias("written"))  # the text itself: what it says might be written in other ways
-
-_SEAL = {"seq": int, "last_seq": int, "rows": int, "previous": str, "head": str, "created_at": str}
-
-Sign = Callable[[bytes], str]
-Prove = Callable[[bytes, str], bool]
+_SEAL: Mapping[str, tuple[type, ...]] = {
+    "seq": (int,), "last_seq": (int,), "rows": (int,), "previous": (str,), "head": (str,), "created_at": (str,),
+    "form": (int,), "committed": (str, type(None))}
 
 
 @dataclass
@@ -37,17 +31,21 @@ class Verdict:
     """What `verify` found. The trail is whole when there are no `findings`.
 
     sealed    rows that their seals prove
+    erased    those of them whose personal columns were erased
     unsealed  rows that are too new to have a seal
     retired   seals whose rows were deleted after their time
+    older     exported heads of seals that were deleted after their time, too
     """
 
     sealed: int = 0
+    erased: int = 0
     unsealed: int = 0
     retired: int = 0
+    older: int = 0
     findings: list[str] = field(default_factory=list)
 
 
-def seal(database: Database, sign: Sign) -> int:
+def seal(database: Database, sealer: Sealer) -> int:
     """Seal every committed row that has no seal yet; how many. Of several processes at once, one does it."""
     with database.connected():
         last = _last()
@@ -55,49 +53,74 @@ def seal(database: Database, sign: Sign) -> int:
         if _newest() <= after:
             return 0
         upto = _settled(database)
-        while rows := _rows(after, upto, BATCH):
-            seqs = [row[0] for row in rows]
-            made = {Seal.first_seq: seqs[0], Seal.last_seq: seqs[-1], Seal.rows: len(rows), Seal.previous: head,
-                    Seal.head: sign(_content(head, rows)), Seal.created_at: now()}
+        while rows := sealed_rows.between(after, upto, BATCH):
+            made = {Seal.first_seq: rows[0]["seq"], Seal.last_seq: rows[-1]["seq"], Seal.rows: len(rows),
+                    Seal.previous: head, Seal.head: sealer.sign(sealed_rows.content(head, rows)),
+                    Seal.created_at: now(), Seal.form: sealed_rows.FORMAT}
             try:
                 database.transact(lambda made=made: Seal.insert(made).execute())  # type: ignore[misc]
             except AlreadyExists:
                 break
-            sealed, after, head = sealed + len(rows), seqs[-1], made[Seal.head]
+            sealed, after, head = sealed + len(rows), made[Seal.last_seq], made[Seal.head]
         return sealed
 
 
-def verify(database: Database, prove: Prove, known: Mapping[int, str] | None = None) -> Verdict:
+def verify(database: Database, sealer: Sealer, known: Mapping[int, str] | None = None) -> Verdict:
     """Walk the whole chain. `known`: heads by number that were exported earlier and must still be there."""
-    verdict, exported, after, head = Verdict(), dict(known or {}), 0, ""
+    verdict, exported, last = Verdict(), dict(known or {}), None
     with database.connected():
         allowed = Retention.select(Retention.before).scalar() or ""
         for one in _readable(verdict):
-            if one.previous != head:
-                verdict.findings.append(f"seal {one.seq} does not continue the seal before it")
+            if last is None:
+                after = one.first_seq - 1 if one.previous else 0
+                gone = [number for number in exported if number < one.seq]
+            else:
+                after = last.last_seq
             if exported.pop(one.seq, one.head) != one.head:
                 verdict.findings.append(f"seal {one.seq} is not the one that was exported")
-            try:
-                rows = _rows(after, one.last_seq, one.rows + 1)
-            except (Damaged, ValueError) as damage:
-                verdict.findings.append(f"rows {after + 1} to {one.last_seq} cannot be read: {damage}")
-                after, head = one.last_seq, one.head
-                continue
-            if not rows and one.created_at < allowed:
-                verdict.retired += 1
-            elif len(rows) != one.rows:
-                verdict.findings.append(f"rows {after + 1} to {one.last_seq}: {len(rows)} instead of {one.rows}")
-            elif not prove(_content(one.previous, rows), one.head):
-                verdict.findings.append(f"rows {after + 1} to {one.last_seq} are not those that were sealed")
-            else:
-                verdict.sealed += one.rows
-            after, head = one.last_seq, one.head
+            retired = _judge(one, after, sealer, allowed, verdict)
+            if last is None and retired:
+                # What was before it went after its time.
+                verdict.older = sum(exported.pop(number) is not None for number in gone)
+            elif one.previous != (last.head if last else ""):
+                verdict.findings.append(f"seal {one.seq} does not continue the seal before it")
+            last = one
         try:
-            verdict.unsealed = Audit.select().where(Audit.seq > after).count()
+            verdict.unsealed = Audit.select().where(Audit.seq > (last.last_seq if last else 0)).count()
         except Damaged as damage:
-            verdict.findings.append(f"the rows after {after} cannot be read: {damage}")
+            verdict.findings.append(f"the rows after {last.last_seq if last else 0} cannot be read: {damage}")
     verdict.findings += [f"seal {number}, which was exported, is gone" for number in sorted(exported)]
     return verdict
+
+
+def _judge(one: Seal, after: int, sealer: Sealer, allowed: str, verdict: Verdict) -> bool:
+    """Add to the verdict what is to be said of one seal; whether its rows went after their time."""
+    span = f"rows {after + 1} to {one.last_seq}"
+    try:
+        rows = sealed_rows.between(after, one.last_seq, one.rows + 1)
+    except (Damaged, ValueError) as damage:
+        verdict.findings.append(f"{span} cannot be read: {damage}")
+        return False
+    if not rows and one.created_at < allowed:
+        verdict.retired += 1
+        return True
+    if len(rows) != one.rows:
+        verdict.findings.append(f"{span}: {len(rows)} instead of {one.rows}")
+    elif not _is_proved(one, rows, sealer):
+        verdict.findings.append(f"{span} are not those that were sealed")
+    else:
+        verdict.sealed += one.rows
+        verdict.erased += sum(map(sealed_rows.is_erased, rows))
+    return False
+
+
+def _is_proved(one: Seal, rows: list[SealedRow], sealer: Sealer) -> bool:
+    if any(map(sealed_rows.is_half_erased, rows)):
+        return False
+    if one.form == 1 and any(map(sealed_rows.is_erased, rows)):
+        # The clear text that the old head signs is gone.
+        return one.committed is not None and sealer.prove(sealed_rows.content(one.head, rows), one.committed)
+    return sealer.prove(sealed_rows.content(one.previous, rows, one.form), one.head)
 
 
 def _readable(verdict: Verdict) -> Iterator[Seal]:
@@ -105,7 +128,7 @@ def _readable(verdict: Verdict) -> Iterator[Seal]:
     last = 0
     try:
         for one in heads():
-            if [type(getattr(one, name)) for name in _SEAL] != list(_SEAL.values()):
+            if not all(isinstance(getattr(one, name), types) for name, types in _SEAL.items()):
                 raise Damaged("not a seal")
             yield one
             last = one.seq
@@ -121,7 +144,7 @@ def heads() -> Iterator[Seal]:
 def retire(database: Database, before: str) -> int:
     """Delete what was sealed before that time, in all tenants, a small transaction for each seal; how many rows.
 
-    The newest seal's rows stay, so that numbers are never used twice.
+    The newest seal's rows stay, so that numbers are never used twice. Of the seals without rows the newest stays.
     """
     with database.connected():
         oldest, last = Audit.select(Audit.seq).order_by(Audit.seq).limit(1).scalar(), _last()
@@ -132,7 +155,16 @@ def retire(database: Database, before: str) -> int:
         if spans:
             moved = Retention.update({Retention.before: before}).where(Retention.before < before)
             database.transact(moved.execute)
-        return sum(database.transact(Audit.delete().where(Audit.seq.between(*span)).execute) for span in spans)
+        gone = sum(database.transact(Audit.delete().where(Audit.seq.between(*span)).execute) for span in spans)
+        database.transact(_forget_seals)
+        return gone
+
+
+def _forget_seals() -> None:
+    first = Audit.select(Audit.seq).order_by(Audit.seq).limit(1).scalar()
+    bare = Seal.select(Seal.seq).where(Seal.last_seq < first).order_by(Seal.seq.desc())
+    if (newest := bare.limit(1).scalar()) is not None:
+        Seal.delete().where(Seal.seq < newest).execute()
 
 
 def _last() -> Seal | None:
@@ -161,19 +193,3 @@ def _settled(database: Database) -> int:
         return database.transact(without_writers)
     except TimedOut:
         return 0
-
-
-def _rows(after: int, upto: int, limit: int) -> list[tuple[Any, ...]]:
-    query = Audit.select(*_COLUMNS).where(Audit.seq > after, Audit.seq <= upto).order_by(Audit.seq).limit(limit)
-    found: Any = query.tuples()
-    return list(found)
-
-
-def _content(previous: str, rows: list[tuple[Any, ...]]) -> bytes:
-    # A damaged row may hold bytes: as anything else than what was sealed.
-    return b"\n".join((previous.encode(), *(orjson.dumps(_sealed(row), default=str) for row in rows)))
-
-
-def _sealed(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What a seal proves of a row. Rows of before the column `facts` have none, and are proved without it."""
-    return row if row[-1] is not None else row[:-1]

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import gzip
 import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
@@ -15,6 +17,8 @@ import pytest
 from blueprints.commands.policy import folders as policy_files
 from models.base import new_id
 from models.engine.connect import open_database
+from models.engine.database import Database
+from models.tables import sealed_rows
 from models.tables.article import Article
 from models.tables.comment import Comment
 from policies import SHIPPED, load
@@ -22,6 +26,7 @@ from policies.loading import first_release
 from policies.questions.diff import diff
 from tests.databases import new_database
 from tests.running import Instance
+from tests.tampering import disarmed
 
 MADE = Path(__file__).parent / "instance_of_0_1"
 SEALED = 8  # rows of the trail that 0.1 sealed
@@ -38,9 +43,38 @@ def new_permissions() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def old(dialect, request, tmp_path_factory) -> Instance:
-    """The instance as 0.1 left it."""
-    folder = tmp_path_factory.mktemp("old") / "instance"
+def made(dialect, request, tmp_path_factory) -> Callable[[], Instance]:
+    """Makes an instance as 0.1 left it."""
+    return lambda: as_0_1_left_it(dialect, request, tmp_path_factory.mktemp("old") / "instance")
+
+
+@pytest.fixture(scope="module")
+def old(made) -> Instance:
+    return made()
+
+
+@pytest.fixture(scope="module")
+def database_of():
+    """Opens the database of an instance."""
+    @contextmanager
+    def opened(instance: Instance) -> Iterator[Database]:
+        url = instance.environment.get("GATEPOST_DATABASE_URL", f"sqlite:///{instance.folder / 'gatepost.db'}")
+        database = open_database(url, pool_size=2, synchronous="normal", statement_timeout=10)
+        with database.connected():
+            yield database
+        database.close_all()
+    return opened
+
+
+@pytest.fixture(scope="module")
+def heads_of_0_1(old, database_of) -> str:
+    """What `gatepost audit export --heads` of 0.1 printed."""
+    with database_of(old) as database:
+        return "".join(f"{seq} {head}\n" for seq, head in
+                       database.query(f"SELECT seq, head FROM audit_seals WHERE last_seq <= {SEALED}"))
+
+
+def as_0_1_left_it(dialect, request, folder: Path) -> Instance:
     shutil.copytree(MADE / "policies", folder / "policies")
     shutil.copyfile(MADE / "secret.key", folder / "secret.key")
     (folder / "secret.key").chmod(0o600)
@@ -90,11 +124,37 @@ def test_the_files_of_0_1_are_all_that_is_required(migrated):
     assert instance.run("policy", "check").returncode == 0
 
 
-def test_the_trail_is_proved_as_it_was_sealed(migrated):
+def test_the_trail_is_proved_as_it_was_sealed(heads_of_0_1, migrated, tmp_path):
     instance, _ = migrated
-    verified = instance.run("audit", "verify")
+    (tmp_path / "heads.txt").write_text(heads_of_0_1)
+    verified = instance.run("audit", "verify", "--heads", str(tmp_path / "heads.txt"))
     assert verified.returncode == 0, verified.stdout + verified.stderr
     assert int(verified.stdout.split()[0]) >= SEALED
+
+
+def test_an_erased_row_that_0_1_sealed_is_proved_by_its_commitment(migrated, database_of):
+    instance, _ = migrated
+    with database_of(instance) as database:
+        database.transact(lambda: sealed_rows.erase([2, 3]))
+    verified = instance.run("audit", "verify")
+    assert verified.returncode == 0, verified.stdout + verified.stderr
+    assert "Of 2 proved rows the personal values were erased." in verified.stdout
+
+
+@pytest.mark.parametrize(("damage", "said"), [
+    ("UPDATE audit SET role = 'admin' WHERE seq = 2", "rows 1 to"),
+    ("DELETE FROM audit WHERE seq = 2", "rows 1 to")])
+def test_a_broken_chain_stops_the_migration_and_names_the_batch(made, database_of, damage, said):
+    instance = made()
+    with database_of(instance) as database:
+        disarmed(database, damage)
+    stopped = instance.run("migrate")
+    assert stopped.returncode == 1
+    assert "The audit trail is not what was sealed" in stopped.stderr and said in stopped.stderr
+    assert "gatepost/0020_audit_commitments" in instance.run("migrate", "--check").stdout, "nothing was changed"
+    assert instance.run("migrate", "--leave-unproved").returncode == 0
+    verified = instance.run("audit", "verify")
+    assert verified.returncode == 1 and said in verified.stdout, "it is still told"
 
 
 @pytest.fixture(scope="module", params=["own rules", "adopted"])

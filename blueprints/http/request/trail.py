@@ -11,13 +11,13 @@ are missing before it takes anything else: each is stored once.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from hmac import compare_digest, digest
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from models.base import now
 from models.engine.errors import RowError, TimedOut, Unavailable
+from models.engine.sealer import Sealer
 from models.records.ids import id_within
 from models.tables import seals
 from models.tables.audit import Audit, append, append_missing
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("gatepost.audit")
 
+_PURPOSE = "audit seal"
 HOUR = 60 * 60  # seconds in which a principal's looks at the trail are one row
 
 
@@ -99,8 +100,7 @@ class Trail:
 
     def seal(self) -> int:
         """Chain the rows that were committed since the last seal; how many."""
-        (kid, key), *_ = self._keys.every("audit seal")
-        return seals.seal(self._database, lambda content: f"{kid}:{digest(key, content, 'sha256').hex()}")
+        return seals.seal(self._database, sealer(self._keys))
 
     def _looks(self) -> list[Audit]:
         with self._lock:
@@ -141,13 +141,17 @@ class Trail:
             self._doubtful += rows
 
 
-def prover(keys: Keys) -> Callable[[bytes, str], bool]:
-    """What tells whether a seal's head was made of these bytes by a key of this instance."""
-    known = dict(keys.every("audit seal"))
+def sealer(keys: Keys, *, lenient: bool = False) -> Sealer:
+    """What seals the trail with the newest key of this instance, and proves what any of its keys has sealed."""
+    known = dict(keys.every(_PURPOSE))
+
+    def sign(content: bytes) -> str:
+        (kid, key), *_ = keys.every(_PURPOSE)
+        return f"{kid}:{digest(key, content, 'sha256').hex()}"
 
     def prove(content: bytes, head: str) -> bool:
         kid, _, code = head.partition(":")
         key = known.get(kid)
         return key is not None and compare_digest(digest(key, content, "sha256").hex(), code)
 
-    return prove
+    return Sealer(sign, prove, lenient)

@@ -12,7 +12,7 @@ from peewee import fn
 from blueprints.http.operations import refusals
 from blueprints.http.operations.housekeeping import end_retention
 from blueprints.http.operations.refusals import OWN, SOURCES, Refusal
-from blueprints.http.request.trail import Trail, prover
+from blueprints.http.request.trail import Trail, sealer
 from models.base import later, new_id, now
 from models.engine.connect import open_database
 from models.engine.errors import Unavailable
@@ -20,6 +20,7 @@ from models.tables import seals
 from models.tables.audit import Audit, Retention, Seal, append, of_tenant
 from tests.apps import NO_ROW, PASSWORD, Caller, close, make_app, new_instance
 from tests.databases import new_database
+from tests.tampering import disarmed, query
 
 
 @pytest.fixture
@@ -409,37 +410,14 @@ def sealed(services, trail, monkeypatch):
     [job] = (job for job in services.background._chores if job.name == "sealing the audit trail")
     monkeypatch.setattr(job, "every", inf)
     monkeypatch.setattr(job, "due", inf)
-    trail.seal()
+    # Where the chore has begun already, it seals what this does not.
+    while verify(services).unsealed:
+        trail.seal()
     return services
 
 
 def verify(services, known=None):
-    return seals.verify(services.database, prover(services.keys), known)
-
-
-def disarmed(services, *statements):
-    """An attacker with write access to the database itself."""
-    database = services.database
-    if database.dialect == "sqlite":
-        triggers = [row[0] for row in _query(database, "SELECT name FROM sqlite_schema WHERE type = 'trigger' "
-                                                       "AND tbl_name IN ('audit', 'audit_seals')")]
-        kept = [row[0] for row in _query(database, "SELECT sql FROM sqlite_schema WHERE type = 'trigger' "
-                                                   "AND tbl_name IN ('audit', 'audit_seals')")]
-        before, after = [f"DROP TRIGGER {name}" for name in triggers], kept
-    else:
-        before = [f"ALTER TABLE {table} DISABLE TRIGGER USER" for table in ("audit", "audit_seals")]
-        after = [f"ALTER TABLE {table} ENABLE TRIGGER USER" for table in ("audit", "audit_seals")]
-
-    def work():
-        for statement in (*before, *statements, *after):
-            database.execute_sql(statement)
-
-    database.transact(work)
-
-
-def _query(database, statement):
-    with database.connected():
-        return database.query(statement)
+    return seals.verify(services.database, sealer(services.keys), known)
 
 
 def test_a_whole_trail_is_proved_to_the_last_row(sealed, as_role):
@@ -480,7 +458,7 @@ def test_verifying_finds_damage(damage, database_url, tmp_path, request):
         assert verify(services).findings == []
         with services.database.connected():
             row, seal = Audit.select().order_by(Audit.seq)[4].seq, Seal.select().order_by(Seal.seq)[1].seq
-        disarmed(services, *(statement.format(row=row, seal=seal) for statement in damage))
+        disarmed(services.database, *(statement.format(row=row, seal=seal) for statement in damage))
         assert verify(services).findings
     finally:
         close(app)
@@ -494,12 +472,12 @@ def test_a_trail_that_was_cut_off_is_found_by_the_heads_that_were_exported(seale
         last = Seal.select().order_by(Seal.seq.desc()).first()
     assert verify(sealed, known).findings == []
     columns = "seq, first_seq, last_seq, rows, previous, head, created_at"
-    kept = _query(sealed.database, f"SELECT {columns} FROM audit_seals WHERE seq = {last.seq}")[0]
-    disarmed(sealed, f"DELETE FROM audit_seals WHERE seq = {last.seq}")
+    kept = query(sealed.database, f"SELECT {columns} FROM audit_seals WHERE seq = {last.seq}")[0]
+    disarmed(sealed.database, f"DELETE FROM audit_seals WHERE seq = {last.seq}")
     assert verify(sealed).findings == [], "nothing inside the database can tell"
     assert verify(sealed, known).findings == [f"seal {last.seq}, which was exported, is gone"]
     values = ", ".join(f"'{value}'" if isinstance(value, str) else str(value) for value in kept)
-    disarmed(sealed, f"INSERT INTO audit_seals ({columns}) VALUES ({values})")
+    disarmed(sealed.database, f"INSERT INTO audit_seals ({columns}) VALUES ({values})")
 
 
 def test_rows_go_after_their_time_and_the_rest_stays_proved(sealed, as_role):

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import jwt
 import pytest
 
-from blueprints.http.request.trail import prover
+from blueprints.http.request.trail import sealer
 from blueprints.http.security.keys import OVERLAP, Keys, Master, encode, new_master, rotate
 from models.base import later
 from models.tables import seals
@@ -223,7 +223,7 @@ def test_seals_stay_provable_after_a_rotation(folder, serve):
     services.keys.refresh()
     log_in(app)
     services.trail.seal()
-    verdict = seals.verify(services.database, prover(services.keys))
+    verdict = seals.verify(services.database, sealer(services.keys))
     assert (verdict.findings, verdict.unsealed) == ([], 0)
     with services.database.connected():
         assert len({seal.head.partition(":")[0] for seal in seals.heads()}) == 2, "each key sealed something"
