@@ -66,7 +66,7 @@ def import_(
             raise click.ClickException(f"{collection} have no key {key}.{allowed}")
         intake = Import(found, call, key=key, skip=on_error == "skip", keeps_ids=True)
         lines = _check(intake, _media_type(str(getattr(file, "name", "")), format), file)
-        audit.note_rule(call)
+        audit.note_decision(call)
         database = call.services.database
         ample_cache(database)
         with click.progressbar(length=lines, label="storing", file=sys.stderr) as bar, intake.load() as opened:

@@ -114,9 +114,21 @@ def has_right(tenant_id: str, resource: str, object_id: str, grantees: Sequence[
 _RIGHT: defaultdict[tuple[int, tuple[str, ...]], Statement] = defaultdict(Statement)  # by their number and the rights
 
 
+def rights(tenant_id: str, resource: str, object_id: str, grantees: Sequence[str]) -> list[str]:
+    """The rights that `grantees` have on the object, sorted."""
+    named = _named(grantees)
+    statement = _RIGHTS[len(named)].on(current, lambda: Rows(Share, Bind("tenant")).select(Share.right).where(
+        *_object(Bind("resource"), Bind("object")), Share.grantee.in_([Bind(name) for name in named])))
+    found = statement.run(current, {"tenant": tenant_id, "resource": resource, "object": object_id, **named})
+    return sorted({right for right, in found})
+
+
+_RIGHTS: defaultdict[int, Statement] = defaultdict(Statement)  # by the number of grantees
+
+
 def _named(grantees: Sequence[str]) -> dict[str, str]:
     return {f"grantee {number}": grantee for number, grantee in enumerate(grantees)}
 
 
-def _object(resource: str, object_id: str) -> tuple[pw.Expression, pw.Expression]:
+def _object(resource: str | Bind, object_id: str | Bind) -> tuple[pw.Expression, pw.Expression]:
     return Share.resource == resource, Share.object_id == object_id

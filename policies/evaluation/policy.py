@@ -17,6 +17,7 @@ from .fold import Folder
 from .index import Index
 from .plan import NEVER, Plan
 from .principal import Environment, Principal
+from .reads import Reads, reads_of
 from .residual import Residual
 from .rule_trace import RuleTrace, trace_rule
 
@@ -53,6 +54,7 @@ class Policy:
         self._of_persons: deque[tuple[str, str, str]] = deque()
         self._covered: dict[tuple[str, str], bool] = {}
         self._of_scopes: dict[str, tuple[ScopeRule, ...]] = {}
+        self._looks: dict[tuple[str, ...], Reads] = {}
 
     def decide(
         self,
@@ -198,6 +200,21 @@ class Policy:
         """What the rules look at for this caller and permission: `("obj", "owner_id")`, `("sub", "id")` …"""
         read = (attribute for atom in self._atoms(principal, permission) for attribute in attributes(atom))
         return frozenset((attribute.root, attribute.name) for attribute in read)
+
+    def looks_at(self, asked: tuple[str, ...]) -> Reads:
+        """What lines about these permissions look at for any caller: by that alone a request is decided."""
+        known = self._looks.get(asked)
+        if known is None:
+            known = self._looks[asked] = reads_of(left for permission in asked for left in self._lefts(permission))
+        return known
+
+    def _lefts(self, permission: str) -> Iterator[Expression]:
+        """What is left of each line about a permission, for each role that it reaches and each person it names."""
+        for role in self.roles.names:
+            yield from (left for _, left in self.residual(role, None, permission).rules)
+        for rule in self.rules:
+            if rule.sub not in self.roles and permission in self.permissions_of_line(rule):
+                yield self.condition(rule, permission)
 
     def asks_shares(self, principal: Principal, permission: str) -> bool:
         """Whether some rule for this caller and permission asks whom an object is shared with."""

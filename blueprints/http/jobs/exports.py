@@ -58,7 +58,7 @@ def run(task: Task, call: Call, listing: Listing) -> None:
     def end() -> dict[str, Any]:
         call.write = Write()
         requests.check_unchanged(call, task)
-        audit.note_rule(call)
+        audit.note_decision(call)
         call.write.facts = audit.facts_of_export(exporting.filters(call), rows)
         call.write.note = f"job {task.id}"
         audit.record(call)

@@ -37,7 +37,11 @@ GUESS = "refuse"  # the action of a guess that was refused unchecked: `session.r
 
 
 class Refusal(NamedTuple):
-    """What one refusal says, or an export (`result` is `allowed`). `facts` is JSON: what else is known, bounded."""
+    """What one refusal says, or an export (`result` is `allowed`). `facts` is JSON: what else is known, bounded.
+
+    decided  whether the facts are those by which the policy decided: they do not tell one refusal from another, and
+             several that become one row have those of the first
+    """
 
     tenant_id: str
     principal: str
@@ -50,6 +54,7 @@ class Refusal(NamedTuple):
     reason: str | None
     policy_version: str | None
     facts: str | None = None
+    decided: bool = False
 
     @property
     def source(self) -> str:
@@ -70,7 +75,7 @@ class Refusal(NamedTuple):
         """What tells one refusal of a source from another."""
         # Not the facts themselves: a minute's keys stay in memory.
         return (self.tenant_id, self.action, self.resource, self.reason, self.resource_id, self.result,
-                hash(self.facts))
+                None if self.decided else hash(self.facts))
 
 
 Key = tuple[str | int | None, ...]
@@ -88,6 +93,8 @@ class Merged:
 
     def add(self, refusal: Refusal, count: int = 1) -> None:
         self.count += count
+        if self.refusal.decided:
+            refusal = refusal._replace(facts=self.refusal.facts)
         if refusal != self.refusal:
             self.refusal = Refusal._make(
                 one if one == other else blank for one, other, blank in zip(self.refusal, refusal, _BLANK, strict=True))
@@ -96,8 +103,9 @@ class Merged:
         """The audit row, with an id of its own; its reason says how many it stands for."""
         times = None if self.count == 1 else f"({self.count} times)"
         reason = " ".join(filter(None, (self.refusal.reason, times))) or None
-        return Audit(**self.refusal._replace(reason=reason)._asdict(), id=new_id(), time=self.time, count=self.count,
-                     request_id=self.request_id)
+        columns = self.refusal._replace(reason=reason)._asdict()
+        del columns["decided"]
+        return Audit(**columns, id=new_id(), time=self.time, count=self.count, request_id=self.request_id)
 
 
 class Taken(NamedTuple):
@@ -183,7 +191,7 @@ def _for_a_minute(refusal: Refusal, source: str) -> Refusal:
     """What a minute's row says of a refusal: nothing about objects, no facts, and a guest's network for the address."""
     told = refusal.reason or ""
     reason = told if told.endswith(_MORE) else f"{told}, {_MORE}" if told else _MORE
-    refusal = refusal._replace(resource_id=None, reason=reason, facts=None)
+    refusal = refusal._replace(resource_id=None, reason=reason, facts=None, decided=False)
     if source == ANY:
         return refusal._replace(principal=ANY, role=ANY, address=None)
     return refusal._replace(address=source) if refusal.principal == "guest" else refusal
@@ -191,4 +199,4 @@ def _for_a_minute(refusal: Refusal, source: str) -> Refusal:
 
 _MORE = "more of the same minute"
 # What a row says where its refusals differ. Tenant and result never do: they are part of the key.
-_BLANK = Refusal(ANY, ANY, ANY, ANY, ANY, None, None, ANY, _MORE, None, None)
+_BLANK = Refusal(ANY, ANY, ANY, ANY, ANY, None, None, ANY, _MORE, None)

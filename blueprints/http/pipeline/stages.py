@@ -143,7 +143,7 @@ def judge(call: Call) -> None:
         # Without a row, rules with a condition on the row do not match.
         call.access.require(call.endpoint.permission)
     if call.endpoint.writes:
-        audit.note_rule(call)
+        audit.note_decision(call)
 
 
 def check_precondition(call: Call) -> None:

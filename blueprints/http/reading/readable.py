@@ -110,7 +110,12 @@ class Readable:
 
     def shows(self, call: Call, row: Values) -> bool:
         """Whether a row that was found still counts, and the caller may view it."""
-        return (self.until is None or row[self.until] > now()) and call.access.allows(self.view, row)
+        if self.until is not None and row[self.until] <= now():
+            return False
+        if call.access.allows(self.view, row):
+            return True
+        call.write.hidden = row
+        return False
 
     def load_values(self, call: Call) -> dict[str, Any] | None:
         """The columns of the row that the path names, or None when the caller may not view it."""

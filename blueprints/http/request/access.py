@@ -17,7 +17,7 @@ import peewee as pw
 from models.base import Record
 from models.engine.prepared import Bind
 from models.indexes import leading
-from models.tables.share import any_shared, has_right, shared_ids
+from models.tables.share import any_shared, has_right, rights, shared_ids
 from policies import NEVER, Plan, Policy, Principal
 from policies.evaluation.compiled import NO_OBJECT, value_of
 from policies.evaluation.principal import Environment
@@ -183,6 +183,12 @@ class Access:
         if not rights or row["id"] is None:
             return False
         return has_right(principal.tenant_id, resource, row["id"], self.grantees, rights)
+
+
+    def rights(self, resource: str, id: str) -> list[str]:
+        """The rights that shares give the principal on an object, sorted."""
+        tenant_id, named = self.principal.tenant_id, self.grantees
+        return rights(tenant_id, resource, id, named) if any_shared(tenant_id, resource, named) else []
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,8 @@
 
 A write and its row commit together. Refusals and reads have no transaction of their own: they go through the `Trail`.
 
-Of what a client chose, `facts` keep little, and no text that might be a secret: at most `MOST_FACTS` characters of
-ASCII.
+By which facts the policy decided is told by `decision`. Of what else a client chose, `facts` keep little, and no text
+that might be a secret.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ from ..operations.limits import LONGEST_ADDRESS, TooManyGuesses
 from ..operations.refusals import GUESS, Refusal
 from ..protocol import trace
 from ..protocol.problems import Fault, Problem
+from . import decision
 from .call import Call
 from .identity import guest
 
-MOST_FACTS = 2000  # characters of one row's facts; longer ones say so instead
 MOST_FIELDS = 10  # names of fields in one row
 LONGEST_FIELD = 40  # characters of one name
-TOO_LONG = "too long"
 
+# Codes of refusals by the policy; for `not_found` where the object was not to be viewed.
+_OF_POLICY = ("unauthenticated", "forbidden", "insufficient_scope", "not_found")
 _TRIED = ("read_only_field", "unknown_field")  # what a fault says of a field that the client hoped to set
 _HARMLESS = re.compile(r"[^A-Za-z0-9_./-]")
 # Stricter than what an account may have: a password with an @ in it should not pass.
@@ -63,9 +64,11 @@ class Export:
         self._trail.refuse(self._begun._replace(facts=facts), self._request_id)
 
 
-def note_rule(call: Call) -> None:
-    """Remember which rule allows what is about to be done: of the row as it is before."""
+def note_decision(call: Call) -> None:
+    """Remember which rule allows what is about to be done, and by which facts: of the row as it is before."""
     permission = call.endpoint.permission
+    if not call.endpoint.narrows:
+        call.write.decision = decision.decided(call)
     if permission is not None:
         access = call.access
         rule = access.policy.deciding(call.principal, permission, None if call.row is None else call.facts,
@@ -77,12 +80,17 @@ def record(call: Call, *, result: str = "allowed", reason: str | None = None) ->
     """Add the row of a write, inside its transaction."""
     resource, action = _what(call)
     actor = call.write.acted_as or call.principal
+    id = None if call.row is None else call.facts.get("id")
+    decided = call.write.decision
+    if decided is not None and call.endpoint.judge_after:
+        decided = decision.judged_again(call, decided)
     add(
         tenant_id=actor.tenant_id, principal=actor.key, role=actor.role, action=action,
-        resource=resource, resource_id=None if call.row is None else call.facts.get("id"),
+        resource=resource, resource_id=id,
         address=address_of(call), result=result, rule=call.write.rule,
         reason=", ".join(filter(None, (call.write.rule, reason, _program(call), call.write.note))) or None,
-        policy_version=call.access.policy.version, request_id=trace.request_id(), facts=call.write.facts)
+        policy_version=call.access.policy.version, request_id=trace.request_id(),
+        facts=call.write.facts or decision.recorded(call, decided, resource, action, id))
 
 
 def note_refusal(call: Call, problem: Problem) -> None:
@@ -93,7 +101,7 @@ def note_refusal(call: Call, problem: Problem) -> None:
     if isinstance(problem, TooManyGuesses):
         _note(call, _refused(call, problem.code, resource="session", action=GUESS, facts=_tried_email(call)))
     elif problem.status in (401, 403) or (problem.code == "not_found" and _is_named(call)):
-        _note(call, _refused(call, problem.code))
+        _note(call, _decided(call, _refused(call, problem.code), problem.code))
     elif problem.status == 400 and (facts := facts_of_faults(problem.faults)) is not None:
         code = next(code for code in _TRIED if any(fault.code == code for fault in problem.faults))
         _note(call, _refused(call, code, facts=facts))
@@ -127,6 +135,12 @@ def facts_of_faults(faults: Iterable[Fault]) -> str | None:
     return _facts(fields=names[:MOST_FIELDS], **more) if names else None
 
 
+def facts_of_import(call: Call, faults: Iterable[Fault], decided: decision.Grouped) -> str | None:
+    """The facts by which the rows of an import were judged, and the fields that lines named and that were left out."""
+    fields, groups = facts_of_faults(faults), decided.written(call)
+    return f"{groups[:-1]},{fields[1:]}" if groups and fields else groups or fields
+
+
 def _refused(call: Call, reason: str, **others: Any) -> Refusal:
     resource, action = _what(call)
     # A caller whose token is not valid has no principal.
@@ -137,6 +151,15 @@ def _refused(call: Call, reason: str, **others: Any) -> Refusal:
     refusal = Refusal(actor.tenant_id, actor.key, actor.role, action, resource, id, address_of(call), "refused", reason,
                       call.services.policy.current.version)
     return refusal._replace(**others)
+
+
+def _decided(call: Call, refusal: Refusal, code: str) -> Refusal:
+    """The refusal with the facts by which the policy decided it, if the policy did."""
+    found = decision.of_refusal(call, code) if code in _OF_POLICY else None
+    if found is None:
+        return refusal
+    text = decision.recorded(call, found, refusal.resource, refusal.action, refusal.resource_id)
+    return refusal._replace(facts=text, decided=True)
 
 
 def _note(call: Call, refusal: Refusal) -> None:
@@ -155,9 +178,9 @@ def _tried_email(call: Call, user: User | None = None) -> str | None:
 def _facts(**facts: Any) -> str:
     """Facts as they are stored. In those that are too long only numbers are kept."""
     text = json.dumps(facts, separators=(",", ":"))
-    if len(text) <= MOST_FACTS:
+    if len(text) <= decision.MOST:
         return text
-    return _facts(**{name: value if isinstance(value, int) else TOO_LONG for name, value in facts.items()})
+    return _facts(**{name: value if isinstance(value, int) else decision.TOO_LONG for name, value in facts.items()})
 
 
 def _program(call: Call) -> str | None:

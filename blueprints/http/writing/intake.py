@@ -28,6 +28,7 @@ from ..pipeline import errors
 from ..protocol.problems import Problem, dangling
 from ..request import audit, events
 from ..request.call import Call
+from ..request.decision import Grouped
 from ..schemas import file_formats
 from .batches import Entry, Last, Lines, Sizes, too_many_changes, too_many_lines
 from .faults import Faults
@@ -39,6 +40,7 @@ FEW = 500  # new rows that one transaction stores, however many there are of oth
 
 # What may be wrong with one row. Whatever else a database says concerns the whole import.
 _REFUSED = (Problem, AlreadyExists, InvalidReference, InvalidState, InvalidValue, Outdated, StillReferenced)
+_Done = tuple[int, int, Faults, list[tuple[str, str]], Grouped]  # imported, updated, refused, events, judged
 
 class Import:
     """One file on its way into a collection, for the caller of `call`.
@@ -46,7 +48,7 @@ class Import:
     key        a unique field by which a line may name the row that it means
     skip       leave out the lines that fail; else one failing line undoes all, as do a thousand faults in any case
     keeps_ids  an `id` that finds no row becomes the id of the new one, for an operator; else it is refused
-    full       owners who may own no more rows of the collection
+    full       owners who may own no more rows
     """
 
     def __init__(self, collection: Writable, call: Call, *, key: str | None = None, skip: bool = False,
@@ -62,13 +64,13 @@ class Import:
         self._load: load.Load | None = None
         self._loading = False
         self._last: Last[Entry] = Last(self._most_changes)
-        self._loaded: tuple[int, int, Faults, list[tuple[str, str]]] | None = None
+        self._loaded: _Done = (0, 0, self._unreadable, [], Grouped())
         self._told = bool(call.services.registry.subscribers)
         self._begin()
 
     def _begin(self) -> None:
-        self._imported, self._updated, faults, changes = self._loaded or (0, 0, self._unreadable, [])
-        self._faults, self._changes = faults.copy(), list(changes)
+        self._imported, self._updated, faults, changes, decided = self._loaded
+        self._faults, self._changes, self._lines.decided = faults.copy(), list(changes), decided.copy()
         self._waiting: list[tuple[Entry, Any]] = []
         self._own: set[str] = set()
         self._meant.found = {}
@@ -132,7 +134,7 @@ class Import:
                 sizes.took(batch, self._load.held)
                 yield len(batch)
         self._loading = False
-        self._loaded = self._imported, self._updated, self._faults, self._changes
+        self._loaded = self._imported, self._updated, self._faults, self._changes, self._lines.decided
 
     def store(self) -> Iterator[int]:
         """Make and change the rows, inside a transaction; yields how many lines at a time.
@@ -152,7 +154,7 @@ class Import:
             self._load.close()
         for what, id in self._changes:
             events.note(self._call, self._collection.name, what, id)
-        self._call.write.facts = audit.facts_of_faults(self._faults.listed)
+        self._call.write.facts = audit.facts_of_import(self._call, self._faults.listed, self._lines.decided)
         self._call.write.note = f"{self._imported} imported, {self._updated} updated"
 
     def _entry(self, number: int, line: dict[str, Any] | Problem) -> Entry | None:

@@ -19,6 +19,7 @@ from ..protocol.problems import Fault, Problem, read_only
 from ..request import identity
 from ..request.access import Access
 from ..request.call import Call
+from ..request.decision import Grouped
 from ..request.write import Write
 from ..schemas.validation import load_body
 from .writable import Writable
@@ -31,7 +32,10 @@ _LASTING = frozenset(("id", "tenant_id", "version"))
 
 
 class LineWriter:
-    """Makes and changes rows of one collection for one caller. Every method raises `Problem`."""
+    """Makes and changes rows of one collection for one caller. Every method raises `Problem`.
+
+    decided  the facts by which the rows were judged
+    """
 
     def __init__(self, collection: Writable, call: Call) -> None:
         self._collection = collection
@@ -41,6 +45,10 @@ class LineWriter:
         self._changing = replace(call.endpoint, permission=collection.permission("update"))
         self._columns = frozenset(collection.representation.columns)
         self._filled_in = self._columns & {"owner_id", "department"}
+        self.decided = Grouped()
+        own = collection.permission("import")
+        self._asked = {True: (own, self._making.permission or ""),
+                       False: (collection.view, own, self._changing.permission or "")}
 
     def load(self, line: Values, *, new: bool, row: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
         """The body and the read-only fields of a line, for a new row or for one that is there (`row`, where known)."""
@@ -91,6 +99,7 @@ class LineWriter:
         elif faults := [read_only(name) for name, value in given.items() if value is not None]:
             raise Problem.of(faults, "invalid_body")
         self._judge()
+        self.decided.add(call, self._asked[True], None)
         return row
 
     def store(self, row: Any) -> None:
@@ -101,7 +110,7 @@ class LineWriter:
         """Change a known row, judged as it is and once more as it has become; whether anything was to be changed."""
         call, collection = self._call, self._collection
         call.endpoint, call.row, call.body, call.read_only = self._changing, row, body, given
-        call.prepared = prepared
+        call.prepared, before = prepared, dict(row.__data__)
         self._judge()
         brought: Values = {}
         if call.access.allows(collection.manage, row.__data__):
@@ -116,6 +125,7 @@ class LineWriter:
                    if value != row.__data__.get(name) or name in hidden}
         if changes:
             call.services.database.attempt(lambda: self._apply(row, changes))
+        self.decided.add(call, self._asked[False], before)
         return bool(changes)
 
     def _apply(self, row: Any, changes: Values) -> None:

@@ -1,0 +1,200 @@
+"""The facts by which the policy decides a request, as the audit trail keeps them: all that its lines look at, no more.
+
+What a row of the trail says already (principal, role, tenant) is not said again. docs/policy.md, *Facts*, has the form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from models.engine.errors import RowError
+from policies.evaluation.reads import Reads
+
+from .call import Call
+
+MOST = 2000  # characters of one row's facts
+LONGEST_VALUE = 40  # characters of one value, where all together are too long
+MOST_GROUPS = 100  # of the rows of one import
+TOO_LONG = "too long"
+ABSENT = "absent"  # instead of the object: there was none of that id
+ANY = "any"  # instead of the object: the question was whether there can be any
+
+Facts = dict[str, Any]
+Row = Mapping[str, Any]
+
+
+def asked(call: Call) -> tuple[str, ...]:
+    """The permissions that a call is judged by, in this order: an object that the path names is viewed first."""
+    permission = call.endpoint.permission
+    if permission is None:
+        return ()
+    resource, _, verb = permission.partition(".")
+    named = "id" in call.path and call.endpoint.load is not None
+    return (f"{resource}.view", permission) if named and verb != "view" else (permission,)
+
+
+def decided(call: Call) -> Facts | None:
+    """The facts of a decision about the row of a call, as it is now; None where the policy is not asked."""
+    permissions = asked(call)
+    if not permissions:
+        return None
+    reads = call.access.policy.looks_at(permissions)
+    row = None if call.row is None else call.facts
+    found = _of_caller(call, reads, row)
+    found["obj"] = None if row is None else {name: row[name] for name in reads.obj}
+    if reads.shares and row is not None:
+        id = row.get("id")
+        found["shares"] = [] if id is None else call.access.rights(permissions[-1].partition(".")[0], id)
+    return found
+
+
+def judged_again(call: Call, facts: Facts) -> Facts:
+    """The facts with what is otherwise in the row of the call, which is judged as it is after a change."""
+    reads, row, before = call.access.policy.looks_at(asked(call)), call.facts, facts["obj"]
+    facts["new"] = {name: row[name] for name in reads.obj if row[name] != before[name]}
+    if reads.group_columns:
+        facts["sub"]["groups"] |= _groups(call, (), reads.group_columns, row)
+    return facts
+
+
+def of_refusal(call: Call, code: str) -> Facts | None:
+    """The facts of a decision that refused a call; None where the policy was not asked."""
+    permissions = asked(call)
+    if not permissions or getattr(call, "access", None) is None:
+        return None
+    if call.write.decision is not None and call.row is not None:
+        return judged_again(call, call.write.decision)
+    reads = call.access.policy.looks_at(permissions)
+    if call.row is not None or call.endpoint.load is None:
+        row = None if call.row is None else call.facts
+        found = _of_caller(call, reads, row)
+        found["obj"] = ANY if call.endpoint.narrows else None
+    elif code == "not_found":
+        hidden = call.write.hidden
+        row = None if hidden is None or hidden.get("id") != call.path.get("id") else hidden
+        found = _of_caller(call, reads, row)
+        found["obj"] = ABSENT
+    else:
+        # Refused before the object was looked at.
+        return _of_caller(call, reads, None)
+    if row is not None:
+        found["obj"] = {name: row[name] for name in reads.obj}
+        if reads.shares:
+            _add_shares(call, permissions[-1].partition(".")[0], row.get("id"), found)
+    return found
+
+
+class Grouped:
+    """The decisions about the rows of one import, grouped by equal facts: `MOST_GROUPS` groups, the others counted."""
+
+    def __init__(self) -> None:
+        self._groups: dict[str, int] = {}
+        self._rest = 0
+
+    def add(self, call: Call, permissions: tuple[str, ...], before: Row | None) -> None:
+        """Count the row of a call that was judged by these permissions; `before`: as it was, of one that was there."""
+        reads = call.access.policy.looks_at(permissions)
+        now = {name: call.facts[name] for name in reads.obj}
+        group: Facts = {"asked": permissions, "obj": now if before is None else {name: before[name] for name in now}}
+        if before is not None:
+            group["new"] = {name: value for name, value in now.items() if value != before[name]}
+        if reads.shares:
+            id = None if before is None else before["id"]
+            group["shares"] = [] if id is None else call.access.rights(permissions[-1].partition(".")[0], id)
+        key = orjson.dumps(group, default=str).decode()
+        if key in self._groups or len(self._groups) < MOST_GROUPS:
+            self._groups[key] = self._groups.get(key, 0) + 1
+        else:
+            self._rest += 1
+
+    def copy(self) -> Grouped:
+        """Another one, to which other rows are added."""
+        other = Grouped()
+        other._groups, other._rest = dict(self._groups), self._rest
+        return other
+
+    def written(self, call: Call) -> str | None:
+        """The groups as JSON, the largest first, as many as there is room for; None without any."""
+        if not self._groups:
+            return None
+        resource = (call.endpoint.permission or "").partition(".")[0]
+        reads = call.access.policy.looks_at((f"{resource}.create", f"{resource}.update", f"{resource}.import"))
+        head, rest = orjson.dumps(_of_caller(call, reads, None)).decode()[:-1], self._rest
+        found: list[str] = []
+        room = MOST - len(head) - len(',"groups":[],"rest":123456789}')
+        for key, count in sorted(self._groups.items(), key=lambda group: -group[1]):
+            text = f'{{"count":{count},{key[1:]}'
+            if (room := room - len(text) - 1) >= 0:
+                found.append(text)
+            else:
+                rest += count
+        comma = "" if head == "{" else ","
+        return f'{head}{comma}"groups":[{",".join(found)}],"rest":{rest}}}'
+
+
+def recorded(call: Call, facts: Facts | None, resource: str, action: str, id: str | None) -> str | None:
+    """Facts as they are stored, in the row which says that `action` was done to the object `id`."""
+    if facts is None:
+        return None
+    if (permissions := asked(call)) != by_default(resource, action, id):
+        facts["asked"] = permissions
+    actor = call.write.acted_as
+    if actor is not None and (actor.key, actor.role) != (call.principal.key, call.principal.role):
+        # A guest asks for a login, which is recorded as the user's.
+        facts.setdefault("sub", {}).update(key=call.principal.key, role=call.principal.role)
+    return written(facts)
+
+
+def by_default(resource: str, action: str, id: str | None) -> tuple[str, ...]:
+    """The permissions that a row of the trail asked, where its facts do not say."""
+    permission = f"{resource}.{action}"
+    return (permission,) if id is None or action in ("create", "view") else (f"{resource}.view", permission)
+
+
+def written(facts: Facts) -> str:
+    """Facts as JSON of at most `MOST` characters: where they are longer, long values say so instead."""
+    text = orjson.dumps(facts, default=str).decode()
+    if len(text) > MOST:
+        text = orjson.dumps({name: _short(value) for name, value in facts.items()}, default=str).decode()
+    return text if len(text) <= MOST else orjson.dumps(dict.fromkeys(facts, TOO_LONG)).decode()
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _short(one) for name, one in value.items()}
+    return TOO_LONG if isinstance(value, str) and len(value) > LONGEST_VALUE else value
+
+
+def _of_caller(call: Call, reads: Reads, row: Row | None) -> Facts:
+    """What is known of the caller, their scopes and the environment; of groups, those that lines or the row name."""
+    principal, found = call.principal, Facts()
+    sub: Facts = {} if principal.kind != "service" else {"kind": "service"}
+    if "department" in reads.sub:
+        sub["department"] = principal.department
+    if reads.groups or reads.group_columns:
+        sub["groups"] = _groups(call, reads.groups, reads.group_columns, row)
+    if sub:
+        found["sub"] = sub
+    if reads.env:
+        found["env"] = {name: getattr(call.access.environment, name) for name in reads.env}
+    if principal.scopes is not None:
+        found["scopes"] = sorted(principal.scopes)
+    return found
+
+
+def _groups(call: Call, names: tuple[str, ...], columns: tuple[str, ...], row: Row | None) -> dict[str, bool]:
+    """Whether the caller is in each of these groups, and in those that the columns of the row name."""
+    named = () if row is None else (row[name] for name in columns if row[name] is not None)
+    return {name: name in call.principal.groups for name in (*names, *named)}
+
+
+def _add_shares(call: Call, resource: str, id: str | None, found: Facts) -> None:
+    """Add the rights that shares give; nothing where the database is away. The call has given its connection back."""
+    try:
+        with call.services.database.connected():
+            found["shares"] = [] if id is None else call.access.rights(resource, id)
+    except RowError:
+        pass
