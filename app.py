@@ -12,6 +12,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 import gatepost_start  # noqa: F401 - before the imports that it looks after
 from blueprints.commands import commands
 from blueprints.commands.printing import Group
+from blueprints.http.auditing.trail import Trail
 from blueprints.http.jobs import transfers
 from blueprints.http.jobs.hooks import Clock
 from blueprints.http.jobs.runner import Runner
@@ -29,7 +30,6 @@ from blueprints.http.protocol import versions
 from blueprints.http.protocol.answer_headers import AnswerHeaders
 from blueprints.http.protocol.messages import Translations
 from blueprints.http.request.call import Services
-from blueprints.http.request.trail import Trail
 from blueprints.http.resources.registry import Plugin, discover
 from blueprints.http.resources.routes import answer_options, refuse_strays
 from blueprints.http.security.access_tokens import AccessTokens

@@ -16,8 +16,9 @@ Steps = tuple[tuple[str, ...], ...]
 it is missing, they may import every room."""
 
 HOUSES: Mapping[str, Steps] = {
-    "blueprints/http": (("protocol",), ("schemas", "operations"), ("security", "servers"), ("request",),
-                        ("credentials",), ("pipeline", "reading"), ("writing",), ("jobs",), ("resources",)),
+    "blueprints/http": (("protocol",), ("schemas", "operations"), ("security", "servers"), ("auditing",),
+                        ("request",), ("credentials",), ("pipeline", "reading"), ("writing",), ("jobs",),
+                        ("resources",)),
     "blueprints/http/servers": ((".",), ("waitress", "granian")),
     "models": (("engine",), ("records", "lists"), ("tables",)),
     "models/engine": ((".",), ("sqlite", "postgres"), ("connect",)),

@@ -14,7 +14,7 @@ import orjson
 
 from blueprints.commands.context import Instance, open_instance
 from blueprints.commands.printing import Group, echo, echo_json
-from blueprints.http.request.trail import Trail, sealer
+from blueprints.http.auditing.trail import Trail, sealer
 from blueprints.http.security.keys import KeyFileError, Keys
 from models.base import parse_time
 from models.engine.errors import Damaged

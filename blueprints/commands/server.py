@@ -27,10 +27,10 @@ from blueprints.commands.context import (
 from blueprints.commands.install import Outcome, install
 from blueprints.commands.policy.adopt import news
 from blueprints.commands.printing import echo, echo_json, echo_lines
+from blueprints.http.auditing.trail import sealer
 from blueprints.http.operations import affinity, logs, metrics
 from blueprints.http.pipeline.application import NotReady
 from blueprints.http.request.call import Services
-from blueprints.http.request.trail import sealer
 from blueprints.http.resources.registry import PluginError
 from blueprints.http.security.keys import KeyFileError, Keys
 from blueprints.http.security.passwords import CannotHash

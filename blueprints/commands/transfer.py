@@ -15,6 +15,7 @@ from blueprints.commands.context import TENANT, find_tenant, sentences
 from blueprints.commands.printing import echo, json_visible, lines_visible
 from blueprints.commands.private_file import overwrite_option, private_file
 from blueprints.commands.server import AppFactory, app_for
+from blueprints.http.auditing.trail import Trail
 from blueprints.http.protocol.problems import Problem
 from blueprints.http.reading.exporting import content
 from blueprints.http.request import audit, events
@@ -22,7 +23,6 @@ from blueprints.http.request.access import Access
 from blueprints.http.request.call import Call, Services
 from blueprints.http.request.environment import RequestEnvironment
 from blueprints.http.request.identity import principal_of
-from blueprints.http.request.trail import Trail
 from blueprints.http.resources.collection import Collection
 from blueprints.http.schemas import file_formats
 from blueprints.http.writing.intake import Import

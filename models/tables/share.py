@@ -101,6 +101,16 @@ def any_shared(tenant_id: str, resource: str, grantees: Sequence[str]) -> bool:
 _ANY: defaultdict[int, Statement] = defaultdict(Statement)  # by the number of grantees
 
 
+def any_in(tenant_id: str, resource: str) -> bool:
+    """Whether any object of a resource is shared with anybody."""
+    statement = _ANY_IN.on(current, lambda: Rows(Share, Bind("tenant")).select(pw.SQL("1")).where(
+        Share.resource == Bind("resource")).limit(1))
+    return bool(statement.recall(current, {"tenant": tenant_id, "resource": resource}))
+
+
+_ANY_IN = Statement()
+
+
 def has_right(tenant_id: str, resource: str, object_id: str, grantees: Sequence[str],
               rights: Collection[str]) -> bool:
     """Whether one of `grantees` has one of `rights` on the object."""

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
+from ..syntax.attributes import Reads, reads_of
 from ..syntax.conditions import Condition
 from ..syntax.expression import Atom, Expression, Shared, atoms, attributes, text
 from ..syntax.model import Model
@@ -17,7 +18,6 @@ from .fold import Folder
 from .index import Index
 from .plan import NEVER, Plan
 from .principal import Environment, Principal
-from .reads import Reads, reads_of
 from .residual import Residual
 from .rule_trace import RuleTrace, trace_rule
 

@@ -1,10 +1,11 @@
-"""What a condition may read of the caller and of the environment, beside the columns of the object."""
+"""What a condition may read of caller and environment, beside the columns of the object, and what it does read."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
-from .expression import Attribute
+from .expression import Attribute, Expression, InGroup, Shared, atoms, attributes
 from .vocabulary import Column
 
 TEXT, OPTIONAL_TEXT = Column(str, False), Column(str, True)
@@ -49,3 +50,38 @@ def in_words(attribute: Attribute) -> str:
 def as_written(value: object) -> str:
     """A value as a condition would write it: a truth value is 1 or 0."""
     return str(int(value)) if isinstance(value, bool) else str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """What conditions look at: names, sorted.
+
+    obj, sub, env  of the object, the caller and the environment
+    groups         groups that a line names
+    group_columns  columns of the object that name one
+    shares         whether a line asks whom the object is shared with
+    """
+
+    obj: tuple[str, ...]
+    sub: tuple[str, ...]
+    env: tuple[str, ...]
+    groups: tuple[str, ...]
+    group_columns: tuple[str, ...]
+    shares: bool
+
+
+def reads_of(expressions: Iterable[Expression]) -> Reads:
+    """What these conditions look at."""
+    named: dict[str, set[str]] = {"obj": set(), "sub": set(), "env": set()}
+    groups, columns, shares = set(), set(), False
+    for atom in {atom for expression in expressions for atom in atoms(expression)}:
+        shares = shares or isinstance(atom, Shared)
+        for attribute in attributes(atom):
+            named[attribute.root].add(attribute.name)
+        match atom:
+            case InGroup(Attribute(_, name)):
+                columns.add(name)
+            case InGroup(str(name)):
+                groups.add(name)
+    obj, sub, env, names, of_columns = (tuple(sorted(some)) for some in (*named.values(), groups, columns))
+    return Reads(obj, sub, env, names, of_columns, shares)

@@ -132,6 +132,7 @@ def load(call: Call) -> None:
     if call.endpoint.load is not None:
         call.row = call.endpoint.load(call)
         if call.row is None:
+            audit.note_hidden(call)
             raise not_found()
 
 
@@ -259,10 +260,14 @@ def _write(call: Call) -> None:
 
 
 def _judge(call: Call) -> None:
-    if call.endpoint.permission is not None:
-        call.access.require(call.endpoint.permission, call.facts)
-    if call.endpoint.restrict is not None:
-        call.endpoint.restrict(call)
+    try:
+        if call.endpoint.permission is not None:
+            call.access.require(call.endpoint.permission, call.facts)
+        if call.endpoint.restrict is not None:
+            call.endpoint.restrict(call)
+    except Problem:
+        audit.note_refused(call)
+        raise
 
 
 def _announce(call: Call, deprecation: Deprecation, part: str = "") -> None:

@@ -17,7 +17,7 @@ import peewee as pw
 from models.base import Record
 from models.engine.prepared import Bind
 from models.indexes import leading
-from models.tables.share import any_shared, has_right, rights, shared_ids
+from models.tables.share import any_in, any_shared, has_right, rights, shared_ids
 from policies import NEVER, Plan, Policy, Principal
 from policies.evaluation.compiled import NO_OBJECT, value_of
 from policies.evaluation.principal import Environment
@@ -180,15 +180,16 @@ class Access:
         resource, _, verb = permission.partition(".")
         rights = rights_for(verb)
         # A new row has no id yet, so it cannot be shared.
-        if not rights or row["id"] is None:
+        if not rights or row["id"] is None or not any_in(principal.tenant_id, resource):
             return False
         return has_right(principal.tenant_id, resource, row["id"], self.grantees, rights)
 
 
     def rights(self, resource: str, id: str) -> list[str]:
         """The rights that shares give the principal on an object, sorted."""
-        tenant_id, named = self.principal.tenant_id, self.grantees
-        return rights(tenant_id, resource, id, named) if any_shared(tenant_id, resource, named) else []
+        tenant_id = self.principal.tenant_id
+        # Remembered until something is committed; mostly nothing is shared.
+        return rights(tenant_id, resource, id, self.grantees) if any_in(tenant_id, resource) else []
 
 
 @dataclass(frozen=True, slots=True)

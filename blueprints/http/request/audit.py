@@ -18,8 +18,8 @@ from models.records.columns import mailbox
 from models.tables.audit import add
 from models.tables.user import User
 
+from ..auditing.refusals import GUESS, Refusal
 from ..operations.limits import LONGEST_ADDRESS, TooManyGuesses
-from ..operations.refusals import GUESS, Refusal
 from ..protocol import trace
 from ..protocol.problems import Fault, Problem
 from . import decision
@@ -74,6 +74,18 @@ def note_decision(call: Call) -> None:
         rule = access.policy.deciding(call.principal, permission, None if call.row is None else call.facts,
                                       access.environment, access.shared)
         call.write.rule = None if rule is None else rule.place
+
+
+def note_refused(call: Call) -> None:
+    """Remember by which facts the row of a call is refused, as it was and as it is."""
+    before = call.write.decision
+    call.write.decision = decision.decided(call) if before is None else decision.judged_again(call, before)
+
+
+def note_hidden(call: Call) -> None:
+    """Remember by which facts there is no row for the caller of a call."""
+    if call.endpoint.permission is not None:
+        call.write.decision = decision.hidden(call)
 
 
 def record(call: Call, *, result: str = "allowed", reason: str | None = None) -> None:
@@ -155,7 +167,7 @@ def _refused(call: Call, reason: str, **others: Any) -> Refusal:
 
 def _decided(call: Call, refusal: Refusal, code: str) -> Refusal:
     """The refusal with the facts by which the policy decided it, if the policy did."""
-    found = decision.of_refusal(call, code) if code in _OF_POLICY else None
+    found = decision.of_refusal(call) if code in _OF_POLICY else None
     if found is None:
         return refusal
     text = decision.recorded(call, found, refusal.resource, refusal.action, refusal.resource_id)

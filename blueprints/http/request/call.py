@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from policies.loading.watch import Watcher
     from settings import Settings
 
+    from ..auditing.trail import Trail
     from ..operations.background import Background
     from ..operations.limits import Limits
     from ..operations.metrics import Metrics
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from ..security.cursors import Cursors
     from ..security.keys import Keys
     from .access import Access
-    from .trail import Trail
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,12 +6,12 @@ What a row of the trail says already (principal, role, tenant) is not said again
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import orjson
 
-from models.engine.errors import RowError
-from policies.evaluation.reads import Reads
+from policies.syntax.attributes import Reads
 
 from .call import Call
 
@@ -27,28 +27,22 @@ Row = Mapping[str, Any]
 
 
 def asked(call: Call) -> tuple[str, ...]:
-    """The permissions that a call is judged by, in this order: an object that the path names is viewed first."""
-    permission = call.endpoint.permission
+    """The permissions by which a call is judged, in this order: an object that the path names is viewed first."""
+    endpoint = call.endpoint
+    return _asked(endpoint.permission, "id" in call.path and endpoint.load is not None)
+
+
+@cache
+def _asked(permission: str | None, named: bool) -> tuple[str, ...]:
     if permission is None:
         return ()
     resource, _, verb = permission.partition(".")
-    named = "id" in call.path and call.endpoint.load is not None
     return (f"{resource}.view", permission) if named and verb != "view" else (permission,)
 
 
 def decided(call: Call) -> Facts | None:
     """The facts of a decision about the row of a call, as it is now; None where the policy is not asked."""
-    permissions = asked(call)
-    if not permissions:
-        return None
-    reads = call.access.policy.looks_at(permissions)
-    row = None if call.row is None else call.facts
-    found = _of_caller(call, reads, row)
-    found["obj"] = None if row is None else {name: row[name] for name in reads.obj}
-    if reads.shares and row is not None:
-        id = row.get("id")
-        found["shares"] = [] if id is None else call.access.rights(permissions[-1].partition(".")[0], id)
-    return found
+    return _about(call, None if call.row is None else call.facts) if asked(call) else None
 
 
 def judged_again(call: Call, facts: Facts) -> Facts:
@@ -60,30 +54,26 @@ def judged_again(call: Call, facts: Facts) -> Facts:
     return facts
 
 
-def of_refusal(call: Call, code: str) -> Facts | None:
+def hidden(call: Call) -> Facts:
+    """The facts of a decision that there is no such object for the caller: it is absent, or may not be viewed."""
+    row = call.write.hidden
+    if row is None or row.get("id") != call.path.get("id"):
+        return _of_caller(call, call.access.policy.looks_at(asked(call)), None) | {"obj": ABSENT}
+    return _about(call, row)
+
+
+def of_refusal(call: Call) -> Facts | None:
     """The facts of a decision that refused a call; None where the policy was not asked."""
-    permissions = asked(call)
-    if not permissions or getattr(call, "access", None) is None:
+    if not asked(call) or getattr(call, "access", None) is None:
         return None
-    if call.write.decision is not None and call.row is not None:
-        return judged_again(call, call.write.decision)
-    reads = call.access.policy.looks_at(permissions)
-    if call.row is not None or call.endpoint.load is None:
-        row = None if call.row is None else call.facts
-        found = _of_caller(call, reads, row)
-        found["obj"] = ANY if call.endpoint.narrows else None
-    elif code == "not_found":
-        hidden = call.write.hidden
-        row = None if hidden is None or hidden.get("id") != call.path.get("id") else hidden
-        found = _of_caller(call, reads, row)
-        found["obj"] = ABSENT
-    else:
-        # Refused before the object was looked at.
-        return _of_caller(call, reads, None)
-    if row is not None:
-        found["obj"] = {name: row[name] for name in reads.obj}
-        if reads.shares:
-            _add_shares(call, permissions[-1].partition(".")[0], row.get("id"), found)
+    if call.write.decision is not None:
+        return call.write.decision
+    found = _of_caller(call, call.access.policy.looks_at(asked(call)), None)
+    if call.endpoint.narrows:
+        found["obj"] = ANY
+    elif call.endpoint.load is None:
+        found["obj"] = None
+    # Else refused before the object was looked at.
     return found
 
 
@@ -139,7 +129,7 @@ def recorded(call: Call, facts: Facts | None, resource: str, action: str, id: st
     """Facts as they are stored, in the row which says that `action` was done to the object `id`."""
     if facts is None:
         return None
-    if (permissions := asked(call)) != by_default(resource, action, id):
+    if (permissions := asked(call)) != by_default(resource, action, id is not None):
         facts["asked"] = permissions
     actor = call.write.acted_as
     if actor is not None and (actor.key, actor.role) != (call.principal.key, call.principal.role):
@@ -148,10 +138,11 @@ def recorded(call: Call, facts: Facts | None, resource: str, action: str, id: st
     return written(facts)
 
 
-def by_default(resource: str, action: str, id: str | None) -> tuple[str, ...]:
-    """The permissions that a row of the trail asked, where its facts do not say."""
+@cache
+def by_default(resource: str, action: str, named: bool) -> tuple[str, ...]:
+    """The permissions that a row of the trail asked, where its facts do not say; `named`: whether it has an object."""
     permission = f"{resource}.{action}"
-    return (permission,) if id is None or action in ("create", "view") else (f"{resource}.view", permission)
+    return (permission,) if not named or action in ("create", "view") else (f"{resource}.view", permission)
 
 
 def written(facts: Facts) -> str:
@@ -166,6 +157,16 @@ def _short(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _short(one) for name, one in value.items()}
     return TOO_LONG if isinstance(value, str) and len(value) > LONGEST_VALUE else value
+
+
+def _about(call: Call, row: Row | None) -> Facts:
+    reads = call.access.policy.looks_at(asked(call))
+    found = _of_caller(call, reads, row)
+    found["obj"] = None if row is None else {name: row[name] for name in reads.obj}
+    if reads.shares and row is not None:
+        resource = asked(call)[-1].partition(".")[0]
+        found["shares"] = [] if row.get("id") is None else call.access.rights(resource, row["id"])
+    return found
 
 
 def _of_caller(call: Call, reads: Reads, row: Row | None) -> Facts:
@@ -189,12 +190,3 @@ def _groups(call: Call, names: tuple[str, ...], columns: tuple[str, ...], row: R
     """Whether the caller is in each of these groups, and in those that the columns of the row name."""
     named = () if row is None else (row[name] for name in columns if row[name] is not None)
     return {name: name in call.principal.groups for name in (*names, *named)}
-
-
-def _add_shares(call: Call, resource: str, id: str | None, found: Facts) -> None:
-    """Add the rights that shares give; nothing where the database is away. The call has given its connection back."""
-    try:
-        with call.services.database.connected():
-            found["shares"] = [] if id is None else call.access.rights(resource, id)
-    except RowError:
-        pass

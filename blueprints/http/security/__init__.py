@@ -2,6 +2,6 @@
 and the versions of rows for readers who may not see them (`hidden_versions`).
 
 What uses them lies above: who shows a token (`request/identity`), how refresh tokens follow each other
-(`credentials/sessions`), how the audit trail is sealed (`request/trail`). It imports `protocol`, `schemas` and
+(`credentials/sessions`), how the audit trail is sealed (`auditing/trail`). It imports `protocol`, `schemas` and
 `operations`, and knows no request.
 """

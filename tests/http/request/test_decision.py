@@ -139,7 +139,8 @@ def test_lists_and_exports_tell_no_facts_of_a_decision(as_user, facts):
 
 
 @pytest.mark.parametrize(("role", "call", "told"), [
-    ("user", ("PATCH", "/api/articles/{article}", {}), {"obj": {"owner_id": None, "status": "published"}, "shares": []}),
+    ("user", ("PATCH", "/api/articles/{article}", {}),
+     {"obj": {"owner_id": None, "status": "published"}, "shares": []}),
     ("user", ("GET", "/api/articles/{draft}", None), {"obj": {"owner_id": None, "status": "draft"}, "shares": []}),
     ("user", ("GET", f"/api/articles/{NO_ROW}", None), {"obj": "absent"}),
     ("user", ("POST", "/api/articles/{article}/publish", None), {}),
@@ -217,8 +218,8 @@ def test_rows_beyond_the_groups_are_counted(as_user, facts):
     assert len(str(found)) <= MOST + 200
 
 
-@pytest.mark.parametrize(("action", "id", "asked"), [
-    ("update", NO_ROW, ("article.view", "article.update")), ("view", NO_ROW, ("article.view",)),
-    ("create", NO_ROW, ("article.create",)), ("update", None, ("article.update",))])
-def test_what_a_row_asked_follows_from_its_action(action, id, asked):
-    assert by_default("article", action, id) == asked
+@pytest.mark.parametrize(("action", "named", "asked"), [
+    ("update", True, ("article.view", "article.update")), ("view", True, ("article.view",)),
+    ("create", True, ("article.create",)), ("update", False, ("article.update",))])
+def test_what_a_row_asked_follows_from_its_action(action, named, asked):
+    assert by_default("article", action, named) == asked

@@ -9,10 +9,10 @@ from threading import Event
 import pytest
 from peewee import fn
 
-from blueprints.http.operations import refusals
+from blueprints.http.auditing import refusals
+from blueprints.http.auditing.refusals import OWN, SOURCES, Refusal
+from blueprints.http.auditing.trail import Trail, sealer
 from blueprints.http.operations.housekeeping import end_retention
-from blueprints.http.operations.refusals import OWN, SOURCES, Refusal
-from blueprints.http.request.trail import Trail, sealer
 from models.base import later, new_id, now
 from models.engine.connect import open_database
 from models.engine.errors import Unavailable

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import jwt
 import pytest
 
-from blueprints.http.request.trail import sealer
+from blueprints.http.auditing.trail import sealer
 from blueprints.http.security.keys import OVERLAP, Keys, Master, encode, new_master, rotate
 from models.base import later
 from models.tables import seals

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from blueprints.http.auditing.refusals import Refusal
+from blueprints.http.auditing.trail import Trail
 from blueprints.http.operations.deprecation import DeprecatedUses
-from blueprints.http.operations.refusals import Refusal
-from blueprints.http.request.trail import Trail
 from blueprints.http.security.keys import Keys
 from models.engine.connect import open_database
 from models.engine.database import Database

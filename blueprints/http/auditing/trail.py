@@ -23,7 +23,7 @@ from models.tables import seals
 from models.tables.audit import Audit, append, append_missing
 from models.tables.service_token import ServiceToken
 
-from ..operations.refusals import Refusal, Refusals
+from .refusals import Refusal, Refusals
 from .token_uses import TokenUses
 
 if TYPE_CHECKING:

@@ -26,8 +26,8 @@ from typing import NamedTuple
 from models.base import new_id, now
 from models.tables.audit import Audit
 
-from .counters import MINUTE
-from .limits import network_of
+from ..operations.counters import MINUTE
+from ..operations.limits import network_of
 
 OWN = 50  # distinct refusals of one source that have rows of their own in a minute
 SOURCES = 1000  # sources of each kind told apart in a minute; the rest share the source `*`
