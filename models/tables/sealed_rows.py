@@ -9,34 +9,59 @@ Format 1 is that of seals before there were commitments: each row with its value
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from hmac import digest
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
-import peewee as pw
 
+from models.engine.database import current
+from models.engine.prepared import Bind, Statement
 from models.tables.audit import Audit
 
 FORMAT = 2
-PERSONAL = ("address", "request_id", "facts")
 BATCH = 500  # rows of one seal at most; also of one deletion or erasure
-_OF_FORMAT_1 = ("seq", "id", "tenant_id", "time", "principal", "role", "action", "resource", "resource_id", "address",
-                "result", "reason", "rule", "policy_version", "request_id", "count", "facts")
-_PUBLIC = tuple(name for name in _OF_FORMAT_1 if name not in PERSONAL)
-_NAMES = (*_OF_FORMAT_1, "salt", "commitment")
-# The text of facts itself: what it says might be written in other ways.
-_COLUMNS = [pw.SQL("facts").alias("written") if name == "facts" else Audit._meta.fields[name] for name in _NAMES]
 
-SealedRow = dict[str, Any]
-"""A row by column name, with its facts as text."""
+
+class SealedRow(NamedTuple):
+    """The columns of a row, as the database gives them: what is public, what is personal, and what proves that."""
+
+    seq: int
+    id: str
+    tenant_id: str
+    time: str
+    principal: str
+    role: str
+    action: str
+    resource: str
+    resource_id: str | None
+    result: str
+    reason: str | None
+    rule: str | None
+    policy_version: str | None
+    count: int
+    address: str | None
+    request_id: str | None
+    facts: str | None  # the text itself: what it says might be written in other ways
+    salt: bytes | None
+    commitment: str | None
+
+
+_PERSONAL = slice(14, 17)
+_PUBLIC = slice(0, 14)
+# The place of each column of format 1.
+_IN_THE_CLEAR = tuple(map(SealedRow._fields.index, (
+    "seq", "id", "tenant_id", "time", "principal", "role", "action", "resource", "resource_id", "address", "result",
+    "reason", "rule", "policy_version", "request_id", "count", "facts")))
+_COLUMNS = [Audit._meta.fields[name] for name in SealedRow._fields]
+_BETWEEN = Statement()
 
 
 def between(after: int, upto: int, limit: int) -> list[SealedRow]:
     """The rows with numbers in (after, upto], at most `limit` of them."""
-    query = Audit.select(*_COLUMNS).where(Audit.seq > after, Audit.seq <= upto).order_by(Audit.seq).limit(limit)
-    found: Any = query.tuples()
-    return [dict(zip(_NAMES, row, strict=True)) for row in found]
+    statement = _BETWEEN.on(current, lambda: Audit.select(*_COLUMNS).where(
+        Audit.seq > Bind("after"), Audit.seq <= Bind("upto")).order_by(Audit.seq).limit(Bind("limit")))
+    return list(map(SealedRow._make, statement.run(current, {"after": after, "upto": upto, "limit": limit})))
 
 
 def content(previous: str, rows: Iterable[SealedRow], form: int = FORMAT) -> bytes:
@@ -48,21 +73,20 @@ def content(previous: str, rows: Iterable[SealedRow], form: int = FORMAT) -> byt
 
 def commitment(row: SealedRow) -> str:
     """What proves the personal columns of a row; where they were erased, what is kept of them."""
-    kept: str | None = row["commitment"]
-    if kept is not None:
-        return kept
+    if row.commitment is not None:
+        return row.commitment
     # An older process that still runs beside this one gives its rows no salt.
-    return digest(row["salt"] or b"", orjson.dumps([row[name] for name in PERSONAL], default=str), "sha256").hex()
+    return digest(row.salt or b"", orjson.dumps(row[_PERSONAL], default=str), "sha256").hex()
 
 
 def is_erased(row: SealedRow) -> bool:
     """Whether the personal columns of a row were erased."""
-    return row["commitment"] is not None
+    return row.commitment is not None
 
 
 def is_half_erased(row: SealedRow) -> bool:
     """Whether a row that counts as erased has values all the same: no erasure leaves it so."""
-    return is_erased(row) and any(row[name] is not None for name in (*PERSONAL, "salt"))
+    return is_erased(row) and any(value is not None for value in (*row[_PERSONAL], row.salt))
 
 
 def erase(seqs: Sequence[int]) -> int:
@@ -70,25 +94,22 @@ def erase(seqs: Sequence[int]) -> int:
 
     Their seals still prove them. What an erasure says of itself is a row that the caller adds.
     """
-    return sum(_erase(some) for some in pw.chunked(sorted(set(seqs)), BATCH))
+    return sum(map(_erase, sorted(set(seqs))))
 
 
-def _erase(seqs: Sequence[int]) -> int:
-    found: Any = Audit.select(*_COLUMNS).where(Audit.seq.in_(list(seqs)), Audit.commitment.is_null()).tuples()
-    rows: Iterator[SealedRow] = (dict(zip(_NAMES, row, strict=True)) for row in found)
-    kept = [(commitment(row), row["seq"]) for row in rows]
-    gone = dict.fromkeys((*PERSONAL, "salt"))
-    for proof, seq in kept:
-        Audit.update({Audit.commitment: proof, **{Audit._meta.fields[name]: value for name, value in gone.items()}},
-                     ).where(Audit.seq == seq).execute()
-    return len(kept)
+def _erase(seq: int) -> int:
+    found = between(seq - 1, seq, 1)
+    if not found or is_erased(found[0]):
+        return 0
+    gone = {Audit.address: None, Audit.request_id: None, Audit.facts: None, Audit.salt: None}
+    return int(Audit.update({Audit.commitment: commitment(found[0]), **gone}).where(Audit.seq == seq).execute())
 
 
 def _in_the_clear(row: SealedRow) -> list[Any]:
     """A row as format 1 has it. Rows of before the column `facts` have none, and are proved without it."""
-    values = [row[name] for name in _OF_FORMAT_1]
-    return values if row["facts"] is not None else values[:-1]
+    values = [row[place] for place in _IN_THE_CLEAR]
+    return values if row.facts is not None else values[:-1]
 
 
-def _committed(row: SealedRow) -> list[Any]:
-    return [*(row[name] for name in _PUBLIC), commitment(row)]
+def _committed(row: SealedRow) -> tuple[Any, ...]:
+    return (*row[_PUBLIC], commitment(row))

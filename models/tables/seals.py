@@ -54,7 +54,7 @@ def seal(database: Database, sealer: Sealer) -> int:
             return 0
         upto = _settled(database)
         while rows := sealed_rows.between(after, upto, BATCH):
-            made = {Seal.first_seq: rows[0]["seq"], Seal.last_seq: rows[-1]["seq"], Seal.rows: len(rows),
+            made = {Seal.first_seq: rows[0].seq, Seal.last_seq: rows[-1].seq, Seal.rows: len(rows),
                     Seal.previous: head, Seal.head: sealer.sign(sealed_rows.content(head, rows)),
                     Seal.created_at: now(), Seal.form: sealed_rows.FORMAT}
             try:

@@ -31,7 +31,7 @@ CROSSING = {
     "audit.append_missing",  # each row names its tenant
     "seals.seal", "seals.verify", "seals.heads", "seals.retire", "seals._last", "seals._newest",
     "seals._forget_seals", "sealed_rows.between",  # the chain is one for all tenants
-    "sealed_rows._erase",  # of the rows that the caller names
+    "sealed_rows._erase",  # of the row that the caller names
     "category.hold_tree",  # locks the tenant's own row
     "deprecated_use.note_use",  # each row names its tenant
     "job.Job.by_id", "job.Job.newest", "job._backlog", "job.Job.purge",  # for operators

@@ -129,7 +129,7 @@ def test_the_database_lets_a_row_be_erased_once_and_not_changed(trail: Database)
 def test_two_rows_that_say_the_same_have_other_commitments(trail: Database) -> None:
     first, second = sealed_rows.between(0, 2, 2)
     assert sealed_rows.commitment(first) != sealed_rows.commitment(second)
-    assert len({row["salt"] for row in sealed_rows.between(0, 14, 14)}) == 14
+    assert len({row.salt for row in sealed_rows.between(0, 14, 14)}) == 14
 
 
 def test_seals_go_with_their_rows_but_for_the_newest_of_them(trail: Database) -> None:
