@@ -24,7 +24,10 @@ BATCH = 500  # rows of one seal at most; also of one deletion or erasure
 
 
 class SealedRow(NamedTuple):
-    """The columns of a row, as the database gives them: what is public, what is personal, and what proves that."""
+    """The columns of a row, as the database gives them: fourteen public ones, three personal ones, and what proves those.
+
+    number  the column `count`
+    """
 
     seq: int
     id: str
@@ -39,7 +42,7 @@ class SealedRow(NamedTuple):
     reason: str | None
     rule: str | None
     policy_version: str | None
-    count: int
+    number: int
     address: str | None
     request_id: str | None
     facts: str | None  # the text itself: what it says might be written in other ways
@@ -47,13 +50,11 @@ class SealedRow(NamedTuple):
     commitment: str | None
 
 
-_PERSONAL = slice(14, 17)
-_PUBLIC = slice(0, 14)
 # The place of each column of format 1.
 _IN_THE_CLEAR = tuple(map(SealedRow._fields.index, (
     "seq", "id", "tenant_id", "time", "principal", "role", "action", "resource", "resource_id", "address", "result",
-    "reason", "rule", "policy_version", "request_id", "count", "facts")))
-_COLUMNS = [Audit._meta.fields[name] for name in SealedRow._fields]
+    "reason", "rule", "policy_version", "request_id", "number", "facts")))
+_COLUMNS = [Audit.count if name == "number" else Audit._meta.fields[name] for name in SealedRow._fields]
 _BETWEEN = Statement()
 
 
@@ -76,7 +77,7 @@ def commitment(row: SealedRow) -> str:
     if row.commitment is not None:
         return row.commitment
     # An older process that still runs beside this one gives its rows no salt.
-    return digest(row.salt or b"", orjson.dumps(row[_PERSONAL], default=str), "sha256").hex()
+    return digest(row.salt or b"", orjson.dumps(row[14:17], default=str), "sha256").hex()
 
 
 def is_erased(row: SealedRow) -> bool:
@@ -86,7 +87,7 @@ def is_erased(row: SealedRow) -> bool:
 
 def is_half_erased(row: SealedRow) -> bool:
     """Whether a row that counts as erased has values all the same: no erasure leaves it so."""
-    return is_erased(row) and any(value is not None for value in (*row[_PERSONAL], row.salt))
+    return is_erased(row) and any(value is not None for value in (*row[14:17], row.salt))
 
 
 def erase(seqs: Sequence[int]) -> int:
@@ -112,4 +113,4 @@ def _in_the_clear(row: SealedRow) -> list[Any]:
 
 
 def _committed(row: SealedRow) -> tuple[Any, ...]:
-    return (*row[_PUBLIC], commitment(row))
+    return (*row[:14], commitment(row))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from models.engine.database import Database, current
 from models.engine.errors import AlreadyExists, Damaged, TimedOut
@@ -54,9 +55,10 @@ def seal(database: Database, sealer: Sealer) -> int:
             return 0
         upto = _settled(database)
         while rows := sealed_rows.between(after, upto, BATCH):
-            made = {Seal.first_seq: rows[0].seq, Seal.last_seq: rows[-1].seq, Seal.rows: len(rows),
-                    Seal.previous: head, Seal.head: sealer.sign(sealed_rows.content(head, rows)),
-                    Seal.created_at: now(), Seal.form: sealed_rows.FORMAT}
+            made: dict[Any, Any] = {
+                Seal.first_seq: rows[0].seq, Seal.last_seq: rows[-1].seq, Seal.rows: len(rows), Seal.previous: head,
+                Seal.head: sealer.sign(sealed_rows.content(head, rows)), Seal.created_at: now(),
+                Seal.form: sealed_rows.FORMAT}
             try:
                 database.transact(lambda made=made: Seal.insert(made).execute())  # type: ignore[misc]
             except AlreadyExists:

@@ -69,6 +69,11 @@ class Reads:
     group_columns: tuple[str, ...]
     shares: bool
 
+    @property
+    def of_caller(self) -> bool:
+        """Whether they look at more of the caller than every row of the audit trail says."""
+        return "department" in self.sub or bool(self.groups or self.group_columns)
+
 
 def reads_of(expressions: Iterable[Expression]) -> Reads:
     """What these conditions look at."""

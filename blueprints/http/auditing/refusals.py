@@ -78,6 +78,7 @@ class Refusal(NamedTuple):
                 None if self.decided else hash(self.facts))
 
 
+_FACTS = Refusal._fields.index("facts")
 Key = tuple[str | int | None, ...]
 """A source, and what it was refused; in a minute's row tenant and result alone."""
 
@@ -93,8 +94,8 @@ class Merged:
 
     def add(self, refusal: Refusal, count: int = 1) -> None:
         self.count += count
-        if self.refusal.decided:
-            refusal = refusal._replace(facts=self.refusal.facts)
+        if self.refusal.decided and refusal[:_FACTS] == self.refusal[:_FACTS]:
+            return
         if refusal != self.refusal:
             self.refusal = Refusal._make(
                 one if one == other else blank for one, other, blank in zip(self.refusal, refusal, _BLANK, strict=True))

@@ -111,9 +111,9 @@ def note_refusal(call: Call, problem: Problem) -> None:
     if isinstance(problem, WrongPassword):
         return
     if isinstance(problem, TooManyGuesses):
-        _note(call, _refused(call, problem.code, resource="session", action=GUESS, facts=_tried_email(call)))
+        _note(call, _refused(call, problem.code, what=("session", GUESS), facts=_tried_email(call)))
     elif problem.status in (401, 403) or (problem.code == "not_found" and _is_named(call)):
-        _note(call, _decided(call, _refused(call, problem.code), problem.code))
+        _note(call, _refused(call, problem.code, decided=problem.code in _OF_POLICY))
     elif problem.status == 400 and (facts := facts_of_faults(problem.faults)) is not None:
         code = next(code for code in _TRIED if any(fault.code == code for fault in problem.faults))
         _note(call, _refused(call, code, facts=facts))
@@ -121,8 +121,9 @@ def note_refusal(call: Call, problem: Problem) -> None:
 
 def note_failure(call: Call, user: User | None) -> None:
     """Keep a wrong password, in the tenant of the account that it aimed at; of a login also the e-mail."""
-    found = _refused(call, "invalid_credentials", result="failed", resource_id=None, facts=_tried_email(call, user))
-    _note(call, found if user is None else found._replace(tenant_id=user.tenant_id, resource_id=user.id))
+    found = _refused(call, "invalid_credentials", result="failed", facts=_tried_email(call, user))
+    whose = {"resource_id": None} if user is None else {"tenant_id": user.tenant_id, "resource_id": user.id}
+    _note(call, found._replace(**whose))
 
 
 def note_look(call: Call) -> None:
@@ -153,25 +154,19 @@ def facts_of_import(call: Call, faults: Iterable[Fault], decided: decision.Group
     return f"{groups[:-1]},{fields[1:]}" if groups and fields else groups or fields
 
 
-def _refused(call: Call, reason: str, **others: Any) -> Refusal:
-    resource, action = _what(call)
+def _refused(call: Call, reason: str, *, result: str = "refused", what: tuple[str, str] | None = None,
+             facts: str | None = None, decided: bool = False) -> Refusal:
+    """A refusal of the call; `decided`: by the policy, if it was asked."""
+    resource, action = what or _what(call)
     # A caller whose token is not valid has no principal.
     actor = call.actor or guest(call.services.guest_tenant)
     # A client chooses what the path says: what is no id is neither stored nor told apart.
-    asked = call.path.get("id", "")
-    id = call.facts.get("id") if call.row is not None else asked if is_id(asked) else None
-    refusal = Refusal(actor.tenant_id, actor.key, actor.role, action, resource, id, address_of(call), "refused", reason,
-                      call.services.policy.current.version)
-    return refusal._replace(**others)
-
-
-def _decided(call: Call, refusal: Refusal, code: str) -> Refusal:
-    """The refusal with the facts by which the policy decided it, if the policy did."""
-    found = decision.of_refusal(call) if code in _OF_POLICY else None
-    if found is None:
-        return refusal
-    text = decision.recorded(call, found, refusal.resource, refusal.action, refusal.resource_id)
-    return refusal._replace(facts=text, decided=True)
+    named = call.path.get("id", "")
+    id = call.facts.get("id") if call.row is not None else named if is_id(named) else None
+    if decided:
+        facts = decision.recorded(call, decision.of_refusal(call), resource, action, id)
+    return Refusal(actor.tenant_id, actor.key, actor.role, action, resource, id, address_of(call), result, reason,
+                   call.services.policy.current.version, facts, facts is not None and decided)
 
 
 def _note(call: Call, refusal: Refusal) -> None:

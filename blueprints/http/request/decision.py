@@ -47,7 +47,7 @@ def decided(call: Call) -> Facts | None:
 
 def judged_again(call: Call, facts: Facts) -> Facts:
     """The facts with what is otherwise in the row of the call, which is judged as it is after a change."""
-    reads, row, before = call.access.policy.looks_at(asked(call)), call.facts, facts["obj"]
+    reads, row, before = call.access.policy.looks_at(facts["asked"]), call.facts, facts["obj"]
     facts["new"] = {name: row[name] for name in reads.obj if row[name] != before[name]}
     if reads.group_columns:
         facts["sub"]["groups"] |= _groups(call, (), reads.group_columns, row)
@@ -58,7 +58,7 @@ def hidden(call: Call) -> Facts:
     """The facts of a decision that there is no such object for the caller: it is absent, or may not be viewed."""
     row = call.write.hidden
     if row is None or row.get("id") != call.path.get("id"):
-        return _of_caller(call, call.access.policy.looks_at(asked(call)), None) | {"obj": ABSENT}
+        return _of_caller_alone(call) | {"obj": ABSENT}
     return _about(call, row)
 
 
@@ -68,7 +68,7 @@ def of_refusal(call: Call) -> Facts | None:
         return None
     if call.write.decision is not None:
         return call.write.decision
-    found = _of_caller(call, call.access.policy.looks_at(asked(call)), None)
+    found = _of_caller_alone(call)
     if call.endpoint.narrows:
         found["obj"] = ANY
     elif call.endpoint.load is None:
@@ -112,7 +112,9 @@ class Grouped:
             return None
         resource = (call.endpoint.permission or "").partition(".")[0]
         reads = call.access.policy.looks_at((f"{resource}.create", f"{resource}.update", f"{resource}.import"))
-        head, rest = orjson.dumps(_of_caller(call, reads, None)).decode()[:-1], self._rest
+        of_caller = _of_caller(call, (), reads, None)
+        del of_caller["asked"]
+        head, rest = orjson.dumps(of_caller).decode()[:-1], self._rest
         found: list[str] = []
         room = MOST - len(head) - len(',"groups":[],"rest":123456789}')
         for key, count in sorted(self._groups.items(), key=lambda group: -group[1]):
@@ -129,8 +131,8 @@ def recorded(call: Call, facts: Facts | None, resource: str, action: str, id: st
     """Facts as they are stored, in the row which says that `action` was done to the object `id`."""
     if facts is None:
         return None
-    if (permissions := asked(call)) != by_default(resource, action, id is not None):
-        facts["asked"] = permissions
+    if facts["asked"] == by_default(resource, action, id is not None):
+        del facts["asked"]
     actor = call.write.acted_as
     if actor is not None and (actor.key, actor.role) != (call.principal.key, call.principal.role):
         # A guest asks for a login, which is recorded as the user's.
@@ -160,24 +162,31 @@ def _short(value: Any) -> Any:
 
 
 def _about(call: Call, row: Row | None) -> Facts:
-    reads = call.access.policy.looks_at(asked(call))
-    found = _of_caller(call, reads, row)
+    permissions = asked(call)
+    reads = call.access.policy.looks_at(permissions)
+    found = _of_caller(call, permissions, reads, row)
     found["obj"] = None if row is None else {name: row[name] for name in reads.obj}
     if reads.shares and row is not None:
-        resource = asked(call)[-1].partition(".")[0]
-        found["shares"] = [] if row.get("id") is None else call.access.rights(resource, row["id"])
+        id = row.get("id")
+        found["shares"] = [] if id is None else call.access.rights(permissions[-1].partition(".")[0], id)
     return found
 
 
-def _of_caller(call: Call, reads: Reads, row: Row | None) -> Facts:
-    """What is known of the caller, their scopes and the environment; of groups, those that lines or the row name."""
-    principal, found = call.principal, Facts()
-    sub: Facts = {} if principal.kind != "service" else {"kind": "service"}
-    if "department" in reads.sub:
-        sub["department"] = principal.department
-    if reads.groups or reads.group_columns:
-        sub["groups"] = _groups(call, reads.groups, reads.group_columns, row)
-    if sub:
+def _of_caller_alone(call: Call) -> Facts:
+    permissions = asked(call)
+    return _of_caller(call, permissions, call.access.policy.looks_at(permissions), None)
+
+
+def _of_caller(call: Call, permissions: tuple[str, ...], reads: Reads, row: Row | None) -> Facts:
+    """What was asked, and what is known of the caller, their scopes and the environment; of groups, those that lines or
+    the row name."""
+    principal, found = call.principal, Facts(asked=permissions)
+    if reads.of_caller or principal.kind == "service":
+        sub: Facts = {} if principal.kind != "service" else {"kind": "service"}
+        if "department" in reads.sub:
+            sub["department"] = principal.department
+        if reads.groups or reads.group_columns:
+            sub["groups"] = _groups(call, reads.groups, reads.group_columns, row)
         found["sub"] = sub
     if reads.env:
         found["env"] = {name: getattr(call.access.environment, name) for name in reads.env}
