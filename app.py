@@ -13,6 +13,7 @@ import gatepost_start  # noqa: F401 - before the imports that it looks after
 from blueprints.commands import commands
 from blueprints.commands.printing import Group
 from blueprints.http.auditing.trail import Trail
+from blueprints.http.history.ledger import Ledger
 from blueprints.http.jobs import transfers
 from blueprints.http.jobs.hooks import Clock
 from blueprints.http.jobs.runner import Runner
@@ -41,6 +42,7 @@ from models.migrate import missing, pending
 from models.records.search import is_current
 from models.tables.job import backlog
 from models.tables.load import undo_left
+from models.tables.policy_version import START
 from models.tables.tenant import Tenant
 from models.tables.user import User
 from policies.cases.case_file import failures
@@ -84,12 +86,16 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
     cursors = Cursors(keys.secrets("cursor"), refresh=keys.refresh)
     keys.followers.append(lambda: cursors.renew(keys.secrets("cursor")))
     trail, uses = Trail(database, keys), DeprecatedUses(database)
+    ledger = Ledger(database, settings.instance, registry.vocabulary, tenant.id, registry.plugin_policies,
+                    settings.policies)
+    ledger.note(policy.current, START)
+    policy.announce = ledger.note
     services = app.extensions["gatepost"] = Services(
         settings=settings, database=database, policy=policy, keys=keys, registry=registry,
         access_tokens=AccessTokens(app, settings, keys), limits=Limits(settings), guest_tenant=tenant.id,
         ownership=Ownership(settings.owner_rows), cursors=cursors, trail=trail, deprecated_uses=uses,
         translations=Translations(settings.language, registry.translations),
-        background=_chores(settings, database, policy, keys, trail, uses))
+        background=_chores(settings, database, policy, keys, trail, uses, ledger))
     hooks = registry.hooks.values()
     asked_for = transfers.kinds(app, ((one, one.listing, one.endpoints()) for one in registry.collections.values()))
     services.jobs = Runner(services, asked_for | {hook.name: hook.run for hook in hooks}, Clock(database, hooks))
@@ -121,7 +127,7 @@ def _held_roles(database: Database) -> frozenset[str]:
 
 
 def _chores(settings: Settings, database: Database, policy: Watcher, keys: Keys, trail: Trail,
-          uses: DeprecatedUses) -> Background:
+            uses: DeprecatedUses, ledger: Ledger) -> Background:
     """The chores, in the order in which those that are due are done."""
     lost = LostRoles(policy, lambda: _held_roles(database))
     return Background(
@@ -131,6 +137,7 @@ def _chores(settings: Settings, database: Database, policy: Watcher, keys: Keys,
         Chore("telling what the log left out", MINUTE, logs.repetitions.tell),
         Chore("following the key file", 1, keys.refresh),
         Chore("following the policy files", 1, policy.prove_followed),
+        Chore("writing down which policy is in force", 1, ledger.store, last=ledger.store),
         Chore("telling of roles that the policy has lost", 1, lost.tell),
         Chore("undoing imports that were broken off", 5, lambda: undo_left(database)),
         Chore("throwing away what has expired", MINUTE, lambda: delete_expired(database)),

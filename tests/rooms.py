@@ -17,8 +17,8 @@ it is missing, they may import every room."""
 
 HOUSES: Mapping[str, Steps] = {
     "blueprints/http": (("protocol",), ("schemas", "operations"), ("security", "servers"), ("auditing",),
-                        ("request",), ("credentials",), ("pipeline", "reading"), ("writing",), ("jobs",),
-                        ("resources",)),
+                        ("request",), ("credentials",), ("pipeline", "reading"), ("writing",),
+                        ("jobs", "history"), ("resources",)),
     "blueprints/http/servers": ((".",), ("waitress", "granian")),
     "models": (("engine",), ("records", "lists"), ("tables",)),
     "models/engine": ((".",), ("sqlite", "postgres"), ("connect",)),

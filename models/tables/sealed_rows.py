@@ -24,7 +24,7 @@ BATCH = 500  # rows of one seal at most; also of one deletion or erasure
 
 
 class SealedRow(NamedTuple):
-    """The columns of a row, as the database gives them: fourteen public ones, three personal ones, and what proves those.
+    """The columns of a row, as the database gives them: fourteen public ones, three personal ones, and their proof.
 
     number  the column `count`
     """

@@ -60,8 +60,11 @@ class Status:
 class Watcher:
     """`current` is the policy in use, `status` what is known of the files. Safe for any number of threads.
 
-    looked  when a look at the files was last completed, by the monotonic clock
+    looked    when a look at the files was last completed, by the monotonic clock
+    announce  is told of a policy before it comes into use; that waits for it
     """
+
+    announce: Callable[[Policy], None] | None = None
 
     def __init__(
         self,
@@ -237,6 +240,8 @@ class Watcher:
         self._judged = judged
         if policy.version != self.current.version:
             self._remember(policy)
+            if self.announce is not None:
+                self.announce(policy)
             _log.warning("policy %s replaces %s", policy.version, self.current.version)
             self.current = policy
         elif self.status.error is not None:

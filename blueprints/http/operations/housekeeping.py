@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from models.base import DAY, later, now
 from models.engine.errors import Busy
-from models.tables import seals
+from models.tables import policy_version, seals
 from models.tables.contact import ContactMessage
 from models.tables.idempotency import IdempotencyKey
 from models.tables.job import Job
@@ -34,7 +34,7 @@ def delete_expired(database: Database) -> None:
 
 def end_retention(settings: Settings, database: Database) -> int:
     """Delete audit rows, contact messages and ended jobs older than the settings `audit_days`, `contact_days` and
-    `job_days`; how many."""
+    `job_days`, and policies that were replaced before the oldest audit rows; how many."""
     gone = 0
     if settings.contact_days:
         gone += _in_batches(database, ContactMessage.purge, later(-settings.contact_days * DAY))
@@ -42,6 +42,7 @@ def end_retention(settings: Settings, database: Database) -> int:
         gone += _in_batches(database, Job.purge, later(-settings.job_days * DAY))
     if settings.audit_days:
         gone += seals.retire(database, later(-settings.audit_days * DAY))
+        gone += database.transact(lambda: policy_version.purge(_BATCH))
     return gone
 
 

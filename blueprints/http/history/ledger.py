@@ -1,0 +1,184 @@
+"""The ledger: every policy that answers requests is written down before it does, by whichever process sees it first.
+
+A deny must not wait: where the database cannot be written within `PATIENCE`, the policy comes into force all the same,
+and its row is kept as a file beside the last good policy until a chore stores it.
+
+What a row has changed is worked out after it came into force: by a chore, which also adds it to the audit trail.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+
+from models.base import new_id, now
+from models.engine.database import Database
+from models.engine.errors import RowError
+from models.records.table import whole
+from models.tables import policy_version
+from models.tables.audit import add
+from models.tables.policy_version import FILES, SYSTEM, PolicyVersion
+from models.tables.user import User
+from policies import Policy, PolicyError, Vocabulary
+from policies.comparison.subjects import persons
+from policies.loading.files import Unreadable, read_bytes, write
+from policies.loading.loader import LARGEST_POLICY, from_files
+from policies.questions.changes import Changes
+from policies.questions.diff import diff
+
+PATIENCE = 1.0  # seconds that a policy waits for its row to be stored
+WAITING = "policy.ledger"  # the folder of rows that wait, in that of the instance
+MOST_CHANGES = 200  # of one row
+MOST_TOLD = 10  # of them in the audit row
+LONGEST = 90  # characters of each of those
+_LARGEST_ROW = 8 * LARGEST_POLICY  # bytes
+
+_log = logging.getLogger("gatepost.policy")
+
+
+class Ledger:
+    """Writes down the policies of one instance. Safe for any number of threads and processes."""
+
+    def __init__(self, database: Database, instance: Path, vocabulary: Vocabulary, tenant_id: str,
+                 plugins: Mapping[str, Path], policies: Path) -> None:
+        """`tenant_id` is the tenant whose audit trail tells of changes. `plugins` are the rules that packages ship, by
+        name; the folder `policies` may have such a file in their place."""
+        self._database, self._waiting, self._vocabulary = database, instance / WAITING, vocabulary
+        self._tenant_id, self._plugins, self._policies = tenant_id, plugins, policies
+
+    def note(self, policy: Policy, cause: str = FILES, author: str = SYSTEM, note: str | None = None) -> None:
+        """Write down a policy that is about to come into force. Never raises, and waits `PATIENCE` seconds at most."""
+        row = self.row(policy, cause, author, note)
+        stored = Event()
+
+        def work() -> None:
+            try:
+                with self._database.connected():
+                    known = policy_version.newest_version() == row.version
+                if not known:
+                    self._append(row)
+            except RowError:
+                return
+            stored.set()
+            self._drop(row.id)
+
+        thread = Thread(target=work, name="policy ledger", daemon=True)
+        thread.start()
+        if not stored.wait(PATIENCE) and not stored.is_set():
+            row.late = True
+            self._keep(row)
+            if stored.is_set():
+                self._drop(row.id)
+
+    def row(self, policy: Policy, cause: str, author: str, note: str | None) -> PolicyVersion:
+        """The row of a policy that comes into force now, not stored yet."""
+        files = {name: content.decode() for name, content in policy.files.items()}
+        packaged = [name for name in self._plugins if name in files and not os.path.lexists(self._policies / name)]
+        return PolicyVersion(id=new_id(), version=policy.version, applied_at=now(), cause=cause, author=author,
+                             note=note, late=False, files=json.dumps(files), packaged=json.dumps(packaged))
+
+    def store(self) -> None:
+        """Store the rows that wait, in the order of time, then say what the newest have changed. Raises `RowError`."""
+        for row in sorted(self._kept(), key=lambda one: str(one.applied_at)):
+            self._append(row)
+            self._drop(row.id)
+        with self._database.connected():
+            untold = list(policy_version.untold())
+        for seq in untold:
+            self._tell(seq)
+
+    @property
+    def waiting(self) -> int:
+        """How many rows wait for the database."""
+        return len(self._files())
+
+    def _append(self, row: PolicyVersion) -> None:
+        self._database.transact(lambda: policy_version.append(row))
+
+    def _tell(self, seq: int) -> None:
+        with self._database.connected():
+            row = policy_version.by_number(seq)
+            before = None if row is None else policy_version.predecessor(row)
+        if row is None:
+            return
+        changes = [] if before is None else self._changes(before, row)
+
+        def work() -> None:
+            text = json.dumps(changes[:MOST_CHANGES])
+            if policy_version.tell(seq, text) and before is not None:
+                add(tenant_id=self._tenant_id, principal=row.author, role=row.author.partition(":")[0],
+                    resource="policy", action="apply", resource_id=None, result="allowed", reason=row.note,
+                    policy_version=row.version, facts=_told(before.version, row, changes))
+
+        self._database.transact(work)
+
+    def _changes(self, before: PolicyVersion, row: PolicyVersion) -> list[dict[str, Any]]:
+        try:
+            old, new = (self.policy(one) for one in (before, row))
+            return _as_json(diff(old, new, self._roles(old, new)))
+        except PolicyError:
+            return [{"change": "unknown", "detail": "one of the two cannot be loaded by this version of Gatepost"}]
+        except Exception as error:
+            _log.exception("policy %s cannot be compared with %s", row.version, before.version)
+            return [{"change": "unknown", "detail": f"they cannot be compared ({type(error).__name__})"}]
+
+    def _roles(self, *policies: Policy) -> dict[str, str]:
+        """The stored role of each person whom lines name, by key."""
+        ids = [key.removeprefix("user:") for key in persons(*policies)]
+        with self._database.connected():
+            return {f"user:{id}": role for id, role in User.roles(ids).items()}
+
+    def policy(self, row: PolicyVersion) -> Policy:
+        """The policy of a row. Raises PolicyError where this version of Gatepost cannot load it."""
+        return from_files({name: text.encode() for name, text in row.files.items()}, self._vocabulary)
+
+    # Rows that wait
+
+    def _keep(self, row: PolicyVersion) -> None:
+        try:
+            self._waiting.mkdir(mode=0o700, exist_ok=True)
+            write(self._waiting / f"{row.id}.json", json.dumps(whole(row)).encode())
+        except OSError as error:
+            _log.error("policy %s came into force, and that it did could not be written down: %s",
+                       row.version, error.strerror)
+
+    def _kept(self) -> list[PolicyVersion]:
+        found = []
+        for file in self._files():
+            try:
+                found.append(PolicyVersion(**json.loads(read_bytes(file, _LARGEST_ROW))))
+            except Unreadable:
+                continue  # another process has just stored it
+            except (ValueError, TypeError):
+                _log.error("%s is no row of the ledger", file)
+        return found
+
+    def _files(self) -> list[Path]:
+        return [file for file in self._waiting.glob("*.json") if not file.name.startswith(".")]
+
+    def _drop(self, id: str) -> None:
+        (self._waiting / f"{id}.json").unlink(missing_ok=True)
+
+
+def _as_json(changes: Changes) -> list[dict[str, Any]]:
+    found = [{name: value for name, value in change.as_json().items() if name not in ("gained", "lost")}
+             for change in changes]
+    return [*found, *({"change": "invariant", "line": line} for line in changes.invariants)]
+
+
+def _told(before: str, row: PolicyVersion, changes: list[dict[str, Any]]) -> str:
+    """The facts of the audit row: the first changes in a line each."""
+    lines = [_line(change) for change in changes]
+    return json.dumps({"from": before, "to": row.version, "cause": row.cause, "changes": lines[:MOST_TOLD],
+                       "more": max(0, len(lines) - MOST_TOLD)})
+
+
+def _line(change: Mapping[str, Any]) -> str:
+    if "permission" not in change:
+        return str(change.get("line") or change.get("detail"))[:LONGEST]
+    return f"{change['permission']}: {change['before']} → {change['after']}, for {', '.join(change['who'])}"[:LONGEST]

@@ -1,0 +1,127 @@
+"""The ledger of policies: each one that was in force, since when, by what, and its files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import peewee as pw
+
+from models.engine.database import current
+from models.records.columns import IdField, JsonField, TimeField
+from models.records.table import Table
+from models.tables.audit import Retention
+
+SHORTEST = 8  # characters of a version that name it
+START, FILES, COMMAND, HTTP, REVERT, ACCEPT = "start", "files", "command", "http", "revert", "accept"
+OPERATOR, SYSTEM = "operator", "system"
+
+
+class PolicyVersion(Table):
+    """A policy that came into force. The same policy may come back: then it has several rows.
+
+    seq         the order in which rows were stored; `applied_at` is when the policy came into force
+    version     the digest of its files
+    cause       `start`, `files` (they were edited), `command`, `http`, `revert` or `accept`
+    author      `operator`, `user:<id>`, or `system` where nobody said who it was
+    late        whether the database could not be written when the policy came into force
+    files       name → text
+    packaged    names of those files that came with a plugin's package
+    changes     what it allows that the one before did not, and the reverse; null until that is known
+    """
+
+    seq = pw.BigAutoField()
+    id = IdField()
+    version = pw.TextField()
+    applied_at = TimeField()
+    cause = pw.TextField()
+    author = pw.TextField()
+    note = pw.TextField(null=True)
+    late = pw.BooleanField()
+    files = JsonField()
+    packaged = JsonField()
+    changes = JsonField(null=True)
+
+    class Meta:
+        table_name = "policy_versions"
+
+
+def append(row: PolicyVersion) -> bool:
+    """Add a row, inside a transaction, unless the one before it in time is of the same version, or it is there already:
+    of several processes that see the same change one adds it. Whether it was added."""
+    if current.dialect == "postgres":
+        current.execute_sql("LOCK TABLE policy_versions IN EXCLUSIVE MODE")
+    before = _before(row.applied_at, None).first()
+    if before is not None and before.version == row.version:
+        return False
+    if PolicyVersion.select(PolicyVersion.seq).where(PolicyVersion.id == row.id).exists():
+        return False
+    row.save(force_insert=True)
+    return True
+
+
+def newest() -> PolicyVersion | None:
+    """The policy that came into force last."""
+    found: PolicyVersion | None = listed().first()
+    return found
+
+
+def newest_version() -> str | None:
+    """The version of the policy that came into force last."""
+    found = listed(PolicyVersion.version).first()
+    return None if found is None else str(found.version)
+
+
+def listed(*columns: pw.Node) -> pw.ModelSelect[PolicyVersion]:
+    """A query over the whole ledger, the newest first."""
+    return PolicyVersion.select(*columns).order_by(PolicyVersion.applied_at.desc(), PolicyVersion.seq.desc())
+
+
+def predecessor(row: PolicyVersion) -> PolicyVersion | None:
+    """The row before another one in time."""
+    found: PolicyVersion | None = _before(row.applied_at, row.seq).first()
+    return found
+
+
+def named(version: str) -> PolicyVersion | None:
+    """The newest row of a version, which may be shortened to its first `SHORTEST` characters; None without one."""
+    if len(version) < SHORTEST or not version.isalnum():
+        return None
+    found: PolicyVersion | None = listed().where(PolicyVersion.version.startswith(version)).first()
+    return found
+
+
+def untold() -> Iterator[int]:
+    """The numbers of rows whose changes are not known yet, the oldest first."""
+    query = PolicyVersion.select(PolicyVersion.seq).where(PolicyVersion.changes.is_null()).order_by(PolicyVersion.seq)
+    found: Any = query.tuples()
+    yield from [seq for seq, in found]
+
+
+def by_number(seq: int) -> PolicyVersion | None:
+    """One row."""
+    found: PolicyVersion | None = PolicyVersion.get_or_none(PolicyVersion.seq == seq)
+    return found
+
+
+def tell(seq: int, changes: str) -> bool:
+    """Fill in what a row has changed, as JSON, unless that is known; whether it was not."""
+    query = PolicyVersion.update({PolicyVersion.changes: changes})
+    return bool(query.where(PolicyVersion.seq == seq, PolicyVersion.changes.is_null()).execute())
+
+
+def purge(most: int) -> int:
+    """Delete up to `most` rows that were replaced before the retention of the audit trail begins; how many."""
+    before = Retention.select(Retention.before).scalar()
+    last = listed(PolicyVersion.seq, PolicyVersion.applied_at).where(PolicyVersion.applied_at < before).first()
+    if last is None:
+        return 0
+    old: Any = PolicyVersion.select(PolicyVersion.seq).where(PolicyVersion.applied_at < last.applied_at).limit(most)
+    return int(PolicyVersion.delete().where(PolicyVersion.seq.in_([seq for seq, in old.tuples()])).execute())
+
+
+def _before(moment: str, seq: int | None) -> pw.ModelSelect[PolicyVersion]:
+    """The rows before a moment, or before the row `seq` of that moment, the newest first."""
+    earlier = PolicyVersion.applied_at <= moment if seq is None else (
+        (PolicyVersion.applied_at < moment) | ((PolicyVersion.applied_at == moment) & (PolicyVersion.seq < seq)))
+    return listed().where(earlier)

@@ -1,0 +1,224 @@
+"""The ledger: every policy that was in force, once, in the order of time, whatever becomes of the database."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from threading import Event, Thread
+
+import peewee as pw
+import pytest
+
+from blueprints.http.history import ledger as ledgers
+from blueprints.http.history.ledger import WAITING, Ledger
+from models.base import later, now
+from models.tables import policy_version
+from models.tables.audit import Audit, Retention, of_tenant
+from models.tables.policy_version import PolicyVersion
+from tests.apps import close, make_app, new_instance
+from tests.databases import new_database
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def url(request):
+    return new_database(request.param, request)
+
+
+@pytest.fixture
+def instance(tmp_path, url):
+    return new_instance(tmp_path / "instance", url, "default")
+
+
+@pytest.fixture
+def app(instance, url):
+    made = make_app(instance, url)
+    yield made
+    close(made)
+
+
+@pytest.fixture
+def services(app):
+    return app.extensions["gatepost"]
+
+
+def ledger_of(services, instance) -> Ledger:
+    return Ledger(services.database, instance, services.registry.vocabulary, services.guest_tenant,
+                  services.registry.plugin_policies, instance / "policies")
+
+
+def edit(instance: Path, comment: str, line: str = "") -> None:
+    file = instance / "policies" / "articles.csv"
+    file.write_text(file.read_text().replace("# end", f"# {comment}\n{line}# end"))
+
+
+def told(services):
+    """(version, cause, late) of each row, the oldest first."""
+    with services.database.connected():
+        return [(row.version, row.cause, row.late) for row in reversed(list(policy_version.listed()))]
+
+
+def test_a_start_and_every_change_of_the_files_are_written_down_with_the_files(services, instance):
+    first = services.policy.current.version
+    edit(instance, "one")
+    second = services.policy.reload().version
+    assert told(services) == [(first, "start", False), (second, "files", False)]
+    with services.database.connected():
+        row = policy_version.named(second[:8])
+        assert row is not None and row.files.keys() == services.policy.current.files.keys()
+        assert row.files["articles.csv"].endswith("# one\n# end\n")
+        assert policy_version.named(second[:7]) is None and policy_version.named("%" * 8) is None
+
+
+def test_a_policy_that_comes_back_has_a_row_again(services, instance):
+    first = services.policy.current.version
+    before = (instance / "policies" / "articles.csv").read_text()
+    edit(instance, "one")
+    second = services.policy.reload().version
+    (instance / "policies" / "articles.csv").write_text(before)
+    assert services.policy.reload().version == first
+    assert [version for version, _, _ in told(services)] == [first, second, first]
+
+
+def test_a_broken_edit_was_never_in_force(services, instance):
+    before = told(services)
+    edit(instance, "one", "p, guest, artcle.view, published, allow\n")
+    services.policy.reload()
+    assert told(services) == before
+
+
+def test_of_several_processes_that_see_a_change_one_writes_it_down(services, instance, url):
+    others = [make_app(instance, url) for _ in range(3)]
+    edit(instance, "one")
+    policies = [services.policy, *(app.extensions["gatepost"].policy for app in others)]
+    threads = [Thread(target=policy.reload) for policy in policies]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [cause for _, cause, _ in told(services)] == ["start", "files"]
+    for app in others:
+        close(app)
+
+
+def test_the_trail_tells_what_a_change_allows(services, instance):
+    edit(instance, "one", "p, guest, product.view, always, allow\n")
+    first, second = services.policy.current.version, services.policy.reload().version
+    ledger = ledger_of(services, instance)
+    ledger.store()
+    ledger.store()
+    with services.database.connected():
+        [row] = of_tenant(services.guest_tenant).where(Audit.resource == "policy", Audit.action == "apply")
+        changes = policy_version.newest().changes
+    assert (row.principal, row.role, row.result, row.policy_version) == ("system", "system", "allowed", second)
+    assert (row.facts["from"], row.facts["to"], row.facts["cause"]) == (first, second, "files")
+    assert row.facts["changes"][0].startswith("product.view: active → always, for guest")
+    assert ("product.view", "more") in {(change["permission"], change["change"]) for change in changes}
+
+
+def test_a_row_is_told_of_once_though_several_processes_do(services, instance):
+    edit(instance, "one", "p, guest, product.view, always, allow\n")
+    services.policy.reload()
+    threads = [Thread(target=ledger_of(services, instance).store) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with services.database.connected():
+        assert of_tenant(services.guest_tenant).where(Audit.action == "apply").count() == 1
+
+
+def test_a_policy_comes_into_force_though_the_database_cannot_be_written_and_its_row_comes_late(
+        services, instance, monkeypatch):
+    monkeypatch.setattr(ledgers, "PATIENCE", 0.2)
+    free, begun = Event(), Event()
+
+    def hold():
+        def work():
+            services.database.execute_sql("UPDATE audit_retention SET id = 1")
+            if services.database.dialect == "postgres":
+                services.database.execute_sql("LOCK TABLE policy_versions IN EXCLUSIVE MODE")
+            begun.set()
+            free.wait(20)
+        services.database.transact(work)
+
+    writer = Thread(target=hold)
+    writer.start()
+    assert begun.wait(10)
+    edit(instance, "one", "p, guest, product.view, always, allow\n")
+    version = services.policy.reload().version
+    assert services.policy.current.version == version
+    assert len(list((instance / WAITING).iterdir())) == 1
+    free.set()
+    writer.join()
+    ledger = ledger_of(services, instance)
+    ledger.store()
+    assert [one[:2] for one in told(services)][1:] == [(version, "files")]
+    assert ledger.waiting == 0
+
+
+def test_rows_that_waited_are_stored_in_the_order_of_time_and_each_change_once(services, instance):
+    """Two processes saw the same two changes while the database was away; a third one stores what they kept."""
+    kept = []
+    for comment in ("one", "two"):
+        edit(instance, comment)
+        services.policy.announce = None
+        services.policy.reload()
+        for _ in range(2):
+            kept.append(ledger_of(services, instance).row(services.policy.current, "files", "system", None))
+    ledger = ledger_of(services, instance)
+    for row in reversed(kept):
+        row.late = True
+        ledger._keep(row)
+    (instance / WAITING / "junk.json").write_text("{")
+    ledger.store()
+    rows = told(services)
+    assert [cause for _, cause, _ in rows] == ["start", "files", "files"]
+    assert [late for _, _, late in rows] == [False, True, True]
+    assert rows[1][0] != rows[2][0]
+
+
+def test_a_row_that_is_stored_twice_is_there_once(services, instance):
+    edit(instance, "one")
+    services.policy.announce = None
+    services.policy.reload()
+    ledger = ledger_of(services, instance)
+    row = ledger.row(services.policy.current, "files", "system", None)
+    ledger._append(row)
+    ledger._append(row)
+    assert len(told(services)) == 2
+
+
+def test_the_ledger_is_never_rewritten(services, instance):
+    edit(instance, "one")
+    services.policy.reload()
+    ledger_of(services, instance).store()
+    for statement in ("UPDATE policy_versions SET files = '{}'", "UPDATE policy_versions SET changes = '[]'",
+                      "DELETE FROM policy_versions"):
+        with pytest.raises(pw.PeeweeException, match="never|append-only"):
+            services.database.transact(lambda statement=statement: services.database.execute_sql(statement))
+
+
+def test_a_policy_that_was_replaced_goes_with_the_audit_rows_of_its_time(services, instance):
+    for comment in ("one", "two"):
+        edit(instance, comment)
+        services.policy.reload()
+    assert services.database.transact(lambda: policy_version.purge(100)) == 0
+    moved = Retention.update({Retention.before: later(60)})
+    services.database.transact(moved.execute)
+    assert services.database.transact(lambda: policy_version.purge(100)) == 2
+    assert [row[0] for row in told(services)] == [services.policy.current.version]
+    assert now()
+
+
+def test_a_policy_that_can_no_longer_be_loaded_is_told_as_such(services, instance):
+    def add():
+        row = PolicyVersion(id="01930000-0000-7000-8000-000000000001", version="0" * 16, applied_at=now(),
+                            cause="files", author="system", late=False, packaged="[]",
+                            files=json.dumps({"model.conf": "of another age"}))
+        policy_version.append(row)
+    services.database.transact(add)
+    ledger_of(services, instance).store()
+    with services.database.connected():
+        assert policy_version.newest().changes[0]["change"] == "unknown"
+
+
