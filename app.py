@@ -46,8 +46,10 @@ from models.tables.policy_version import START
 from models.tables.tenant import Tenant
 from models.tables.user import User
 from policies.cases.case_file import failures
+from policies.loading.folder import Folder
 from policies.loading.lost import LostRoles
 from policies.loading.watch import Watcher
+from policies.questions.diff import decide_alike
 from settings import Settings
 
 
@@ -63,8 +65,9 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
     app.config["MAX_CONTENT_LENGTH"] = settings.body_limit
     keys = Keys.load(settings.secret_file)
     registry = discover(collections)
-    policy = Watcher(settings.policies, registry.vocabulary, plugins=registry.plugin_policies,
-                     required=registry.required_policies, keep=settings.instance, cases=failures, sample=0.1)
+    policy = Watcher(Folder(settings.policies, registry.vocabulary, plugins=registry.plugin_policies, sample=0.1,
+                            required=registry.required_policies, cases=failures, alike=decide_alike),
+                     keep=settings.instance)
     # One connection more, for the chores; half of the threads for requests that need not wait.
     database = open_database(settings.database_url, pool_size=settings.pool_size + 1,
                              synchronous=settings.synchronous, group_commit=settings.group_commit,

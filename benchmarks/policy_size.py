@@ -28,6 +28,7 @@ from policies import SHIPPED, Policy, Principal
 from policies.cases.case_file import failures
 from policies.cases.case_run import Coverage, run
 from policies.lint.warnings import warnings
+from policies.loading.folder import Folder
 from policies.loading.loader import CASES_FILE, from_files, read_files
 from policies.loading.watch import Watcher
 from policies.questions.diff import diff
@@ -115,7 +116,7 @@ def _reloaded(files: Files, vocabulary: Vocabulary) -> float:
     with tempfile.TemporaryDirectory() as scratch:
         for name, content in {**files, CASES_FILE: (SHIPPED / CASES_FILE).read_bytes()}.items():
             (Path(scratch) / name).write_bytes(content)
-        watcher = Watcher(Path(scratch), vocabulary, cases=failures)
+        watcher = Watcher(Folder(Path(scratch), vocabulary, cases=failures))
         taken = timed(watcher.reload)
     if watcher.status.error:
         raise SystemExit(watcher.status.error)

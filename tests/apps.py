@@ -45,7 +45,7 @@ from models.tables.share import Share
 from models.tables.tenant import Tenant
 from models.tables.user import User
 from policies import SHIPPED
-from policies.loading import watch
+from policies.loading import folder
 from policies.loading.oracle import sampled
 
 ROLES = ("guest", "user", "support", "editor", "moderator", "manager", "developer", "owner", "admin")
@@ -178,7 +178,7 @@ def _hashed(password: str) -> str:
 def short_second_opinion() -> Iterator[None]:
     """Each app asks Casbin for a hundredth of a second at its start, not for a tenth: the tests start a thousand."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(watch, "sampled", lambda policy, seconds: sampled(policy, seconds=seconds / 10))
+        patch.setattr(folder, "sampled", lambda policy, seconds: sampled(policy, seconds=seconds / 10))
         yield
 
 

@@ -47,12 +47,14 @@ class PolicyVersion(Table):
 
 
 def append(row: PolicyVersion) -> bool:
-    """Add a row, inside a transaction, unless the one before it in time is of the same version, or it is there already:
-    of several processes that see the same change one adds it. Whether it was added."""
+    """Add a row, inside a transaction, unless the one before or after it in time is of the same version, or it is there
+    already: of several processes that see the same change one adds it. Whether it was added."""
     if current.dialect == "postgres":
         current.execute_sql("LOCK TABLE policy_versions IN EXCLUSIVE MODE")
-    before = _before(row.applied_at, None).first()
-    if before is not None and before.version == row.version:
+    after = PolicyVersion.select(PolicyVersion.version).where(PolicyVersion.applied_at > row.applied_at).order_by(
+        PolicyVersion.applied_at, PolicyVersion.seq)
+    neighbours = (_before(row.applied_at, None, PolicyVersion.version).first(), after.first())
+    if any(one is not None and one.version == row.version for one in neighbours):
         return False
     if PolicyVersion.select(PolicyVersion.seq).where(PolicyVersion.id == row.id).exists():
         return False
@@ -120,8 +122,8 @@ def purge(most: int) -> int:
     return int(PolicyVersion.delete().where(PolicyVersion.seq.in_([seq for seq, in old.tuples()])).execute())
 
 
-def _before(moment: str, seq: int | None) -> pw.ModelSelect[PolicyVersion]:
+def _before(moment: str, seq: int | None, *columns: pw.Node) -> pw.ModelSelect[PolicyVersion]:
     """The rows before a moment, or before the row `seq` of that moment, the newest first."""
     earlier = PolicyVersion.applied_at <= moment if seq is None else (
         (PolicyVersion.applied_at < moment) | ((PolicyVersion.applied_at == moment) & (PolicyVersion.seq < seq)))
-    return listed().where(earlier)
+    return listed(*columns).where(earlier)

@@ -98,6 +98,11 @@ def read_files(directory: Path, plugins: Mapping[str, Path], findings: list[Find
     return files
 
 
+def packaged(directory: Path, plugins: Mapping[str, Path]) -> frozenset[str]:
+    """The names of the files that are those of a plugin's package: the directory has none of that name."""
+    return frozenset(name for name in plugins if not os.path.lexists(directory / name))
+
+
 def from_files(files: Mapping[str, bytes], vocabulary: Vocabulary, findings: list[Finding] | None = None) -> Policy:
     """The policy that these files are, by name. Raises PolicyError with all findings, also those given.
 

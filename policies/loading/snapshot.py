@@ -1,11 +1,17 @@
-"""The last good policy, kept in one file: a restart uses it when the policy files are broken."""
+"""The last good policy, kept in one file: a restart uses it when the policy files are broken.
+
+It also tells which files there were: a rule file that is gone is a broken edit, unless nothing would change without it.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
+from ..evaluation.policy import Policy
 from ..invariants.lines import INVARIANTS_FILE
 from ..syntax.text import END
 from ..wording.finding import Finding
@@ -14,29 +20,54 @@ from .loader import LARGEST_POLICY, digest
 
 LAST_GOOD = "policy.last-good.json"  # in the folder of the instance
 LARGEST_SNAPSHOT = 4 * LARGEST_POLICY  # bytes: all policy files together, escaped
+Alike = Callable[[Policy, Policy], bool]
+
+_ACCEPT = "put what is there in force: gatepost policy accept"
 _TAKEN_AWAY = (f"the file is gone. Bring it back (`gatepost policy adopt {Path(INVARIANTS_FILE).stem}` brings the "
                f"shipped one); or, to give up its lines, write one whose only line is `{END}`")
+_GONE = f"the file is gone, and without it not everybody may do what they may now. Bring it back, or {_ACCEPT}"
 
 
-def keep(place: Path, files: Mapping[str, bytes]) -> None:
+@dataclass(frozen=True)
+class LastGood:
+    """The files of the last good policy, by name; `packaged` are those that came with a plugin's package."""
+
+    files: Mapping[str, bytes]
+    packaged: frozenset[str] = frozenset()
+
+    @cached_property
+    def version(self) -> str:
+        return digest(self.files)
+
+
+def keep(place: Path, last: LastGood) -> None:
     """Write the files of a good policy to `place`, all or nothing. Raises OSError."""
-    text = json.dumps(
-        {"version": digest(files), "files": {name: content.decode() for name, content in sorted(files.items())}}
-    )
-    write(place, text.encode())
+    files = {name: content.decode() for name, content in sorted(last.files.items())}
+    write(place, json.dumps({"version": last.version, "files": files, "packaged": sorted(last.packaged)}).encode())
 
 
-def kept(place: Path) -> dict[str, bytes] | None:
-    """The files that were kept; None when there are none or they are not what was written."""
+def kept(place: Path) -> LastGood | None:
+    """What was kept; None when there is nothing or it is not what was written."""
     try:
         found = json.loads(read_bytes(place, LARGEST_SNAPSHOT))
         files = {name: content.encode() for name, content in found["files"].items()}
-        return files if digest(files) == found["version"] else None
+        last = LastGood(files, frozenset(found.get("packaged", ())))
+        return last if last.version == found["version"] else None
     except (Unreadable, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
-def taken_away(before: Collection[str], files: Collection[str]) -> list[Finding]:
-    """An error where the last good policy had invariants, and these files have none; each by the names of its files."""
-    return [Finding(INVARIANTS_FILE, 0, _TAKEN_AWAY)] if INVARIANTS_FILE in before and INVARIANTS_FILE not in files \
-        else []
+def gone(last: LastGood, policy: Policy, packaged: Collection[str], alike: Callable[[], bool]) -> list[Finding]:
+    """An error for each rule file of the last good policy that a new one lacks.
+
+    `packaged` are the files that the new one has from packages of plugins. `alike` says whether both answer every
+    request alike: then it is no error, but for invariants.csv. Nor where the new policy is the last good one: an
+    operator has accepted it.
+    """
+    if policy.version == last.version:
+        return []
+    if INVARIANTS_FILE in last.files and INVARIANTS_FILE not in policy.files:
+        return [Finding(INVARIANTS_FILE, 0, _TAKEN_AWAY)]
+    missing = [name for name in sorted(last.files) if name.endswith(".csv") and name not in last.packaged
+               and (name not in policy.files or name in packaged)]
+    return [Finding(name, 0, _GONE) for name in missing] if missing and not alike() else []

@@ -1,8 +1,7 @@
 """Keeps the policy of a running service: follows its files, and never gives up a good policy for a bad one.
 
 A change is taken over once two polls have seen the same files, they load, Casbin agrees about a sample, and the
-instance's own cases pass. That invariants.csv is gone is a fault; an emptied one is a change. Readers take `current`
-once per request; it is one reference, swapped whole.
+instance's own cases pass (`folder`). Readers take `current` once per request; it is one reference, swapped whole.
 
 A folder on a mount that hangs blocks the thread that looks at it, and nothing else: `current`, `status` and `trouble`
 take no lock, a stop does not wait for that thread, and a start waits `PATIENCE` seconds. The thread has no other work:
@@ -11,12 +10,10 @@ chores wait for the database, half a minute while another process writes, and an
 
 from __future__ import annotations
 
-import hashlib
 import logging
-import os
 import signal
 import threading
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,17 +21,15 @@ from time import monotonic
 from types import FrameType
 
 from ..evaluation.policy import Policy
-from ..syntax.vocabulary import Vocabulary, date_time
+from ..syntax.vocabulary import date_time
 from ..wording.finding import Finding, PolicyError
 from . import loader, snapshot
-from .files import Unreadable, read_bytes
-from .loader import CASES_FILE
-from .oracle import sampled
+from .folder import Folder
+from .snapshot import LastGood
 
 PATIENCE = 10.0  # seconds in which the folder must answer at the start
 OVERDUE = 10  # intervals after which a look that has not ended is reported
 STOP_PATIENCE = 1.0  # seconds that a stop waits for the thread
-Cases = Callable[[Policy, Path], Collection[Finding]]
 
 _SILENT = "the policy folder does not answer"
 _log = logging.getLogger("gatepost.policy")
@@ -66,28 +61,16 @@ class Watcher:
 
     announce: Callable[[Policy], None] | None = None
 
-    def __init__(
-        self,
-        directory: Path,
-        vocabulary: Vocabulary,
-        *,
-        plugins: Mapping[str, Path] | None = None,
-        required: Collection[str] = (),
-        keep: Path | None = None,
-        cases: Cases | None = None,
-        interval: float = 1.0,
-        sample: float = 0.2,
-    ) -> None:
-        """Load the policy in `directory`, or the last good one from the folder `keep` when that is broken.
+    def __init__(self, folder: Folder, *, keep: Path | None = None, interval: float = 1.0) -> None:
+        """Load the policy in `folder`, or the last good one from the folder `keep` when that is broken.
 
-        `cases` runs the instance's tests.yaml, when there is one; `interval` is the time between polls and
-        `sample` how long Casbin may be asked at each load, both in seconds. Raises PolicyError when there is
-        nothing to start on, or a required file is not there. A folder that does not answer counts as broken.
+        `interval` is the time between polls in seconds. Raises PolicyError when there is nothing to start on, or a
+        required file is not there. A folder that does not answer counts as broken.
         """
-        self._directory, self._vocabulary = directory, vocabulary
-        self._plugins, self._required = dict(plugins or {}), tuple(required)
+        self._folder = folder
         self._keep = None if keep is None else keep / snapshot.LAST_GOOD
-        self._cases, self._interval, self._sample = cases, interval, sample
+        self._interval = interval
+        self._packaged: frozenset[str] = frozenset()  # files of the policy in use that came with plugins
         self.failures = 0  # changes that were not taken over
         self._changing = threading.Lock()
         self._awake, self._asked = threading.Event(), False
@@ -117,12 +100,13 @@ class Watcher:
     def prove_followed(self) -> None:
         """Raises Overdue when the last completed look at the files is too long ago."""
         if (age := self.age) > OVERDUE * self._interval:
-            raise Overdue(f"{self._directory}: {_SILENT}, for {age:.0f} s now; policy {self.current.version} stays")
+            raise Overdue(f"{self._folder.directory}: {_SILENT}, for {age:.0f} s now; "
+                          f"policy {self.current.version} stays")
 
     def poll(self) -> Status:
         """Look at the files once; take them over when they are new and were the same at the last poll."""
         with self._changing:
-            found = self._fingerprint()
+            found = self._folder.fingerprint()
             settled, self._seen = found == self._seen, found
             if settled and found != self._judged:
                 self._take_over()
@@ -132,7 +116,7 @@ class Watcher:
     def reload(self) -> Status:
         """Look at the files now, without waiting for them to settle."""
         with self._changing:
-            self._seen = self._fingerprint()
+            self._seen = self._folder.fingerprint()
             self._take_over()
             self.looked = monotonic()
             return self.status
@@ -189,14 +173,14 @@ class Watcher:
         kept = None if self._keep is None else snapshot.kept(self._keep)
         try:
             if not answers:
-                raise PolicyError([Finding(str(self._directory), 0, f"{_SILENT}, for {PATIENCE:.0f} s")])
-            policy = self._loaded(kept or ())
+                raise PolicyError([Finding(str(self._folder.directory), 0, f"{_SILENT}, for {PATIENCE:.0f} s")])
+            policy = self._folder.load(kept)
         except PolicyError as broken:
-            if isinstance(broken, loader.Broken) and not broken.of_plugins.items() <= (kept or {}).items():
+            if isinstance(broken, loader.Broken) and (
+                    kept is None or not broken.of_plugins.items() <= kept.files.items()):
                 raise  # no edit that waits to be mended: a plugin came, or was changed, whose rules break an invariant
             # A shipped file that is missing is no typing error: after an upgrade the operator decides about it.
-            if answers and any(not os.path.lexists(self._directory / name)
-                               for name in self._required if name not in self._plugins):
+            if answers and self._folder.lacks:
                 raise
             last = self._last_good(broken, kept)
             _log.error("started on the last good policy %s: the files cannot be used:\n%s", last.version, broken)
@@ -207,26 +191,29 @@ class Watcher:
     def _answers(self) -> bool:
         """Look at the files for the first time, in a thread that may hang; whether that ended in time."""
         found: list[bytes] = []
-        first = threading.Thread(target=lambda: found.append(self._fingerprint()), name="first look", daemon=True)
+        look = self._folder.fingerprint
+        first = threading.Thread(target=lambda: found.append(look()), name="first look", daemon=True)
         first.start()
         first.join(PATIENCE)
         if found:
             self._judged = self._seen = found[0]
         return bool(found)
 
-    def _last_good(self, broken: PolicyError, files: Mapping[str, bytes] | None) -> Policy:
-        if files is None:
+    def _last_good(self, broken: PolicyError, kept: LastGood | None) -> Policy:
+        if kept is None:
             raise broken
         try:
-            return loader.from_files(files, self._vocabulary)
+            return loader.from_files(kept.files, self._folder.vocabulary)
         except PolicyError:
             # Good for an older version of the service only: the present files say what is to be mended.
             raise broken from None
 
     def _take_over(self) -> None:
-        judged = self._fingerprint()
+        judged = self._folder.fingerprint()
         try:
-            policy = self._loaded(self.current.files)
+            # Another process may have accepted other files.
+            kept = None if self._keep is None else snapshot.kept(self._keep)
+            policy = self._folder.load(kept or LastGood(self.current.files, self._packaged))
         except PolicyError as broken:
             self._judged = judged
             if self.status.error != str(broken):
@@ -234,7 +221,7 @@ class Watcher:
                 _log.error("version %s stays, because the new files are broken:\n%s", self.current.version, broken)
                 self.status = Status(self.current.version, _now(), str(broken), tuple(broken.findings))
             return
-        if self._fingerprint() != judged:
+        if self._folder.fingerprint() != judged:
             # The files still change: what was loaded may be half of two states.
             return
         self._judged = judged
@@ -249,49 +236,13 @@ class Watcher:
         if self.status.version != policy.version or self.status.error is not None:
             self.status = Status(policy.version, _now())
 
-    def _loaded(self, before: Collection[str]) -> Policy:
-        """The policy in the directory, after every check; `before` are the names of the files of the last good one.
-        Raises PolicyError."""
-        try:
-            return self._checked(before)
-        except PolicyError:
-            raise
-        except Exception as error:
-            _log.exception("the policy files cannot be judged")
-            message = f"the files cannot be judged ({type(error).__name__}); the log says more"
-            raise PolicyError([Finding(str(self._directory), 0, message)]) from error
-
-    def _checked(self, before: Collection[str]) -> Policy:
-        policy = loader.load(self._directory, self._vocabulary, plugins=self._plugins, required=self._required)
-        if gone := snapshot.taken_away(before, policy.files):
-            raise PolicyError(gone)
-        findings = sampled(policy, seconds=self._sample)
-        cases = self._directory / CASES_FILE
-        # A link that leads nowhere is there, too: cases that cannot be read must not count as passed.
-        if self._cases is not None and os.path.lexists(cases):
-            findings += [finding for finding in self._cases(policy, cases) if finding.severity == "error"]
-        if findings:
-            raise PolicyError(findings)
-        return policy
-
     def _remember(self, policy: Policy) -> None:
+        self._packaged = self._folder.packaged
         if self._keep is not None:
             try:
-                snapshot.keep(self._keep, policy.files)
+                snapshot.keep(self._keep, LastGood(policy.files, self._packaged))
             except OSError as error:
                 _log.error("the last good policy cannot be kept in %s: %s", self._keep, error.strerror)
-
-    def _fingerprint(self) -> bytes:
-        """What the policy files and the cases hold now; unreadable counts as a state of its own."""
-        findings: list[Finding] = []
-        files = loader.read_files(self._directory, self._plugins, findings)
-        try:
-            files[CASES_FILE] = read_bytes(self._directory / CASES_FILE)
-        except Unreadable as error:
-            files[CASES_FILE] = str(error).encode()
-        whole = hashlib.sha256(loader.digest(files).encode())
-        whole.update("\n".join(map(str, findings)).encode())
-        return whole.digest()
 
 
 def _now() -> str:

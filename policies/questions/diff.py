@@ -35,6 +35,11 @@ def diff(old: Policy, new: Policy, stored: Mapping[str, str] | None = None) -> C
                    old.vocabulary, _roles(old, new))
 
 
+def decide_alike(old: Policy, new: Policy) -> bool:
+    """Whether two policies answer every request alike; not where that cannot be decided."""
+    return not diff(old, new).all
+
+
 def _roles(old: Policy, new: Policy) -> tuple[str, ...]:
     """The roles of both, in the order of the new one."""
     return tuple(dict.fromkeys((*new.roles.names, *old.roles.names)))

@@ -29,6 +29,7 @@ from models.tables.user import User
 from policies import SHIPPED, load
 from policies.loading import first_release
 from policies.loading.files import rewrite
+from policies.loading.folder import Folder
 from policies.loading.watch import Watcher
 from tests.policies.editing import add_line, remove_line, replace, shipped_copy
 from tests.policies.shipped_vocabulary import VOCABULARY
@@ -396,7 +397,7 @@ def test_what_invariants_mention_is_new_all_the_same(run: Run, behind: Path) -> 
 
 
 def test_check_reports_invariants_that_are_gone_as_the_service_does(run: Run, guarded: Path, tmp_path: Path) -> None:
-    Watcher(guarded, VOCABULARY, keep=guarded.parent, sample=0.02)
+    Watcher(Folder(guarded, VOCABULARY, sample=0.02), keep=guarded.parent)
     (guarded / "invariants.csv").unlink()
     result = run("check")
     assert result.exit_code == 1 and "invariants.csv: the file is gone. Bring it back (`gatepost " in result.stdout

@@ -12,7 +12,6 @@ from blueprints.commands.policy.output import AS_JSON, DIRECTORY, counted, finis
 from policies import Finding, PolicyError, load
 from policies.cases.case_file import failures
 from policies.lint.warnings import warnings
-from policies.loading import snapshot
 from policies.loading.loader import CASES_FILE, unread
 
 
@@ -44,6 +43,6 @@ def check(directory: Path | None, strict: bool, as_json: bool) -> None:
         summary = ", ".join([*(counted(*one) for one in numbers), f"version {version}"])
         if os.path.lexists(folder / CASES_FILE):
             findings += failures(found, folder / CASES_FILE)
-        findings += snapshot.taken_away(folders.last_good(folder), found.files)
+        findings += folders.gone(folder, found)
     finish(findings, {"policy_version": version}, as_json, summary,
            failing=("error", "warning") if strict else ("error",))

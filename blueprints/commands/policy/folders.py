@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +15,8 @@ from policies.cases.case_file import read_suite
 from policies.cases.cases import Suite
 from policies.loading import snapshot
 from policies.loading.files import Unreadable, read_text
-from policies.loading.loader import CASES_FILE
+from policies.loading.loader import CASES_FILE, from_files, packaged
+from policies.questions.diff import decide_alike
 
 if TYPE_CHECKING:
     from blueprints.http.resources.registry import Registry
@@ -33,12 +33,18 @@ def folder(directory: Path | None = None) -> Path:
     return found
 
 
-def last_good(place: Path) -> Collection[str]:
-    """The names of the files of the last good policy of the instance whose folder this is; none of any other folder."""
-    settings = load_settings()
-    if place.resolve() != settings.policies.resolve():
-        return ()
-    return snapshot.kept(settings.instance / snapshot.LAST_GOOD) or ()
+def gone(place: Path, policy: Policy) -> list[Finding]:
+    """The rule files that the policy of a folder lacks though the last good one had them: of the instance's alone."""
+    settings, installed = load_settings(), registry()
+    last = snapshot.kept(settings.instance / snapshot.LAST_GOOD)
+    if last is None or place.resolve() != settings.policies.resolve():
+        return []
+    try:
+        before = from_files(last.files, installed.vocabulary)
+    except PolicyError:
+        before = None
+    return snapshot.gone(last, policy, packaged(place, installed.plugin_policies),
+                         lambda: before is not None and decide_alike(before, policy))
 
 
 def named(word: str) -> Path:

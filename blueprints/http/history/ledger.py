@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from threading import Event, Thread
@@ -26,6 +25,7 @@ from models.tables.policy_version import FILES, SYSTEM, PolicyVersion
 from models.tables.user import User
 from policies import Policy, PolicyError, Vocabulary
 from policies.comparison.subjects import persons
+from policies.loading import loader
 from policies.loading.files import Unreadable, read_bytes, write
 from policies.loading.loader import LARGEST_POLICY, from_files
 from policies.questions.changes import Changes
@@ -78,7 +78,7 @@ class Ledger:
     def row(self, policy: Policy, cause: str, author: str, note: str | None) -> PolicyVersion:
         """The row of a policy that comes into force now, not stored yet."""
         files = {name: content.decode() for name, content in policy.files.items()}
-        packaged = [name for name in self._plugins if name in files and not os.path.lexists(self._policies / name)]
+        packaged = sorted(loader.packaged(self._policies, self._plugins) & files.keys())
         return PolicyVersion(id=new_id(), version=policy.version, applied_at=now(), cause=cause, author=author,
                              note=note, late=False, files=json.dumps(files), packaged=json.dumps(packaged))
 

@@ -18,6 +18,7 @@ import policies
 from policies import Finding, PolicyError, Principal
 from policies.cases.case_file import failures
 from policies.evaluation.principal import FixedEnvironment
+from policies.loading.folder import Folder
 from policies.loading.snapshot import LAST_GOOD
 from policies.loading.watch import Watcher
 from tests.policies.shipped_vocabulary import VOCABULARY
@@ -47,8 +48,8 @@ def quiet(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING, logger="gatepost.policy")
 
 
-def watching(directory: Path, **options: Any) -> Watcher:
-    return Watcher(directory, VOCABULARY, keep=directory.parent, sample=0.02, **options)
+def watching(directory: Path, *, interval: float = 1.0, **options: Any) -> Watcher:
+    return Watcher(Folder(directory, VOCABULARY, sample=0.02, **options), keep=directory.parent, interval=interval)
 
 
 def sees_drafts(watcher: Watcher) -> bool:

@@ -19,6 +19,7 @@ from policies import PolicyError
 from policies.cases.case_file import failures
 from policies.loading import loader, snapshot, watch
 from policies.loading.files import LARGEST_FILE, Unreadable, read_bytes
+from policies.loading.folder import Folder
 from policies.loading.snapshot import LAST_GOOD
 from policies.loading.watch import Overdue, Watcher
 from tests.policies.editing import shipped_copy
@@ -119,7 +120,7 @@ def test_many_files_are_no_way_to_fill_the_memory_either(directory: Path, monkey
 def test_in_the_place_of_any_policy_file_it_is_a_broken_edit(
     directory: Path, make: Callable[[Path], None], name: str
 ) -> None:
-    watcher = Watcher(directory, VOCABULARY, sample=0.02, cases=failures)
+    watcher = Watcher(Folder(directory, VOCABULARY, sample=0.02, cases=failures))
     before = watcher.current
     (directory / name).unlink(missing_ok=True)
     make(directory / name)
@@ -167,7 +168,7 @@ def mount(monkeypatch: pytest.MonkeyPatch) -> Mount:
 def test_while_the_folder_does_not_answer_it_is_said_and_afterwards_the_files_are_followed_again(
     directory: Path, mount: Mount
 ) -> None:
-    watcher = Watcher(directory, VOCABULARY, sample=0.02, interval=0.01)
+    watcher = Watcher(Folder(directory, VOCABULARY, sample=0.02), interval=0.01)
     before = watcher.current
     previous = signal.getsignal(signal.SIGHUP)
     watcher.reload_on_hangup()
@@ -190,7 +191,7 @@ def test_while_the_folder_does_not_answer_it_is_said_and_afterwards_the_files_ar
 
 
 def test_a_stop_leaves_a_look_that_hangs_behind_and_it_ends_when_it_can(directory: Path, mount: Mount) -> None:
-    watcher, others = Watcher(directory, VOCABULARY, sample=0.02, interval=0.01), set(threading.enumerate())
+    watcher, others = Watcher(Folder(directory, VOCABULARY, sample=0.02), interval=0.01), set(threading.enumerate())
     watcher.start()
     with mount.hanging():
         assert mount.waiting.wait(30)
@@ -207,16 +208,16 @@ def test_a_folder_that_does_not_answer_stops_the_start(
 ) -> None:
     monkeypatch.setattr(watch, "PATIENCE", 0.1)
     with mount.hanging(), pytest.raises(PolicyError, match="the policy folder does not answer"):
-        Watcher(directory, VOCABULARY, keep=directory.parent, required=("articles.csv",), sample=0.02)
+        Watcher(Folder(directory, VOCABULARY, required=("articles.csv",), sample=0.02), keep=directory.parent)
 
 
 def test_a_start_on_a_folder_that_does_not_answer_takes_the_last_good_policy_and_follows_it_later(
     directory: Path, mount: Mount, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    good = Watcher(directory, VOCABULARY, keep=directory.parent, sample=0.02).current
+    good = Watcher(Folder(directory, VOCABULARY, sample=0.02), keep=directory.parent).current
     monkeypatch.setattr(watch, "PATIENCE", 0.1)
     with mount.hanging():
-        watcher = Watcher(directory, VOCABULARY, keep=directory.parent, required=("articles.csv",), sample=0.02)
+        watcher = Watcher(Folder(directory, VOCABULARY, required=("articles.csv",), sample=0.02), keep=directory.parent)
         assert watcher.current.version == good.version
         assert "the policy folder does not answer" in str(watcher.trouble)
         assert "started on the last good policy" in caplog.text

@@ -12,6 +12,7 @@ import pytest
 
 from policies import PolicyError, Principal
 from policies.evaluation.principal import FixedEnvironment
+from policies.loading.folder import Folder
 from policies.loading.oracle import Oracle
 from policies.loading.snapshot import LAST_GOOD
 from policies.loading.watch import Watcher
@@ -39,7 +40,7 @@ def plugin(tmp_path: Path) -> Path:
 
 def watching(directory: Path, **plugins: Path) -> Watcher:
     named = {f"{name}.csv": place for name, place in plugins.items()}
-    return Watcher(directory, VOCABULARY, keep=directory.parent, sample=0.02, plugins=named)
+    return Watcher(Folder(directory, VOCABULARY, sample=0.02, plugins=named), keep=directory.parent)
 
 
 def settle(watcher: Watcher) -> str:

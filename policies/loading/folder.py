@@ -1,0 +1,95 @@
+"""The folder of policy files: a policy of it after every check, and what its files hold."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+
+from ..evaluation.policy import Policy
+from ..syntax.vocabulary import Vocabulary
+from ..wording.finding import Finding, PolicyError
+from . import loader, snapshot
+from .files import Unreadable, read_bytes
+from .loader import CASES_FILE
+from .oracle import sampled
+from .snapshot import LastGood
+
+Cases = Callable[[Policy, Path], Collection[Finding]]
+
+_log = logging.getLogger("gatepost.policy")
+
+
+class Folder:
+    """The policy files of an instance, and what they are checked by.
+
+    plugins   file name → the rules that a plugin's package ships, used unless the folder has a file of that name
+    required  names of files that must be there
+    cases     runs the instance's tests.yaml, when there is one
+    alike     says whether two policies answer every request alike; None: it is not known
+    sample    seconds for which Casbin may be asked at each load
+    """
+
+    def __init__(self, directory: Path, vocabulary: Vocabulary, *, plugins: Mapping[str, Path] | None = None,
+                 required: Collection[str] = (), cases: Cases | None = None, alike: snapshot.Alike | None = None,
+                 sample: float = 0.2) -> None:
+        self.directory, self.vocabulary = directory, vocabulary
+        self._plugins, self._required = dict(plugins or {}), tuple(required)
+        self._cases, self._alike, self._sample = cases, alike, sample
+
+    @property
+    def packaged(self) -> frozenset[str]:
+        """The names of the files that are those of a plugin's package."""
+        return loader.packaged(self.directory, self._plugins)
+
+    @property
+    def lacks(self) -> bool:
+        """Whether a required file is not there."""
+        return any(not os.path.lexists(self.directory / name) for name in self._required if name not in self._plugins)
+
+    def load(self, before: LastGood | None) -> Policy:
+        """The policy in the folder, after every check; `before` is the last good one. Raises PolicyError."""
+        try:
+            return self._checked(before)
+        except PolicyError:
+            raise
+        except Exception as error:
+            _log.exception("the policy files cannot be judged")
+            message = f"the files cannot be judged ({type(error).__name__}); the log says more"
+            raise PolicyError([Finding(str(self.directory), 0, message)]) from error
+
+    def _checked(self, before: LastGood | None) -> Policy:
+        policy = loader.load(self.directory, self.vocabulary, plugins=self._plugins, required=self._required)
+        if before is not None and (gone := snapshot.gone(
+                before, policy, self.packaged, lambda: self._is_alike(before, policy))):
+            raise PolicyError(gone)
+        findings = sampled(policy, seconds=self._sample)
+        cases = self.directory / CASES_FILE
+        # A link that leads nowhere is there, too: cases that cannot be read must not count as passed.
+        if self._cases is not None and os.path.lexists(cases):
+            findings += [finding for finding in self._cases(policy, cases) if finding.severity == "error"]
+        if findings:
+            raise PolicyError(findings)
+        return policy
+
+    def _is_alike(self, before: LastGood, policy: Policy) -> bool:
+        if self._alike is None:
+            return False
+        try:
+            return self._alike(loader.from_files(before.files, self.vocabulary), policy)
+        except PolicyError:
+            return False  # the last good one is of another age
+
+    def fingerprint(self) -> bytes:
+        """What the policy files and the cases hold now; unreadable counts as a state of its own."""
+        findings: list[Finding] = []
+        files = loader.read_files(self.directory, self._plugins, findings)
+        try:
+            files[CASES_FILE] = read_bytes(self.directory / CASES_FILE)
+        except Unreadable as error:
+            files[CASES_FILE] = str(error).encode()
+        whole = hashlib.sha256(loader.digest(files).encode())
+        whole.update("\n".join(map(str, findings)).encode())
+        return whole.digest()
