@@ -39,6 +39,11 @@ class Folder:
         self._plugins, self._required = dict(plugins or {}), tuple(required)
         self._cases, self._alike, self._sample = cases, alike, sample
 
+    def at(self, directory: Path) -> Folder:
+        """Another folder that is checked in the same way."""
+        return Folder(directory, self.vocabulary, plugins=self._plugins, required=self._required, cases=self._cases,
+                      alike=self._alike, sample=self._sample)
+
     @property
     def packaged(self) -> frozenset[str]:
         """The names of the files that are those of a plugin's package."""

@@ -6,6 +6,7 @@ It also tells which files there were: a rule file that is gone is a broken edit,
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +21,7 @@ from .loader import LARGEST_POLICY, digest
 
 LAST_GOOD = "policy.last-good.json"  # in the folder of the instance
 LARGEST_SNAPSHOT = 4 * LARGEST_POLICY  # bytes: all policy files together, escaped
+Stamp = tuple[int, int, int]
 Alike = Callable[[Policy, Policy], bool]
 
 _ACCEPT = "put what is there in force: gatepost policy accept"
@@ -55,6 +57,15 @@ def kept(place: Path) -> LastGood | None:
         return last if last.version == found["version"] else None
     except (Unreadable, ValueError, KeyError, TypeError, AttributeError):
         return None
+
+
+def stamp(place: Path) -> Stamp | None:
+    """What tells whether another policy was kept since; None without one."""
+    try:
+        found = os.stat(place)
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def gone(last: LastGood, policy: Policy, packaged: Collection[str], alike: Callable[[], bool]) -> list[Finding]:

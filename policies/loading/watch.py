@@ -71,6 +71,7 @@ class Watcher:
         self._keep = None if keep is None else keep / snapshot.LAST_GOOD
         self._interval = interval
         self._packaged: frozenset[str] = frozenset()  # files of the policy in use that came with plugins
+        self._refused: snapshot.Stamp | None = None  # of the last good policy, when files were judged
         self.failures = 0  # changes that were not taken over
         self._changing = threading.Lock()
         self._awake, self._asked = threading.Event(), False
@@ -108,7 +109,7 @@ class Watcher:
         with self._changing:
             found = self._folder.fingerprint()
             settled, self._seen = found == self._seen, found
-            if settled and found != self._judged:
+            if settled and (found != self._judged or self._may_be_accepted()):
                 self._take_over()
             self.looked = monotonic()
             return self.status
@@ -208,8 +209,13 @@ class Watcher:
             # Good for an older version of the service only: the present files say what is to be mended.
             raise broken from None
 
+    def _may_be_accepted(self) -> bool:
+        """Whether another process has kept a last good policy since these files were refused."""
+        return self.status.error is not None and self._keep is not None and snapshot.stamp(self._keep) != self._refused
+
     def _take_over(self) -> None:
         judged = self._folder.fingerprint()
+        self._refused = None if self._keep is None else snapshot.stamp(self._keep)
         try:
             # Another process may have accepted other files.
             kept = None if self._keep is None else snapshot.kept(self._keep)

@@ -1,7 +1,7 @@
-"""The administrator's tools: `gatepost policy check | explain | matrix | test | diff | export | adopt`, one a module.
+"""The administrator's tools: `gatepost policy …`, one a module, and two that put policies in force and tell of them.
 
-All but `explain` about a person or an object work on files alone: with a broken policy, a stopped service, without
-a database. Exit codes: 0 fine, 1 findings, 2 cannot run.
+Those that explain, check and compare work on files alone, but for questions about persons, objects and the past: with a
+broken policy, a stopped service, without a database. Exit codes: 0 fine, 1 findings, 2 cannot run.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ import click
 
 from blueprints.commands.policy.adopt import adopt
 from blueprints.commands.policy.cases import test_command
+from blueprints.commands.policy.changing import accept_command, apply_command, revert_command
 from blueprints.commands.policy.check import check
 from blueprints.commands.policy.diff import diff_command
 from blueprints.commands.policy.explain import explain_command
 from blueprints.commands.policy.export import export_command
+from blueprints.commands.policy.history import log_command, show_command
 from blueprints.commands.policy.matrix import matrix_command
 from blueprints.commands.policy.output import show_error
 from blueprints.commands.printing import Group
@@ -50,5 +52,6 @@ def policy() -> None:
     """
 
 
-for _command in (explain_command, matrix_command, check, test_command, diff_command, adopt, export_command):
+for _command in (explain_command, matrix_command, check, test_command, diff_command, apply_command, log_command,
+                 show_command, revert_command, accept_command, adopt, export_command):
     policy.add_command(_command)

@@ -1,4 +1,4 @@
-"""A rule file that is gone is a broken edit, unless nobody may do more or less without it, or an operator accepts it."""
+"""A rule file that is gone is a broken edit, unless nothing changes without it, or an operator accepts it."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_what_is_there_comes_into_force_once_another_process_has_accepted_it(dir
     assert settle(watcher)
     accepted = load(directory, VOCABULARY)
     snapshot.keep(directory.parent / LAST_GOOD, LastGood(accepted.files))
-    watcher.reload()
+    settle(watcher)
     assert watcher.current.version == accepted.version and watcher.status.error is None
     assert watching(directory).current.version == accepted.version
 

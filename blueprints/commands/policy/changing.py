@@ -1,0 +1,136 @@
+"""Putting a policy in force: `gatepost policy apply | revert | accept`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from blueprints.commands.context import Instance, load_settings, open_instance
+from blueprints.commands.policy import folders
+from blueprints.commands.policy.history import VERSION, find
+from blueprints.commands.policy.output import Unusable
+from blueprints.commands.printing import echo, echo_lines
+from blueprints.http.history.change import Candidate, Changing, Conflict, is_policy_file
+from blueprints.http.history.ledger import Ledger
+from models.tables.policy_version import ACCEPT, COMMAND, OPERATOR, REVERT
+from policies import Policy, PolicyError
+from policies.cases.case_file import failures
+from policies.loading import snapshot
+from policies.loading.files import Unreadable, read_bytes
+from policies.loading.folder import Folder
+from policies.loading.loader import from_files
+from policies.questions.diff import diff
+
+NOTE = click.option("--note", metavar="TEXT", help="Why, for the ledger.")
+YES = click.option("--yes", is_flag=True, help="Do not ask.")
+_LATER = "A running service uses it within two seconds."
+
+
+@click.command("apply")
+@click.argument("directory", type=click.Path(path_type=Path), metavar="DIR")
+@NOTE
+@YES
+def apply_command(directory: Path, note: str | None, yes: bool) -> None:
+    """Put the policy files of a folder in force.
+
+    They take the place of the instance's own, after every check; a file that DIR lacks goes, but for tests.yaml. It
+    shows what changes, and asks.
+
+    \b
+    Example: gatepost policy apply trial --note "as agreed"
+    """
+    source = folders.folder(directory)
+    try:
+        files = {place.name: read_bytes(place) for place in sorted(source.iterdir()) if is_policy_file(place.name)}
+    except Unreadable as error:
+        raise click.ClickException(f"{source}: {error}") from None
+    _change(lambda changing: changing.instead(files), COMMAND, note, yes)
+
+
+@click.command("revert")
+@VERSION
+@NOTE
+@YES
+def revert_command(version: str, note: str | None, yes: bool) -> None:
+    """Put a policy in force that was so before.
+
+    Its files take the place of the instance's own, after every check; tests.yaml stays. VERSION may be shortened to its
+    first eight characters. It shows what changes, and asks.
+
+    \b
+    Example: gatepost policy revert 0a1b2c3d --note "nobody could publish"
+    """
+    def before(changing: Changing) -> Candidate:
+        row = find(version)
+        return changing.instead({name: text.encode() for name, text in row.files.items() if name not in row.packaged})
+
+    _change(before, REVERT, note, yes)
+
+
+@click.command("accept")
+@NOTE
+@YES
+def accept_command(note: str | None, yes: bool) -> None:
+    """Put the files in force that are there, though a rule file is gone.
+
+    A service keeps the last good policy where a file is gone without which not everybody may do what they may now. It
+    shows what changes, and asks.
+
+    \b
+    Example: gatepost policy accept
+    """
+    _change(lambda changing: changing.candidate({}), ACCEPT, note, yes)
+
+
+def _change(make: Callable[[Changing], Candidate], cause: str, note: str | None, yes: bool) -> None:
+    place = folders.folder()
+    with _changing(place) as changing:
+        try:
+            candidate = make(changing)
+        except PolicyError as broken:
+            raise Unusable(place, broken) from None
+        live = _live(place, candidate.policy)
+        echo_lines("\n".join(diff(live, candidate.policy).as_lines()))
+        if live.version == candidate.policy.version and not candidate.files:
+            echo(f"Policy {live.version} is in force already.")
+            return
+        if not yes:
+            click.confirm("Put it in force?", abort=True)
+        try:
+            changing.put_in_force(candidate, cause, OPERATOR, note)
+        except Conflict as conflict:
+            raise click.ClickException(str(conflict)) from None
+        except OSError as error:
+            raise click.ClickException(f"The files cannot be written: {error.strerror}") from error
+    echo(f"Policy {candidate.policy.version} is in force. {_LATER}")
+
+
+def _live(place: Path, candidate: Policy) -> Policy:
+    """The policy that a service uses now: the last good one; without that, the files' own."""
+    settings = load_settings()
+    last = snapshot.kept(settings.instance / snapshot.LAST_GOOD)
+    try:
+        return folders.policy_in(place) if last is None else from_files(last.files, candidate.vocabulary)
+    except (PolicyError, Unusable):
+        # Of another age, or broken: what changes cannot be told.
+        raise click.ClickException(
+            "The policy in force cannot be loaded by this version of Gatepost, so what would change cannot be shown. "
+            "Mend the files in the policy folder instead.") from None
+
+
+@contextmanager
+def _changing(place: Path) -> Iterator[Changing]:
+    installed = folders.registry()
+    with open_instance() as instance:
+        folder = Folder(place, installed.vocabulary, plugins=installed.plugin_policies,
+                        required=installed.required_policies, cases=failures)
+        yield Changing(folder, instance.settings.instance, _ledger(instance, place))
+
+
+def _ledger(instance: Instance, place: Path) -> Ledger:
+    installed = folders.registry()
+    return Ledger(instance.database, instance.settings.instance, installed.vocabulary, instance.tenant().id,
+                  installed.plugin_policies, place)

@@ -1,0 +1,134 @@
+"""`gatepost policy log | show | revert | accept | apply`, beside a service that follows the files."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+from tests.running import wait_until
+
+OPEN = "p, guest, product.view, always, allow"
+
+
+def log(instance) -> list[dict]:
+    done = instance.run("policy", "log", "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def edit(instance, name: str, line: str) -> None:
+    file = instance.folder / "policies" / name
+    file.write_text(file.read_text().replace("# end", f"{line}\n# end"))
+
+
+class Health:
+    """What a server says of itself to its administrator."""
+
+    def __init__(self, server):
+        self._server, self._token = server, server.log_in()
+
+    def __getitem__(self, name: str) -> str:
+        return self._server.call("GET", "/api/health", token=self._token)[1][name]
+
+
+def test_a_policy_is_changed_in_eight_ways_and_the_ledger_tells_each(instance, tmp_path):
+    """Beside two workers: by an edit, a new file, a file that goes, `accept`, `apply`, `revert`, a broken edit that is
+    mended, and an edit while nothing is served."""
+    if "GATEPOST_DATABASE_URL" in instance.environment:
+        pytest.skip("the ledger itself is tried on both (tests/http/history/test_ledger.py)")
+    policies, seen = instance.folder / "policies", []
+
+    def settled(health, cause):
+        seen.append(cause)
+        wait_until(lambda: len(log(instance)) >= len(seen)
+                   and health["policy_version"] == log(instance)[0]["version"])
+        assert [row["cause"] for row in reversed(log(instance))] == seen, "each once, though two workers see it"
+        return log(instance)[0]["version"]
+
+    seen.append("start")
+    with instance.served("--workers", "2") as server:
+        health, first = Health(server), log(instance)[0]["version"]
+        edit(instance, "products.csv", OPEN)
+        second = settled(health, "files")
+        (policies / "mine.csv").write_text("p, support, order.approve, always, allow\n# end\n")
+        third = settled(health, "files")
+        (policies / "mine.csv").unlink()
+        wait_until(lambda: health["status"] == "degraded")
+        assert health["policy_version"] == third, "the last good one stays"
+        done = instance.run("policy", "accept", "--yes", "--note", "no longer needed")
+        assert done.returncode == 0, done.stderr
+        assert "− order.approve: always → never" in done.stdout
+        assert settled(health, "accept") == second
+        wait_until(lambda: health["status"] == "ok")
+        shutil.copytree(policies, tmp_path / "trial")
+        (tmp_path / "trial" / "products.csv").write_text(
+            (policies / "products.csv").read_text().replace(OPEN, "p, guest, product.view, active, allow"))
+        assert instance.run("policy", "apply", str(tmp_path / "trial"), "--yes").returncode == 0
+        applied = settled(health, "command")
+        assert instance.run("policy", "revert", first[:8], "--yes").returncode == 0
+        assert settled(health, "revert") == first
+        edit(instance, "products.csv", "p, guest, prduct.view, always, allow")
+        wait_until(lambda: health["status"] == "degraded")
+        assert len(log(instance)) == len(seen), "what is broken was never in force"
+        edit(instance, "products.csv", "# mended")
+        (policies / "products.csv").write_text((policies / "products.csv").read_text().replace("prduct", "product"))
+        settled(health, "files")
+    edit(instance, "products.csv", "# while nothing is served")
+    with instance.served() as server:
+        settled(Health(server), "start")
+    assert applied not in (first, second, third)
+    rows = log(instance)
+    assert [row["cause"] for row in reversed(rows)] == seen
+    assert [row["note"] for row in rows if row["cause"] == "accept"] == ["no longer needed"]
+    assert {row["by"] for row in rows} == {"system", "operator"}
+    assert all(row["late"] is False for row in rows)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def started(instance):
+    """Whatever test runs first, the ledger has the policy of the first start."""
+    with instance.served():
+        pass
+
+
+def test_show_gives_each_file_as_it_was(instance):
+    version = log(instance)[-1]["version"]
+    shown = instance.run("policy", "show", version[:8])
+    assert shown.returncode == 0 and "articles.csv" in shown.stdout and version in shown.stdout
+    file = instance.run("policy", "show", version[:8], "articles.csv")
+    assert file.stdout == (instance.folder / "policies" / "articles.csv").read_text()
+    assert json.loads(instance.run("policy", "show", version, "--json").stdout)["files"]["articles.csv"] == file.stdout
+
+
+@pytest.mark.parametrize(("arguments", "said"), [
+    (("show", "0000000"), "No policy 0000000 was in force"), (("show", "f" * 16), "was in force"),
+    (("show", "%_%_%_%_%"), "was in force"), (("revert", "f" * 16, "--yes"), "was in force"),
+    (("apply", "/nowhere", "--yes"), "There is no folder")])
+def test_what_is_not_there_is_a_sentence(instance, arguments, said):
+    done = instance.run("policy", *arguments)
+    assert done.returncode == 2 and said in done.stderr
+
+
+def test_show_names_the_files_where_there_is_none_of_that_name(instance):
+    done = instance.run("policy", "show", log(instance)[-1]["version"], "../secret.key")
+    assert done.returncode == 2 and "has no file" in done.stderr and "articles.csv" in done.stderr
+
+
+def test_nothing_is_changed_without_a_yes(instance):
+    before = {file.name: file.read_bytes() for file in (instance.folder / "policies").iterdir()}
+    number = len(log(instance))
+    done = instance.run("policy", "revert", log(instance)[-1]["version"], input="n\n")
+    assert done.returncode == 1 and "Put it in force?" in done.stdout
+    assert {file.name: file.read_bytes() for file in (instance.folder / "policies").iterdir()} == before
+    assert len(log(instance)) == number
+
+
+def test_what_breaks_a_check_is_not_put_in_force(instance, tmp_path):
+    trial = tmp_path / "trial"
+    shutil.copytree(instance.folder / "policies", trial)
+    (trial / "contact.csv").write_text("p, guest, contact.view, always, allow\n# end\n")
+    done = instance.run("policy", "apply", str(trial), "--yes")
+    assert done.returncode == 2 and "invariants.csv" in done.stderr
+    assert "contact.view, always" not in (instance.folder / "policies" / "contact.csv").read_text()
