@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import operator
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import peewee as pw
 
@@ -17,6 +18,7 @@ from ..syntax.expression import (
     Expression,
     GroupOfCaller,
     InGroup,
+    Negation,
     Operand,
     PluginCall,
     Shared,
@@ -60,9 +62,9 @@ def where(plan: Plan, columns: Columns, parameter: Parameter, shared: Callable[[
     """
     if plan.outcome is NEVER:
         return Where([], [])
-    writer = _Writer(columns, parameter, shared, plan.groups)
+    writer = _OfCaller(columns, parameter, shared, plan.groups)
     allows = None if plan.allows is None else [writer.expression(one) for one in alternatives(plan, indexed)]
-    return Where(allows, [_not_true(writer.expression(deny)) for deny in plan.denies])
+    return Where(allows, [not_true(writer.expression(deny)) for deny in plan.denies])
 
 
 def _by_group(allow: Expression, groups: int, indexed: Collection[str]) -> Iterator[Expression]:
@@ -84,32 +86,50 @@ def _joined(join: Callable[[Any, Any], Any], parts: Sequence[Any]) -> Any:
     return join(_joined(join, parts[:middle]), _joined(join, parts[middle:]))
 
 
-def _not_true(expression: pw.Node) -> pw.Node:
+def not_true(expression: pw.Node) -> pw.Node:
+    """That an expression is false or unknown: as with one row, a comparison with a missing value does not hold."""
     return pw.NodeList((pw.EnclosedNodeList([expression]), pw.SQL("IS NOT TRUE")))
 
 
-@dataclass(frozen=True, slots=True)
-class _Writer:
-    columns: Columns
-    parameter: Parameter
-    shared: Callable[[], pw.Node]
-    groups: int
+class Writer(ABC):
+    """Writes expressions over the columns of a table; what callers are known by is up to who derives from it."""
+
+    def __init__(self, columns: Columns) -> None:
+        self._columns = columns
+
+    @abstractmethod
+    def parameter(self, operand: Attribute | GroupOfCaller) -> pw.Node:
+        """An attribute of the caller or of the environment."""
+
+    @abstractmethod
+    def shared(self, asked: Shared) -> pw.Node:
+        """That the row is shared with the caller."""
+
+    @abstractmethod
+    def in_group(self, name: Attribute | str) -> pw.Node:
+        """That the caller is in a group."""
 
     def expression(self, expression: Expression) -> Any:
+        """The SQL of an expression, true where it holds and false or unknown where it does not."""
         match expression:
-            case Comparison(symbol, left, right):
-                return COMPARE[symbol](self.operand(left), self.operand(right))
+            case Comparison():
+                return self.comparison(expression)
             case Shared():
-                return self.shared()
-            case InGroup(Attribute() as column):
-                return self.operand(column).in_([self.operand(GroupOfCaller(place)) for place in range(self.groups)])
+                return self.shared(expression)
+            case InGroup(name):
+                return self.in_group(name)
             case PluginCall():
                 return self.of_plugin(expression)
+            case Negation(part):
+                return not_true(self.expression(part))
             case AllOf(parts):
                 return _joined(operator.and_, [self.expression(part) for part in parts])
             case AnyOf(parts):
                 return _joined(operator.or_, [self.expression(part) for part in parts])
         raise TypeError(f"{text(expression)} has no SQL; it should have been answered before")
+
+    def comparison(self, asked: Comparison) -> Any:
+        return COMPARE[asked.operator](self.operand(asked.left), self.operand(asked.right))
 
     def of_plugin(self, call: PluginCall) -> pw.Node:
         """What the SQL half says, in brackets of its own, whatever operators are in it."""
@@ -124,5 +144,23 @@ class _Writer:
 
     def operand(self, operand: Operand) -> Any:
         if isinstance(operand, Attribute) and operand.root == "obj":
-            return self.columns[operand.name]
+            return self._columns[operand.name]
         return self.parameter(operand) if isinstance(operand, Attribute | GroupOfCaller) else operand
+
+
+class _OfCaller(Writer):
+    """Over one caller, of whom everything is known: only what reads the object is left."""
+
+    def __init__(self, columns: Columns, parameter: Parameter, shared: Callable[[], pw.Node], groups: int) -> None:
+        super().__init__(columns)
+        self._parameter, self._shared, self._groups = parameter, shared, groups
+
+    def parameter(self, operand: Attribute | GroupOfCaller) -> pw.Node:
+        return self._parameter(operand)
+
+    def shared(self, asked: Shared) -> pw.Node:
+        return self._shared()
+
+    def in_group(self, name: Attribute | str) -> pw.Node:
+        groups = [self._parameter(GroupOfCaller(place)) for place in range(self._groups)]
+        return cast(pw.Node, self.operand(name).in_(groups))

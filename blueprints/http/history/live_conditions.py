@@ -1,0 +1,222 @@
+"""What two policies say of many callers at once, as conditions on the rows of a table and on its tenants' users.
+
+A decision answers for one caller, a plan for the rows of one caller. Here the caller stays open: what depends on the
+role and the environment alone is answered, and the attributes in which users of a role differ become columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import peewee as pw
+
+from models.records.columns import IdField
+from models.tables.audience import Audience, Way
+from policies import Policy, Principal
+from policies.comparison.subjects import Subject, condition_of
+from policies.evaluation.compiled import NO_OBJECT, compiled, no_shares, value_of
+from policies.evaluation.fold import COMPARE
+from policies.evaluation.plan import contradicts, disjuncts
+from policies.evaluation.principal import Environment
+from policies.evaluation.rights import rights_for
+from policies.evaluation.sql import Writer
+from policies.syntax.expression import (
+    AllOf,
+    AnyOf,
+    Attribute,
+    Comparison,
+    Expression,
+    GroupOfCaller,
+    InGroup,
+    Negation,
+    PluginCall,
+    Shared,
+    atoms,
+    attributes,
+    conjunction,
+    disjunction,
+    negation,
+    reads_object,
+)
+from policies.syntax.roles import GUEST
+
+# In these the users of a role differ.
+_OWN = frozenset(("id", "key", "department", "groups", "tenant_id"))
+
+
+class NoSql(Exception):
+    """Nothing was asked of the database; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class SharedAs(Shared):
+    """That a share gives one of `rights`, also by one of `roles`: two policies may tell apart what a role inherits."""
+
+    rights: tuple[str, ...]
+    roles: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Asks:
+    """What a policy asks of a subject for a permission, and the roles by which a share may give it, if one can."""
+
+    condition: Expression
+    roles: frozenset[str]
+
+    @property
+    def is_timely(self) -> bool:
+        """Whether the answer may be another in another environment."""
+        return any(one.root == "env" for atom in atoms(self.condition) for one in attributes(atom))
+
+
+def asks(policy: Policy, subject: Subject, permission: str) -> Asks:
+    """What the lines that reach a role, a person with that role, or guests ask."""
+    key = GUEST if subject.is_guest else subject.key
+    found = condition_of(policy.reaching(subject.role, key, permission))
+    if not any(isinstance(atom, Shared) for atom in atoms(found)):
+        return Asks(found, frozenset())
+    lent = frozenset[str]() if key is None else policy.roles.closure(key) - {key}
+    return Asks(found, policy.roles.closure(subject.role) | lent)
+
+
+@dataclass(frozen=True, slots=True)
+class Callers:
+    """The users of a role, those among them with lines of their own, or guests; and in which environment they ask.
+
+    guest_tenant  the tenant of guests
+    """
+
+    subject: Subject
+    environment: Environment
+    guest_tenant: str
+
+    def allowed(self, policy: Policy, permission: str) -> Expression:
+        """When the policy gives them the permission, of what differs among them and from row to row.
+
+        Raises FunctionFailed, and NoSql.
+        """
+        found, rights = asks(policy, self.subject, permission), rights_for(permission.partition(".")[2])
+        shared: Expression = SharedAs(rights, tuple(sorted(found.roles))) if rights else False
+        return self._settled(found.condition, permission, shared)
+
+    def _settled(self, expression: Expression, permission: str, shared: Expression) -> Expression:
+        match expression:
+            case AllOf(parts):
+                return conjunction(self._settled(part, permission, shared) for part in parts)
+            case AnyOf(parts):
+                return disjunction(self._settled(part, permission, shared) for part in parts)
+            case Negation(part):
+                return negation(self._settled(part, permission, shared))
+            case Shared():
+                return shared
+            case bool():
+                return expression
+        constant = [one for one in attributes(expression) if self.knows(one)]
+        if len(constant) == len(attributes(expression)):
+            return compiled(expression, permission)(self._principal, NO_OBJECT, self.environment, no_shares)
+        if isinstance(expression, PluginCall) and expression.function.where is None:
+            raise NoSql(f"the function {expression.function.name} of a plugin asks who calls, and has no SQL")
+        missing = isinstance(expression, Comparison | InGroup) and any(self.value(one) is None for one in constant)
+        return False if missing or (isinstance(expression, InGroup) and self.subject.is_guest) else expression
+
+    def knows(self, attribute: Attribute) -> bool:
+        """Whether an attribute is the same for all of them, and for every row."""
+        return attribute.root == "env" or (
+            attribute.root == "sub" and (self.subject.is_guest or attribute.name not in _OWN))
+
+    def value(self, attribute: Attribute) -> Any:
+        return value_of(attribute)(self._principal, NO_OBJECT, self.environment)
+
+    @property
+    def _principal(self) -> Principal:
+        role = self.subject.role
+        return Principal(None, GUEST, role, self.guest_tenant, None, "guest" if self.subject.is_guest else "user")
+
+
+def ways(allowed: Expression, other: Expression) -> list[tuple[Expression, ...]]:
+    """When `allowed` holds and `other` does not, as alternatives, each of which is the sum of its parts."""
+    found = []
+    for one in disjuncts(allowed):
+        left = [_without(each, one) for each in disjuncts(other)]
+        if not any(each is True for each in left):
+            found.append((*_parts(one), *(negation(each) for each in left if each is not False)))
+    return found
+
+
+def _without(expression: Expression, known: Expression) -> Expression:
+    """What is left to ask where `known` holds."""
+    if contradicts(conjunction((expression, known))):
+        return False
+    held = _parts(known)
+    return conjunction(part for part in _parts(expression) if part not in held)
+
+
+def _parts(expression: Expression) -> tuple[Expression, ...]:
+    if expression is True:
+        return ()
+    return expression.parts if isinstance(expression, AllOf) else (expression,)
+
+
+class Conditions(Writer):
+    """Writes what `ways` finds, over the columns of an audience."""
+
+    def __init__(self, audience: Audience, resource: str, callers: Callers) -> None:
+        super().__init__({name: getattr(audience.row, name) for name in audience.columns})
+        self._audience, self._resource, self._callers = audience, resource, callers
+
+    def way(self, parts: Sequence[Expression]) -> Way:
+        """The parts in SQL, each with those that look at the same. Raises FunctionFailed."""
+        of_row: list[pw.Node] = []
+        of_user: list[pw.Node] = []
+        of_both: list[pw.Node] = []
+        for part in parts:
+            match part:  # few rows are shared, or name a group: those are found first
+                case Shared():
+                    of_row.append(self._audience.shared_at_all(self._resource))
+                case InGroup(Attribute("obj") as name):
+                    of_row.append(self._audience.names_a_group(self.operand(name)))
+                    of_user.append(self._audience.in_a_group)
+            place = of_row if not self._reads_user(part) else of_both if reads_object(part) else of_user
+            place.append(self.expression(part))
+        return Way(tuple(of_row), tuple(of_user), tuple(of_both))
+
+    def parameter(self, operand: Attribute | GroupOfCaller) -> pw.Node:
+        if not isinstance(operand, Attribute):
+            raise TypeError(f"{operand} is not asked of several callers")
+        if self._callers.knows(operand):
+            return pw.Value(self._callers.value(operand), converter=False)
+        return cast(pw.Node, self._audience.user_key if operand.name == "key" else getattr(
+            self._audience.user, operand.name))
+
+    def shared(self, asked: Shared) -> pw.Node:
+        if not isinstance(asked, SharedAs):
+            raise TypeError("a share of no certain rights has no SQL")
+        return self._audience.shared(self._resource, asked.rights, asked.roles,
+                                     with_guests=self._callers.subject.is_guest)
+
+    def in_group(self, name: Attribute | str) -> pw.Node:
+        return self._audience.in_group(
+            pw.Value(name, converter=False) if isinstance(name, str) else self.operand(name))
+
+    def comparison(self, asked: Comparison) -> Any:
+        """As written; but an id of the caller is text where a column that is no id is compared with it."""
+        left, right = self.operand(asked.left), self.operand(asked.right)
+        if _is_column(left) and _is_column(right) and _is_id(left) != _is_id(right):
+            left, right = (one.cast("text") if _is_id(one) else one for one in (left, right))
+        return COMPARE[asked.operator](left, right)
+
+    def _reads_user(self, part: Expression) -> bool:
+        if self._callers.subject.is_guest:
+            return False
+        return any(isinstance(atom, Shared) or not all(
+            one.root == "obj" or self._callers.knows(one) for one in attributes(atom)) for atom in atoms(part))
+
+
+def _is_column(operand: Any) -> bool:
+    return isinstance(operand, pw.FieldAlias)
+
+
+def _is_id(column: pw.FieldAlias) -> bool:
+    return isinstance(column.field, IdField)

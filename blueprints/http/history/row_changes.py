@@ -1,0 +1,115 @@
+"""What a change of the policy does to stored rows, as data, as JSON and as lines for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from models.tables.audience import Counts
+from policies.syntax.roles import GUEST
+
+NOTHING = "Every row that is stored stays open to those to whom it is open now, and to nobody else."
+_VERBS = {"view": ("hides {rows} from {who}", "shows {rows} to {who}")}
+_OTHERS = ("takes {permission} on {rows} from {who}", "gives {permission} on {rows} to {who}")
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class RowChange:
+    """What users of one role, or persons with lines of their own, or guests lose and gain on one collection.
+
+    persons     their keys (`user:<id>`); empty: the users of the role that have no such lines
+    collection  plural, such as `articles`
+    lost, gained  rows that are no longer open to one of them, and rows that were not
+    """
+
+    role: str
+    persons: tuple[str, ...]
+    permission: str
+    collection: str
+    lost: Counts
+    gained: Counts
+
+    def as_json(self) -> dict[str, Any]:
+        """`users` is null of guests, `owners` of rows without."""
+        return {"role": self.role, "persons": list(self.persons), "permission": self.permission,
+                "collection": self.collection, "lost": _counts(self.lost), "gained": _counts(self.gained)}
+
+    def as_lines(self) -> Iterator[str]:
+        """One sentence for what is lost, one for what is gained."""
+        resource, _, verb = self.permission.partition(".")
+        for sentence, found in zip(_VERBS.get(verb, _OTHERS), (self.lost, self.gained), strict=True):
+            if found.rows:
+                rows = _number(found.rows, resource, self.collection)
+                owners = f" of {_number(found.owners, 'owner', 'owners')}" if found.owners else ""
+                yield sentence.format(permission=self.permission, rows=f"{rows}{owners}", who=self._who(found))
+
+    def _who(self, found: Counts) -> str:
+        if self.role == GUEST:
+            return "guests"
+        if not self.persons:
+            return f"{_number(found.users or 0, 'user', 'users')} of role {self.role}"
+        if len(self.persons) == 1:
+            return f"{self.persons[0]} of role {self.role}"
+        more = len(self.persons) - _MOST_NAMED
+        named = ", ".join(self.persons[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+        return f"{found.users} of {named}, of role {self.role}"
+
+
+@dataclass(frozen=True, slots=True)
+class NotCounted:
+    """For whom nothing was counted about a permission, and why."""
+
+    who: str
+    permission: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.permission} is not counted for {self.who}: {self.why}"
+
+    def as_json(self) -> dict[str, Any]:
+        return {"who": self.who, "permission": self.permission, "why": self.why}
+
+
+@dataclass(frozen=True, slots=True)
+class RowChanges:
+    """Everything that was found, by collection, permission and role.
+
+    statements  how many the database was asked
+    moment      date and hour at which it was asked, in the zone of the settings, where a condition that changes asks
+                for time, address or device; else empty
+    """
+
+    all: tuple[RowChange, ...]
+    not_counted: tuple[NotCounted, ...]
+    statements: int
+    moment: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.all or self.not_counted)
+
+    @property
+    def assumes(self) -> str:
+        """In what circumstances it was counted; empty where that makes no difference."""
+        return self.moment and (f"Counted as of {self.moment}; what a condition asks of the address or the device is "
+                                "taken as not fulfilled.")
+
+    def as_json(self) -> dict[str, Any]:
+        return {"changes": [one.as_json() for one in self.all],
+                "not_counted": [one.as_json() for one in self.not_counted],
+                "assumes": self.assumes or None}
+
+    def as_lines(self) -> list[str]:
+        """For a terminal: a sentence for each change, what is missing, and what was assumed."""
+        found = [line for one in self.all for line in one.as_lines()]
+        found += [f"? {one}" for one in self.not_counted]
+        return [*(found or [NOTHING]), *([self.assumes] if self.assumes else [])]
+
+
+def _counts(found: Counts) -> dict[str, int | None]:
+    return {"rows": found.rows, "owners": found.owners, "users": found.users}
+
+
+def _number(count: int, one: str, several: str) -> str:
+    return f"{count} {one if count == 1 else several}"

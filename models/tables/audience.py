@@ -1,0 +1,167 @@
+"""Users beside the rows of a table in their tenants: how many rows, of how many owners, concern how many of them.
+
+A condition may name columns of both, so that one statement answers for all users of a role.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, cast
+
+import orjson
+import peewee as pw
+
+from models.engine.database import Database
+from models.engine.prepared import prepare
+from models.records.table import Table
+from models.tables.share import Share
+from models.tables.user import User
+
+Conditions = tuple[pw.Node, ...]
+_GROUP = "group:"  # how the grantee of a share begins that is a group
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """Conditions that must all hold: those about a row alone, about a user alone, and about both."""
+
+    of_row: Conditions
+    of_user: Conditions
+    of_both: Conditions
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many rows, of how many owners (None where rows have none), concern how many users (None: only guests)."""
+
+    rows: int
+    owners: int | None
+    users: int | None
+
+
+class Audience:
+    """The rows of one table as `row`, and the users of their tenants as `user`."""
+
+    def __init__(self, database: Database, model: type[Table]) -> None:
+        self._database = database
+        self.row: Any = model.alias("r")
+        self.user: Any = User.alias("u")
+        self._share: Any = Share.alias("s")
+        self.columns = tuple(model._meta.fields)
+        key: Any = model._meta.primary_key
+        self._key: str = key.name
+        self._owned = "owner_id" in model._meta.fields
+
+    def among(self, ids: Collection[str]) -> pw.Node:
+        """That the user is one of these, however many they are."""
+        if self._database.dialect == "postgres":
+            return pw.NodeList((self.user.id, pw.SQL("= ANY(CAST("), pw.Value(sorted(ids), unpack=False),
+                                pw.SQL("AS uuid[]))")))
+        chosen = pw.Value(orjson.dumps(sorted(ids)).decode(), converter=False)
+        return pw.NodeList((self.user.id, pw.SQL("IN (SELECT value FROM"), pw.fn.json_each(chosen), pw.SQL(")")))
+
+    @property
+    def user_key(self) -> pw.Expression:
+        """`user:<id>`."""
+        return pw.Expression(pw.Value("user:", converter=False), pw.OP.CONCAT, self.user.id.cast("text"))
+
+    def in_group(self, name: pw.Node) -> pw.Node:
+        """That the user is in the group of that name; a missing name is none."""
+        if self._database.dialect == "postgres":
+            named = pw.NodeList((pw.SQL("to_jsonb(CAST("), name, pw.SQL("AS text))")))
+            return pw.NodeList((self.user.groups.cast("jsonb"), pw.SQL("@>"), named))
+        return pw.NodeList((pw.SQL("EXISTS (SELECT 1 FROM"), pw.fn.json_each(self.user.groups),
+                            pw.SQL("WHERE json_each.value ="), name, pw.SQL(")")))
+
+    @property
+    def in_a_group(self) -> pw.Node:
+        """That the user is in any group."""
+        return cast(pw.Node, self.user.groups != pw.Value("[]", converter=False))
+
+    def names_a_group(self, name: pw.Node) -> pw.Node:
+        """That some user is in the group of that name."""
+        users = pw.SQL("FROM users")
+        if self._database.dialect == "postgres":
+            each = pw.NodeList((pw.fn.jsonb_array_elements_text(pw.SQL("CAST(users.groups AS jsonb)")), users))
+        else:
+            each = pw.NodeList((pw.SQL("json_each.value"), users, pw.SQL(", json_each(users.groups)")))
+        return pw.NodeList((name, pw.SQL("IN (SELECT"), each, pw.SQL(")")))
+
+    def shared(self, resource: str, rights: Collection[str], roles: Collection[str], *, with_guests: bool) -> pw.Node:
+        """That a share gives one of `rights` on the row: to the user or a group of theirs, else to guests, or to one
+        of `roles`."""
+        share = self._share
+        named = share.grantee.in_([*(["guest"] if with_guests else []), *(f"role:{role}" for role in sorted(roles))])
+        if not with_guests:
+            group = pw.fn.substr(share.grantee, len(_GROUP) + 1)
+            named |= share.grantee == self.user_key
+            named |= (pw.fn.substr(share.grantee, 1, len(_GROUP)) == _GROUP) & self.in_group(group)
+        return self.row.id.in_(share.select(share.object_id).where(
+            share.tenant_id == self.row.tenant_id, share.resource == resource, share.right.in_(sorted(rights)), named))
+
+    def shared_at_all(self, resource: str) -> pw.Node:
+        """That somebody has a right on the row."""
+        share = self._share
+        return self.row.id.in_(share.select(share.object_id).where(share.resource == resource))
+
+    def counts(self, which: Sequence[pw.Node], who: Sequence[pw.Node] | None,
+               *several: Sequence[Way], values: Mapping[str, object]) -> list[Counts]:
+        """For each of `several`, the counts of the rows that one of its ways picks; all in one statement.
+
+        which    conditions of the rows that count at all
+        who      conditions of the users; None: no user is looked for, and `Counts.users` is None
+        several  where there are no ways, nothing is counted
+        values   what fills the placeholders of all these conditions
+
+        Raises `TimedOut`.
+        """
+        parts = [self._counted(place, which, who, ways) for place, ways in enumerate(several) if ways]
+        found = [Counts(0, 0 if self._owned else None, None if who is None else 0)] * len(several)
+        if parts:
+            query = reduce(lambda left, right: left.union_all(right), parts)
+            for place, rows, owners, users in prepare(self._database, query).run(self._database, values):
+                found[place] = Counts(rows, owners, users)
+        return found
+
+    def _counted(self, place: int, which: Sequence[pw.Node], who: Sequence[pw.Node] | None,
+                 ways: Iterable[Way]) -> Any:
+        ways = list(ways)
+        rows = _merged(self._rows(which, who, ways)).alias("found")
+        users = pw.SQL("NULL") if who is None else pw.Select(
+            [_merged(self._users(which, who, ways)).alias("concerned")], [pw.fn.COUNT(pw.SQL("*"))])
+        owners = pw.fn.COUNT(rows.c.owner_id.distinct()) if self._owned else pw.SQL("NULL")
+        return pw.Select([rows], [pw.SQL(str(place)), pw.fn.COUNT(pw.SQL("*")), owners, users])
+
+    def _rows(self, which: Sequence[pw.Node], who: Sequence[pw.Node] | None, ways: Iterable[Way]) -> Iterator[Any]:
+        row, user = self.row, self.user
+        columns = [getattr(row, self._key), *([row.owner_id] if self._owned else [])]
+        for way in ways:
+            query = _where(row.select(*columns), *which, *way.of_row)
+            if who is None:
+                yield query
+            elif way.of_both:
+                yield query.where(pw.fn.EXISTS(user.select(pw.SQL("1")).where(
+                    user.tenant_id == row.tenant_id, *who, *way.of_user, *way.of_both)))
+            else:
+                yield query.where(row.tenant_id.in_(user.select(user.tenant_id).where(*who, *way.of_user)))
+
+    def _users(self, which: Sequence[pw.Node], who: Sequence[pw.Node], ways: Iterable[Way]) -> Iterator[Any]:
+        row, user = self.row, self.user
+        for way in ways:
+            query = user.select(user.id).where(*who, *way.of_user)
+            if way.of_both:
+                yield query.where(pw.fn.EXISTS(row.select(pw.SQL("1")).where(
+                    row.tenant_id == user.tenant_id, *which, *way.of_row, *way.of_both)))
+            else:
+                yield query.where(user.tenant_id.in_(_where(row.select(row.tenant_id), *which, *way.of_row)))
+
+
+def _where(query: Any, *conditions: pw.Node) -> Any:
+    return query.where(*conditions) if conditions else query
+
+
+def _merged(queries: Iterable[Any]) -> Any:
+    """Rows of any of the queries, each once."""
+    return reduce(lambda left, right: left.union(right), queries)
