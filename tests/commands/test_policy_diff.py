@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from blueprints.http.history.row_changes import NOTHING as NO_ROW
 from policies.comparison.compare import Comparison
 from policies.questions.changes import NOTHING
 from tests.policies.editing import add_line, remove_line
@@ -100,6 +101,24 @@ def test_what_could_not_be_decided_is_said_and_leaves_with_1(
     monkeypatch.setattr("policies.questions.diff.Comparison", partial(Comparison, most=0))
     done = instance.run("policy", "diff", str(trial))
     assert done.returncode == 1 and "? comment.update: " in done.stdout
+
+
+def test_with_rows_it_counts_whom_stored_rows_are_hidden_from_and_shown_to(instance: Instance, trial: Path) -> None:
+    add_line(trial / "comments.csv", OWN)
+    done = instance.run("policy", "diff", str(trial), "--rows")
+    assert done.returncode == 1 and done.stdout.splitlines()[-2:] == ["Stored rows:", f"  {NO_ROW}"]
+    add_line(trial / "users.csv", "p, guest, user.view, always, allow")
+    done = instance.run("policy", "diff", str(trial), "--rows", "--json")
+    data = json.loads(done.stdout)
+    assert data["summary"] and data["rows"]["not_counted"] == []
+    [guests] = [change for change in data["rows"]["changes"] if change["role"] == "guest"]
+    assert (guests["permission"], guests["lost"]["rows"], guests["gained"]["users"]) == ("user.view", 0, None)
+    assert guests["gained"]["rows"] == len(instance.run("user", "list").stdout.splitlines())
+
+
+def test_without_an_instance_there_are_no_rows_to_count(empty: Instance, trial: Path) -> None:
+    done = empty.run("policy", "diff", "shipped", str(trial), "--rows")
+    assert done.returncode == 2 and "Run: gatepost init" in done.stderr
 
 
 @pytest.mark.parametrize("arguments", [[], ["shipped"] * 3], ids=len)
