@@ -117,6 +117,7 @@ def test_show_names_the_files_where_there_is_none_of_that_name(instance):
 
 
 def test_nothing_is_changed_without_a_yes(instance):
+    edit(instance, "products.csv", "# a remark")
     before = {file.name: file.read_bytes() for file in (instance.folder / "policies").iterdir()}
     number = len(log(instance))
     done = instance.run("policy", "revert", log(instance)[-1]["version"], input="n\n")
