@@ -10,7 +10,7 @@ IN_PARALLEL := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .PHONY: help serve test test-newest coverage lint types messages bench bench-pages bench-search bench-policy bench-login \
-  bench-export bench-imports bench-kill bench-jobs attacks faults growth proofs campaigns profile picture wheel constraints sbom clean
+  bench-replay bench-export bench-imports bench-kill bench-jobs attacks faults growth proofs campaigns profile picture wheel constraints sbom clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):.*## /\1\t/' | \
@@ -60,6 +60,9 @@ bench-policy: $(VENV)/gatepost.stamp ## what a policy costs by its length: a dec
 	$(BIN)/python -m benchmarks.policy
 	$(BIN)/python -m benchmarks.policy_size
 
+bench-replay: $(VENV)/gatepost.stamp ## how many recorded decisions a second are answered once more under two policies
+	$(BIN)/python -m benchmarks.replay $(BENCH_ARGS)
+
 bench-login: $(VENV)/gatepost.stamp ## what a login costs, and how many logins or refusals at once delay other requests
 	$(BIN)/python -m benchmarks.login
 
@@ -77,6 +80,7 @@ proofs: $(VENV)/test.stamp ## what is proved of rules and hidden fields, against
 	$(BIN)/python -m tests.policies.evaluation.against_casbin
 	$(BIN)/python -m tests.policies.comparison.against_casbin $(PAIRS)
 	$(BIN)/python -m tests.policies.questions.diff_against_casbin
+	$(BIN)/python -m tests.policies.questions.recorded_weeks $(WEEKS)
 	$(BIN)/python -m tests.policies.invariants.mutations
 	$(BIN)/python -m tests.policies.mistakes
 	POLICIES=$(or $(POLICIES),100) $(BIN)/python -m pytest -q tests/http/reading/test_rows_as_casbin.py tests/http/history/test_live_rows.py

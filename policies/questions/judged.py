@@ -1,0 +1,187 @@
+"""What a policy answers to a recorded decision: allowed, refused, hidden, or unknown.
+
+Unknown only where it depends on what nobody recorded. The policy itself decides first, as it decides requests, and
+where it comes upon something that is not known, its lines are simplified by what is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import NamedTuple
+
+from ..comparison.substitution import Input, Value, inputs, put
+from ..evaluation.compiled import NO_OBJECT, FunctionFailed, Row, compiled, value_of
+from ..evaluation.plan import NEVER, planned
+from ..evaluation.policy import Policy
+from ..syntax.expression import (
+    GROUPS,
+    AllOf,
+    AnyOf,
+    Atom,
+    Attribute,
+    Comparison,
+    Expression,
+    InGroup,
+    Negation,
+    atoms,
+    attributes,
+    conjunction,
+    disjunction,
+    negation,
+    reads_object,
+    text,
+)
+from .recorded import ALLOWED, HIDDEN, NOTHING, REFUSED, UNKNOWN, Recorded, Unrecorded
+
+_VIEW = ".view"
+_NOT_KNOWN = object()
+
+
+class Answer(NamedTuple):
+    """What a policy answers.
+
+    result  allowed, refused, hidden or unknown; refused also where it is not known which of refused and hidden
+    step    which of the steps of the decision is not allowed; None: no single one
+    missing what would have to be known: `r.obj.status`
+    """
+
+    result: str
+    step: int | None = None
+    missing: frozenset[str] = frozenset()
+
+
+def answer(policy: Policy, decision: Recorded) -> Answer:
+    """What the policy alone answers: rules in code are not asked."""
+    if not decision.facts:
+        return Answer(UNKNOWN, missing=frozenset((NOTHING,)))
+    if decision.of_any:
+        return _of_any(policy, decision)
+    if not decision.found:
+        return Answer(_not_found(policy, decision))
+    missing: frozenset[str] = frozenset()
+    for number, (permission, row) in enumerate(decision.steps):
+        found = _held(policy, decision, permission, row)
+        if found is False:
+            hides = permission.endswith(_VIEW) and row is not NO_OBJECT and not missing
+            return Answer(_not_found(policy, decision) if hides else REFUSED, number)
+        if found is not True:
+            missing |= found
+    return Answer(UNKNOWN, missing=missing) if missing else Answer(ALLOWED)
+
+
+def _not_found(policy: Policy, decision: Recorded) -> str:
+    """Hidden, but refused for whom the policy never allows it: that is asked before the object is looked for."""
+    return HIDDEN if _of_any(policy, decision).result == ALLOWED else REFUSED
+
+
+def allowing(policy: Policy, decision: Recorded, step: int) -> str | None:
+    """The place of the first line that allows a step; None where none is known to."""
+    permission, row = decision.steps[step]
+    for rule, left in policy.reaching(decision.caller.role, decision.caller.key, permission):
+        if rule.eft == "allow" and (_settled(left, decision, permission) is not False if decision.of_any
+                                    else _put(left, decision, permission, row) is True):
+            return rule.place
+    return None
+
+
+def _held(policy: Policy, decision: Recorded, permission: str, row: Row) -> bool | frozenset[str]:
+    """Whether one step is allowed, or what would have to be known."""
+    try:
+        return policy.decide(decision.caller, permission, row, decision.environment, decision.shared)
+    except (Unrecorded, FunctionFailed):
+        covered = _covered(policy, decision, permission)
+    if covered is False:
+        return False
+    allows, denies = _lines(policy, decision, permission)
+    left = conjunction((disjunction(_put(one, decision, permission, row) for one in allows),
+                        negation(disjunction(_put(one, decision, permission, row) for one in denies))))
+    if left is False or left is covered is True:
+        return left
+    missing = frozenset(name for atom in atoms(left) for name in _unknown(atom, decision, row))
+    return missing if covered is True else missing | covered
+
+
+def _of_any(policy: Policy, decision: Recorded) -> Answer:
+    """Whether there can be an object on which it is allowed, as `Policy.may_ever` says."""
+    permission = decision.permission
+    try:
+        ever = policy.may_ever(decision.caller, permission, decision.environment)
+        return Answer(ALLOWED if ever else REFUSED)
+    except (Unrecorded, FunctionFailed):
+        covered = _covered(policy, decision, permission)
+    allows, denies = ([_settled(one, decision, permission) for one in some]
+                      for some in _lines(policy, decision, permission))
+    if covered is False or planned(permission, allows, denies).outcome is NEVER:
+        return Answer(REFUSED)
+    missing = {name for one in (*allows, *denies) for atom in atoms(one) for name in _unknown(atom, decision, None)}
+    if isinstance(covered, frozenset):
+        missing |= covered
+    return Answer(UNKNOWN, missing=frozenset(missing)) if missing else Answer(ALLOWED)
+
+
+def _lines(policy: Policy, decision: Recorded, permission: str) -> tuple[list[Expression], list[Expression]]:
+    """What is left of the lines that allow, and of those that deny."""
+    reaching = policy.reaching(decision.caller.role, decision.caller.key, permission)
+    return ([left for rule, left in reaching if rule.eft == "allow"],
+            [left for rule, left in reaching if rule.eft == "deny"])
+
+
+def _covered(policy: Policy, decision: Recorded, permission: str) -> bool | frozenset[str]:
+    """Whether the scopes of then cover a permission, or what would have to be known."""
+    try:
+        return policy.covers(decision.caller, permission)
+    except Unrecorded as error:
+        return frozenset((str(error),))
+
+
+def _put(left: Expression, decision: Recorded, permission: str, row: Row) -> Expression:
+    """The expression, simplified by what is known."""
+    known: dict[Input, Value] = {InGroup(name): held for name, held in decision.groups.items()}
+    for one in inputs(left):
+        with suppress(Unrecorded, FunctionFailed):
+            if isinstance(one, Attribute):
+                known[one] = value_of(one)(decision.caller, row, decision.environment)
+            elif not isinstance(one, InGroup):
+                known[one] = compiled(one, permission)(decision.caller, row, decision.environment, decision.shared)
+    return put(left, known)
+
+
+def _settled(left: Expression, decision: Recorded, permission: str) -> Expression:
+    """The expression with the answers of what reads no object, as far as they are known."""
+    match left:
+        case AllOf(parts):
+            return conjunction(_settled(part, decision, permission) for part in parts)
+        case AnyOf(parts):
+            return disjunction(_settled(part, decision, permission) for part in parts)
+        case Negation(part):
+            return negation(_settled(part, decision, permission))
+        case bool():
+            return left
+    if not reads_object(left):
+        return _put(left, decision, permission, NO_OBJECT)
+    if isinstance(left, Comparison) and any(_read(one, decision, None) is None for one in attributes(left)):
+        return False
+    return left
+
+
+def _read(attribute: Attribute, decision: Recorded, row: Row | None) -> object:
+    """The value of an attribute, None for a missing one; `_NOT_KNOWN`, as all of any object are."""
+    if attribute.root == "obj" and row is None:
+        return _NOT_KNOWN
+    try:
+        return value_of(attribute)(decision.caller, NO_OBJECT if row is None else row, decision.environment)
+    except Unrecorded:
+        return _NOT_KNOWN
+
+
+def _unknown(atom: Atom, decision: Recorded, row: Row | None) -> Iterator[str]:
+    """What would have to be known to answer an atom of what is left; of any object (`row` is None) nothing of it."""
+    asked = [one for one in attributes(atom) if one != GROUPS and not (row is None and one.root == "obj")]
+    unread = [str(one) for one in asked if _read(one, decision, row) is _NOT_KNOWN]
+    if unread:
+        yield from unread
+    elif isinstance(atom, InGroup):
+        yield str(GROUPS) if row is None and reads_object(atom) else text(atom)
+    elif row is not None or not reads_object(atom):
+        yield text(atom)

@@ -1,0 +1,225 @@
+"""Decisions of the past, read from rows of the audit trail: who asked for what, and by which facts it was decided.
+
+What nobody recorded is not made up: what reads it is told so by `Unrecorded`. docs/policy.md, *Facts*, has the form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from ..evaluation.compiled import NO_OBJECT, Row
+from ..evaluation.principal import Environment, Principal
+from ..evaluation.rights import is_read, rights_for
+from ..syntax.attributes import ENVIRONMENT, SUBJECT
+from ..syntax.roles import GUEST
+from ..syntax.vocabulary import Column, Vocabulary
+
+ALLOWED, REFUSED, HIDDEN, UNKNOWN = "allowed", "refused", "hidden", "unknown"
+NOTHING = "no facts"  # what is missing where a row has none
+_TOO_LONG, _ABSENT, _ANY = "too long", "absent", "any"
+_ANYBODY = "*"  # in a row that stands for refusals of several
+_MERGED = "more of the same minute"
+_REASONS = {"not_found": HIDDEN, "forbidden": REFUSED, "unauthenticated": REFUSED, "insufficient_scope": REFUSED}
+_JUDGED = ("sub", "env", "obj", "new", "shares", "scopes", "asked")  # keys of facts by which a policy decided
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """The columns of an audit row that say what was decided; `facts` is what its JSON says."""
+
+    id: str
+    time: str
+    tenant_id: str
+    principal: str
+    role: str
+    action: str
+    resource: str
+    resource_id: str | None
+    result: str
+    reason: str | None
+    count: int
+    facts: Any
+
+
+class Unrecorded(Exception):
+    """Something is read that was not recorded; its text names it as a condition does: `r.obj.status`."""
+
+
+class _Attributes:
+    """Attributes that were recorded, by name."""
+
+    def __init__(self, root: str, values: Mapping[str, Any]) -> None:
+        self.__dict__.update(values, _root=root)
+
+    def __getattr__(self, name: str) -> Any:
+        raise Unrecorded(f"r.{self._root}.{name}")
+
+
+class _Columns(dict[str, Any]):
+    """Columns of an object that were recorded."""
+
+    def __missing__(self, column: str) -> Any:
+        raise Unrecorded(f"r.obj.{column}")
+
+
+class _Groups(dict[str, bool]):
+    """For each group that was asked for, whether the caller was in it."""
+
+    def __contains__(self, name: object) -> bool:
+        known = self.get(cast(str, name))
+        if known is None:
+            raise Unrecorded(f"inGroup(r.sub, '{name}')")
+        return known
+
+    def __len__(self) -> int:
+        raise Unrecorded("r.sub.groups")
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """One decision of the past, which was made `count` times alike.
+
+    who          the key of the caller: `user:<id>`, `guest`
+    asked        the permissions in the order in which they were asked
+    answered     allowed, refused or hidden (404); None: nobody knows which
+    steps        each permission with the object that it was asked of, as it was before, then as it became
+    caller       attributes of r.sub; `environment` those of r.env
+    groups       group → whether the caller was in it
+    shares       the rights that shares gave the caller; None: unknown
+    facts        whether any were recorded
+    found        whether there was an object of that id
+    of_any       the question was whether there is any object on which it is allowed
+    """
+
+    entry: Entry
+    count: int
+    who: str
+    asked: tuple[str, ...]
+    answered: str | None
+    steps: tuple[tuple[str, Row], ...]
+    caller: Principal
+    environment: Environment
+    groups: Mapping[str, bool]
+    shares: frozenset[str] | None
+    facts: bool = True
+    found: bool = True
+    of_any: bool = False
+
+    @property
+    def permission(self) -> str:
+        """That of the endpoint, which is asked last."""
+        return self.asked[-1]
+
+    def shared(self, principal: Principal, row: Row, permission: str) -> bool:
+        """The `SharedWith` of then. Raises Unrecorded."""
+        rights = rights_for(permission.partition(".")[2])
+        if not rights:
+            return False
+        if self.shares is None:
+            raise Unrecorded("shared(r.sub, r.obj, r.act)")
+        return not self.shares.isdisjoint(rights)
+
+
+def decisions(entry: Entry, vocabulary: Vocabulary) -> Iterator[Recorded]:
+    """The decisions of the policy that an audit row tells: none, one, or of an import one for each group of rows."""
+    answered = _answered(entry)
+    if answered is _NO_DECISION:
+        return
+    facts: Any = entry.facts if isinstance(entry.facts, dict) else None
+    judged = facts is not None and (entry.result != ALLOWED or entry.action == "import" or any(
+        key in facts for key in _JUDGED))
+    if not judged:
+        if entry.principal in (_ANYBODY, GUEST) or entry.principal.startswith("user:"):
+            yield from _told(entry, answered, {}, entry.count, vocabulary, known=False)
+        return
+    groups = facts.get("groups")
+    if groups is None:
+        if answered == ALLOWED and facts.keys().isdisjoint(("obj", "asked")):
+            facts = {**facts, "obj": _ANY}  # an import of no row
+        yield from _told(entry, answered, facts, entry.count, vocabulary)
+        return
+    if isinstance(groups, list):
+        for group in groups:
+            yield from _told(entry, answered, {**facts, **group}, group["count"], vocabulary)
+    rest = facts.get("rest", 0) if isinstance(groups, list) else entry.count
+    if rest:
+        yield from _told(entry, answered, {}, rest, vocabulary, known=False)
+
+
+_NO_DECISION = ""
+
+
+def _answered(entry: Entry) -> str | None:
+    """What was answered; `_NO_DECISION` where that was not for the policy to say."""
+    if entry.result == ALLOWED:
+        return _NO_DECISION if is_read(f"{entry.resource}.{entry.action}") else ALLOWED
+    if entry.result != REFUSED:
+        return _NO_DECISION
+    reason = entry.reason or ""
+    return None if reason.startswith(_MERGED) else _REASONS.get(reason.partition(",")[0].partition(" ")[0],
+                                                                _NO_DECISION)
+
+
+def _told(entry: Entry, answered: str | None, facts: Mapping[str, Any], count: int, vocabulary: Vocabulary,
+          *, known: bool = True) -> Iterator[Recorded]:
+    asked = _asked(entry, facts)
+    if not known and (_ANYBODY in (entry.resource, entry.action) or asked[-1] in vocabulary.by_permission):
+        yield Recorded(entry, count, entry.principal, asked, answered, (), _caller(entry, {}, facts),
+                       _environment({}), {}, None, facts=False)
+        return
+    if any(permission not in vocabulary.by_permission for permission in asked):
+        return
+    sub, obj, shares = _part(facts, "sub"), facts.get("obj", _TOO_LONG), facts.get("shares")
+    columns = vocabulary.by_permission[asked[-1]].columns
+    groups = _Groups(_part(sub, "groups"))
+    caller = _caller(entry, sub, facts, groups)
+    before = NO_OBJECT if obj is None else _Columns(_values(_part(facts, "obj"), columns))
+    steps: tuple[tuple[str, Row], ...] = tuple((permission, before) for permission in asked)
+    if "new" in facts:
+        changed, new = facts["new"], _part(facts, "new")
+        after = _Columns() if changed == _TOO_LONG else _Columns({
+            **{name: value for name, value in before.items() if name not in new}, **_values(new, columns)})
+        steps += tuple((permission, after) for permission in asked if not permission.endswith(".view"))
+    yield Recorded(entry, count, str(caller.key), asked, answered, steps, caller, _environment(_part(facts, "env")),
+                   groups, frozenset(shares) if isinstance(shares, list) else None,
+                   found=obj != _ABSENT, of_any=obj == _ANY)
+
+
+def _asked(entry: Entry, facts: Mapping[str, Any]) -> tuple[str, ...]:
+    told = facts.get("asked")
+    if isinstance(told, list) and told:
+        return tuple(told)
+    permission, view = f"{entry.resource}.{entry.action}", f"{entry.resource}.view"
+    return (permission,) if entry.resource_id is None or entry.action in ("create", "view") else (view, permission)
+
+
+def _caller(entry: Entry, sub: Mapping[str, Any], facts: Mapping[str, Any], groups: Mapping[str, bool] | None = None
+            ) -> Principal:
+    """The caller, by the columns of the row but for what the facts say otherwise."""
+    key, role = sub.get("key", entry.principal), sub.get("role", entry.role)
+    values: dict[str, Any] = {
+        "id": key.removeprefix("user:") if key.startswith("user:") else None, "key": key, "role": role,
+        "kind": GUEST if key == GUEST else "user", **_values(sub, SUBJECT), "groups": groups}
+    if key == entry.principal:
+        values["tenant_id"] = entry.tenant_id
+    scopes = facts.get("scopes")
+    if scopes != _TOO_LONG:
+        values["scopes"] = None if scopes is None else frozenset(scopes)
+    return cast(Principal, _Attributes("sub", values))
+
+
+def _environment(values: Mapping[str, Any]) -> Environment:
+    return cast(Environment, _Attributes("env", _values(values, ENVIRONMENT)))
+
+
+def _part(facts: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = facts.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def _values(values: Mapping[str, Any], columns: Mapping[str, Column]) -> dict[str, Any]:
+    """The values that are known, of the type that their column has today."""
+    return {name: value for name, value in values.items() if name in columns and value != _TOO_LONG and (
+        value is None or isinstance(value, str) is (columns[name].type is str))}

@@ -1,0 +1,164 @@
+"""What another policy would have answered to the decisions that the audit trail recorded: whom it would have refused,
+and whom let in."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..evaluation.policy import Policy
+from .judged import Answer, allowing, answer
+from .recorded import ALLOWED, UNKNOWN, Entry, Recorded, Unrecorded, decisions
+
+LET_IN, REFUSED_NOW = "let_in", "refused_now"
+MOST_EXAMPLES = 3
+MOST_SHOWN = 9  # persons of one line, and names of what is missing; JSON has them all
+READS = "Reads are not recorded: use --rows for what lists would show."
+_HEADS = {LET_IN: ("+", "let in by"), REFUSED_NOW: ("−", "refused now, was allowed by")}
+
+
+@dataclass(slots=True)
+class Flip:
+    """Decisions that turn out otherwise, alike: how many, and the first few by the id and time of their audit rows."""
+
+    count: int = 0
+    examples: list[tuple[str, str]] = field(default_factory=list)
+
+    def add(self, decision: Recorded) -> None:
+        self.count += decision.count
+        if len(self.examples) < MOST_EXAMPLES:
+            self.examples.append((decision.entry.id, decision.entry.time))
+
+
+@dataclass
+class Replay:
+    """What became of the decisions of the past under another policy.
+
+    unchanged   allowed, or not, as under the old policy
+    unknown     those that depend on what was not recorded; `missing` says on what, and how many do
+    otherwise   those that the old policy answers otherwise than was answered then, by earlier rules or a rule in code
+    flips       (let in or refused now, the key of the caller, permission, place of the line) → flips. The line is of
+                the new policy where it lets in, and the old one's that allowed what is refused now
+    """
+
+    old: str
+    new: str
+    decisions: int = 0
+    unchanged: int = 0
+    unknown: int = 0
+    otherwise: int = 0
+    missing: Counter[str] = field(default_factory=Counter)
+    flips: dict[tuple[str, str, str, str], Flip] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        """Whether any decision turns out otherwise."""
+        return bool(self.flips)
+
+    def count(self, kind: str) -> int:
+        """How many decisions are let in, or refused now."""
+        return sum(flip.count for key, flip in self.flips.items() if key[0] == kind)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "old": self.old, "new": self.new, "decisions": self.decisions, "unchanged": self.unchanged,
+            "let_in": self._listed(LET_IN), "refused_now": self._listed(REFUSED_NOW),
+            "unknown": {"count": self.unknown, "missing": dict(self.missing.most_common())},
+            "answered_otherwise_then": self.otherwise, "note": READS,
+        }
+
+    def as_lines(self) -> list[str]:
+        """For a terminal: the numbers, then for each permission and line who it is about, the most frequent first."""
+        found = [f"{self.decisions} decisions: {self.unchanged} as before, {self.count(REFUSED_NOW)} refused now, "
+                 f"{self.count(LET_IN)} let in, {self.unknown} unknown."]
+        if self.missing:
+            names = [f"{name} ({count})" for name, count in self.missing.most_common()]
+            found.append(f"  unknown for want of {', '.join(_few(names))}")
+        if self.otherwise:
+            found.append(f"  {self.otherwise} were answered otherwise then than by the old rules: by earlier ones, "
+                         "or by a rule in code.")
+        for (kind, permission, place), flips in self._by_line().items():
+            sign, words = _HEADS[kind]
+            persons = [f"{who} ({flip.count})" for who, flip in flips]
+            id, time = flips[0][1].examples[0]
+            found += ["", f"{sign} {permission}: {sum(flip.count for _, flip in flips)} {words} {place}",
+                      f"    for    {', '.join(_few(persons))}", f"    as in  {id} at {time}"]
+        return [*found, "", READS]
+
+    def _by_line(self) -> dict[tuple[str, str, str], list[tuple[str, Flip]]]:
+        found: dict[tuple[str, str, str], list[tuple[str, Flip]]] = {}
+        for (kind, who, permission, place), flip in self._sorted():
+            found.setdefault((kind, permission, place), []).append((who, flip))
+        return found
+
+    def _listed(self, kind: str) -> dict[str, Any]:
+        groups = [{"who": who, "permission": permission, "line": place, "count": flip.count,
+                   "examples": [{"id": id, "time": time} for id, time in flip.examples]}
+                  for (one, who, permission, place), flip in self._sorted() if one == kind]
+        return {"count": self.count(kind), "groups": groups}
+
+    def _sorted(self) -> list[tuple[tuple[str, str, str, str], Flip]]:
+        return sorted(self.flips.items(), key=lambda item: (item[0][0] == LET_IN, -item[1].count, item[0]))
+
+
+def replay(old: Policy, new: Policy, rows: Iterable[Entry]) -> Replay:
+    """Both policies' answers to what rows of the audit trail recorded. They have the same vocabulary."""
+    found = Replay(old.version, new.version)
+    for row in rows:
+        for decision in decisions(row, old.vocabulary):
+            _add(found, old, new, decision)
+    return found
+
+
+def _add(found: Replay, old: Policy, new: Policy, decision: Recorded) -> None:
+    count = decision.count
+    found.decisions += count
+    before, after = answer(old, decision), answer(new, decision)
+    if before.result != UNKNOWN and decision.answered is not None and (
+            (before.result == ALLOWED) is not (decision.answered == ALLOWED)):
+        found.otherwise += count
+    if UNKNOWN in (before.result, after.result):
+        if decision.facts and _alike(old, new, decision):
+            found.unchanged += count
+            return
+        found.unknown += count
+        for name in before.missing | after.missing:
+            found.missing[name] += count
+    elif (before.result == ALLOWED) is (after.result == ALLOWED):
+        found.unchanged += count
+    else:
+        kind = LET_IN if after.result == ALLOWED else REFUSED_NOW
+        by, other, refusal = (new, old, before) if kind == LET_IN else (old, new, after)
+        key = kind, decision.who, decision.permission, _place(by, other, decision, refusal)
+        found.flips.setdefault(key, Flip()).add(decision)
+
+
+def _place(by: Policy, other: Policy, decision: Recorded, refusal: Answer) -> str:
+    """The line of `by` that allows what `other` refuses: about the permission, or about the scope that covers it."""
+    step = len(decision.asked) - 1 if refusal.step is None else refusal.step
+    permission = decision.steps[step][0]
+    if other.covers(decision.caller, permission):
+        return allowing(by, decision, step) or ""
+    scopes = decision.caller.scopes or ()
+    return next((f"{line.file}:{line.line}" for line in by.scopes
+                 if line.scope in scopes and permission in by.patterns.covered(line.act)), "")
+
+
+def _alike(old: Policy, new: Policy, decision: Recorded) -> bool:
+    """Whether the lines about the decision say the same in both: whatever was not recorded, both answer alike."""
+    return all(_said(old, decision, permission) == _said(new, decision, permission) for permission in decision.asked)
+
+
+def _said(policy: Policy, decision: Recorded, permission: str) -> tuple[object, ...]:
+    lines = policy.reaching(decision.caller.role, decision.caller.key, permission)
+    said = frozenset((rule.eft, left) for rule, left in lines)
+    try:
+        return said, policy.covers(decision.caller, permission)
+    except Unrecorded:
+        return said, frozenset((line.scope, line.act) for line in policy.scopes)
+
+
+def _few(names: list[str]) -> list[str]:
+    left = len(names) - MOST_SHOWN
+    return names if left <= 1 else [*names[:MOST_SHOWN], f"{left} others"]
