@@ -6,14 +6,15 @@ where it comes upon something that is not known, its lines are simplified by wha
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from ..comparison.substitution import Input, Value, inputs, put
 from ..evaluation.compiled import NO_OBJECT, FunctionFailed, Row, compiled, value_of
 from ..evaluation.plan import NEVER, planned
 from ..evaluation.policy import Policy
+from ..evaluation.residual import Residual
 from ..syntax.expression import (
     GROUPS,
     AllOf,
@@ -93,9 +94,9 @@ def _held(policy: Policy, decision: Recorded, permission: str, row: Row) -> bool
         covered = _covered(policy, decision, permission)
     if covered is False:
         return False
-    allows, denies = _lines(policy, decision, permission)
-    left = conjunction((disjunction(_put(one, decision, permission, row) for one in allows),
-                        negation(disjunction(_put(one, decision, permission, row) for one in denies))))
+    lines = _lines(policy, decision, permission)
+    known = _known(lines.inputs, decision, permission, row)
+    left = conjunction((put(lines.allows, known), negation(put(lines.denies, known))))
     if left is False or left is covered is True:
         return left
     missing = frozenset(name for atom in atoms(left) for name in _unknown(atom, decision, row))
@@ -110,21 +111,33 @@ def _of_any(policy: Policy, decision: Recorded) -> Answer:
         return Answer(ALLOWED if ever else REFUSED)
     except (Unrecorded, FunctionFailed):
         covered = _covered(policy, decision, permission)
-    allows, denies = ([_settled(one, decision, permission) for one in some]
-                      for some in _lines(policy, decision, permission))
-    if covered is False or planned(permission, allows, denies).outcome is NEVER:
+    lines = _lines(policy, decision, permission)
+    allows, denies = (_settled(one, decision, permission) for one in (lines.allows, lines.denies))
+    if covered is False or planned(permission, [allows], [denies]).outcome is NEVER:
         return Answer(REFUSED)
-    missing = {name for one in (*allows, *denies) for atom in atoms(one) for name in _unknown(atom, decision, None)}
+    missing = {name for one in (allows, denies) for atom in atoms(one) for name in _unknown(atom, decision, None)}
     if isinstance(covered, frozenset):
         missing |= covered
     return Answer(UNKNOWN, missing=frozenset(missing)) if missing else Answer(ALLOWED)
 
 
-def _lines(policy: Policy, decision: Recorded, permission: str) -> tuple[list[Expression], list[Expression]]:
-    """What is left of the lines that allow, and of those that deny."""
-    reaching = policy.reaching(decision.caller.role, decision.caller.key, permission)
-    return ([left for rule, left in reaching if rule.eft == "allow"],
-            [left for rule, left in reaching if rule.eft == "deny"])
+class _Lines(NamedTuple):
+    """What is left of the lines that allow, of those that deny, and all that they look at."""
+
+    allows: Expression
+    denies: Expression
+    inputs: frozenset[Input]
+
+
+def _lines(policy: Policy, decision: Recorded, permission: str) -> _Lines:
+    return _lines_of(policy.residual(decision.caller.role, decision.caller.key, permission))
+
+
+@lru_cache(maxsize=4096)
+def _lines_of(residual: Residual) -> _Lines:
+    allows, denies = (disjunction(left for rule, left in residual.rules if rule.eft == effect)
+                      for effect in ("allow", "deny"))
+    return _Lines(allows, denies, frozenset((*inputs(allows), *inputs(denies))))
 
 
 def _covered(policy: Policy, decision: Recorded, permission: str) -> bool | frozenset[str]:
@@ -135,16 +148,23 @@ def _covered(policy: Policy, decision: Recorded, permission: str) -> bool | froz
         return frozenset((str(error),))
 
 
-def _put(left: Expression, decision: Recorded, permission: str, row: Row) -> Expression:
-    """The expression, simplified by what is known."""
+def _known(read: Iterable[Input], decision: Recorded, permission: str, row: Row) -> dict[Input, Value]:
+    """What is known of all that lines look at."""
     known: dict[Input, Value] = {InGroup(name): held for name, held in decision.groups.items()}
-    for one in inputs(left):
-        with suppress(Unrecorded, FunctionFailed):
+    for one in read:
+        try:
             if isinstance(one, Attribute):
                 known[one] = value_of(one)(decision.caller, row, decision.environment)
             elif not isinstance(one, InGroup):
                 known[one] = compiled(one, permission)(decision.caller, row, decision.environment, decision.shared)
-    return put(left, known)
+        except (Unrecorded, FunctionFailed):
+            pass
+    return known
+
+
+def _put(left: Expression, decision: Recorded, permission: str, row: Row) -> Expression:
+    """The expression, simplified by what is known."""
+    return put(left, _known(inputs(left), decision, permission, row))
 
 
 def _settled(left: Expression, decision: Recorded, permission: str) -> Expression:

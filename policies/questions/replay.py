@@ -6,9 +6,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from ..evaluation.policy import Policy
+from ..evaluation.residual import Residual
 from .judged import Answer, allowing, answer
 from .recorded import ALLOWED, UNKNOWN, Entry, Recorded, Unrecorded, decisions
 
@@ -112,16 +114,16 @@ def replay(old: Policy, new: Policy, rows: Iterable[Entry]) -> Replay:
 
 
 def _add(found: Replay, old: Policy, new: Policy, decision: Recorded) -> None:
-    count = decision.count
+    count, before = decision.count, answer(old, decision)
     found.decisions += count
-    before, after = answer(old, decision), answer(new, decision)
     if before.result != UNKNOWN and decision.answered is not None and (
             (before.result == ALLOWED) is not (decision.answered == ALLOWED)):
         found.otherwise += count
+    if decision.facts and all(_alike(old, new, decision, permission) for permission in decision.asked):
+        found.unchanged += count
+        return
+    after = answer(new, decision)
     if UNKNOWN in (before.result, after.result):
-        if decision.facts and _alike(old, new, decision):
-            found.unchanged += count
-            return
         found.unknown += count
         for name in before.missing | after.missing:
             found.missing[name] += count
@@ -145,18 +147,20 @@ def _place(by: Policy, other: Policy, decision: Recorded, refusal: Answer) -> st
                  if line.scope in scopes and permission in by.patterns.covered(line.act)), "")
 
 
-def _alike(old: Policy, new: Policy, decision: Recorded) -> bool:
-    """Whether the lines about the decision say the same in both: whatever was not recorded, both answer alike."""
-    return all(_said(old, decision, permission) == _said(new, decision, permission) for permission in decision.asked)
-
-
-def _said(policy: Policy, decision: Recorded, permission: str) -> tuple[object, ...]:
-    lines = policy.reaching(decision.caller.role, decision.caller.key, permission)
-    said = frozenset((rule.eft, left) for rule, left in lines)
+def _alike(old: Policy, new: Policy, decision: Recorded, permission: str) -> bool:
+    """Whether lines and scopes say the same in both: then both answer alike, whatever was not recorded."""
+    caller = decision.caller
     try:
-        return said, policy.covers(decision.caller, permission)
+        return old.covers(caller, permission) is new.covers(caller, permission) and _same(
+            *(policy.residual(caller.role, caller.key, permission) for policy in (old, new)))
     except Unrecorded:
-        return said, frozenset((line.scope, line.act) for line in policy.scopes)
+        return False
+
+
+@lru_cache(maxsize=4096)
+def _same(one: Residual, other: Residual) -> bool:
+    said, other_said = (frozenset((rule.eft, left) for rule, left in each.rules) for each in (one, other))
+    return said == other_said
 
 
 def _few(names: list[str]) -> list[str]:
