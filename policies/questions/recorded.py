@@ -6,7 +6,7 @@ What nobody recorded is not made up: what reads it is told so by `Unrecorded`. d
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, cast
 
 from ..evaluation.compiled import NO_OBJECT, Row
@@ -41,6 +41,9 @@ class Entry:
     reason: str | None
     count: int
     facts: Any
+
+
+COLUMNS = tuple(field.name for field in fields(Entry))
 
 
 class Unrecorded(Exception):

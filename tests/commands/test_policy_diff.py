@@ -12,8 +12,9 @@ import pytest
 from blueprints.http.history.row_changes import NOTHING as NO_ROW
 from policies.comparison.compare import Comparison
 from policies.questions.changes import NOTHING
+from policies.questions.replay import READS
 from tests.policies.editing import add_line, remove_line
-from tests.running import Instance
+from tests.running import PASSWORD, Instance
 
 OWN = "p, user, comment.update, own, allow"
 UPDATERS = "user, support, editor, manager, developer"
@@ -134,4 +135,52 @@ def test_a_folder_that_cannot_be_used_leaves_with_2(instance: Instance, trial: P
 
 def test_without_an_instance_the_roles_of_persons_cannot_be_asked_for(empty: Instance, trial: Path) -> None:
     done = empty.run("policy", "diff", "shipped", str(trial), "--instance")
+    assert done.returncode == 2 and "Run: gatepost init" in done.stderr
+
+
+# Replay
+
+
+@pytest.fixture(scope="module")
+def recorded(instance: Instance) -> None:
+    """A guest has registered, and was refused an article."""
+    with instance.served() as served:
+        assert served.call("POST", "/api/register", {
+            "name": "Ann", "email": "ann@example.org", "password": PASSWORD})[0] == 201
+        assert served.call("POST", "/api/articles", {"title": "T", "slug": "t", "body": "b"})[0] == 401
+
+
+def test_a_replay_tells_whom_the_new_rules_would_have_refused_and_let_in(
+    instance: Instance, trial: Path, recorded: None
+) -> None:
+    remove_line(trial / "session.csv", "p, guest, user.register, always, allow")
+    add_line(trial / "articles.csv", "p, guest, article.create, always, allow")
+    (trial / "invariants.csv").write_text("# end\n")
+    done = instance.run("policy", "diff", str(trial), "--replay", "1h")
+    lines = done.stdout.splitlines()
+    assert done.returncode == 1
+    assert next(line for line in lines if line.startswith("− user.register: 1 refused now")).split()[-1].startswith(
+        "session.csv:")
+    assert any(line.startswith("+ article.create: 1 let in by articles.csv:") for line in lines)
+    assert lines[-1] == READS
+    data = json.loads(instance.run("policy", "diff", str(trial), "--replay", "1h", "--json").stdout)
+    [group] = data["replay"]["refused_now"]["groups"]
+    assert (group["who"], group["count"], len(group["examples"])) == ("guest", 1, 1)
+
+
+def test_the_same_rules_change_nothing_of_what_was_recorded(instance: Instance, trial: Path, recorded: None) -> None:
+    done = instance.run("policy", "diff", str(trial), "--replay", "7d", "--json")
+    found = json.loads(done.stdout)["replay"]
+    assert done.returncode == 0
+    assert found["decisions"] == found["unchanged"] >= 2
+
+
+@pytest.mark.parametrize("window", ["7", "0d", "d", "-1d", "7w", "12345d", "٧d", "7d "])
+def test_a_window_is_a_number_of_days_or_hours(instance: Instance, window: str) -> None:
+    done = instance.run("policy", "diff", "shipped", f"--replay={window}")
+    assert done.returncode == 2 and "such as 7d or 24h" in done.stderr
+
+
+def test_a_replay_needs_an_instance(empty: Instance, trial: Path) -> None:
+    done = empty.run("policy", "diff", "shipped", str(trial), "--replay", "7d")
     assert done.returncode == 2 and "Run: gatepost init" in done.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from datetime import datetime
 
@@ -14,10 +15,28 @@ from blueprints.commands.printing import echo_lines
 from blueprints.http.history.live_rows import compare_rows
 from blueprints.http.history.live_scope import Scope
 from blueprints.http.history.row_changes import RowChanges
+from models.records.times import DAY, later
+from models.tables.audit import told_since
+from models.tables.tenant import Tenant
 from models.tables.user import User
 from policies import Policy
 from policies.comparison.subjects import persons
 from policies.questions.diff import diff
+from policies.questions.recorded import COLUMNS, Entry
+from policies.questions.replay import Replay, replay
+
+_WINDOW = re.compile(r"([1-9][0-9]{0,3})([dh])")
+_SECONDS = {"d": DAY, "h": 60 * 60}
+
+
+def _begun(_: click.Context, __: click.Parameter, window: str | None) -> str | None:
+    """The time at which a window of days or hours, such as 7d, began. Raises BadParameter."""
+    if window is None:
+        return None
+    found = _WINDOW.fullmatch(window)
+    if found is None:
+        raise click.BadParameter(f"{window!r} is no number of days or hours, such as 7d or 24h.")
+    return later(-int(found[1]) * _SECONDS[found[2]])
 
 
 @click.command("diff")
@@ -26,15 +45,19 @@ from policies.questions.diff import diff
               help="Ask the database for the roles of persons whom lines name; else each role is tried.")
 @click.option("--rows", is_flag=True,
               help="Count in the database whom the change hides stored rows from, and to whom it shows them.")
+@click.option("--replay", "since", callback=_begun, metavar="WINDOW",
+              help="Ask the audit trail whom NEW would have let in, or refused, in the last days (7d) or hours (24h).")
 @AS_JSON
-def diff_command(places: tuple[str, ...], instance: bool, rows: bool, as_json: bool) -> None:
+def diff_command(places: tuple[str, ...], instance: bool, rows: bool, since: str | None, as_json: bool) -> None:
     """What does a change really change? With an example of each.
 
     What NEW allows that OLD does not, and the reverse. Each is a folder, or `shipped`. Without OLD, the instance's
     files. Each example was tried on both. Exit code 1 when there is a difference, or when one could not be ruled out.
 
+    With --replay, the decisions that the audit trail has recorded are made once more by both.
+
     \b
-    Example: gatepost policy diff trial
+    Example: gatepost policy diff trial --replay 7d
     """
     *first, last = places
     if len(first) > 1:
@@ -43,14 +66,26 @@ def diff_command(places: tuple[str, ...], instance: bool, rows: bool, as_json: b
     old = folders.named(first[0]) if first else folders.folder()
     before, after = folders.policy_in(old), folders.policy_in(new)
     found = diff(before, after, _roles_of(before, after) if instance else None)
+    replayed = _replayed(before, after, since) if since is not None else None
     stored = _rows_of(before, after) if rows else None
     if as_json:
-        print_json({**found.as_json(), **({} if stored is None else {"rows": stored.as_json()})})
+        print_json({**found.as_json(), **({} if replayed is None else {"replay": {"since": since, **replayed.as_json()}}),
+                    **({} if stored is None else {"rows": stored.as_json()})})
     else:
-        echo_lines("\n".join(found.as_lines()))
+        lines = list(found.as_lines())
+        if replayed is not None:
+            lines += ["", *replayed.as_lines()]
         if stored is not None:
-            echo_lines("\n".join(("", "Stored rows:", *(f"  {line}" for line in stored.as_lines()))))
-    sys.exit(int(bool(found)))
+            lines += ["", "Stored rows:", *(f"  {line}" for line in stored.as_lines())]
+        echo_lines("\n".join(lines))
+    sys.exit(int(bool(found) or bool(replayed)))
+
+
+def _replayed(old: Policy, new: Policy, since: str) -> Replay:
+    """Both policies' answers to what was recorded, of all tenants. Raises ClickException without a database."""
+    with open_instance():
+        rows = (row for tenant in Tenant.all() for row in told_since(tenant.id, since, COLUMNS))
+        return replay(old, new, (Entry(**row) for row in rows))
 
 
 def _roles_of(*policies: Policy) -> dict[str, str]:
