@@ -82,13 +82,7 @@ def explain(
 
 def _step(policy: Policy, principal: Principal, permission: str, trace: RuleTrace, open_object: bool,
           called: facts.Called) -> Step:
-    """Whether a rule holds, and the chain of roles from the caller's role, or key, to the role that it names."""
-    via: tuple[str, ...] = (trace.rule.sub,)
-    for start in (principal.role, principal.key):
-        links = policy.roles.chain(start, trace.rule.sub)
-        if links is not None:
-            via = (start, *(link.inherits for link in links))
-            break
+    """Whether a rule holds, and by which facts."""
     remarks = tuple(
         Remark(facts.asked(fact, permission), None)
         if open_object and facts.depends(fact)
@@ -97,7 +91,16 @@ def _step(policy: Policy, principal: Principal, permission: str, trace: RuleTrac
     )
     missing = tuple(facts.found(fact, permission, called) for fact in facts.alternatives(trace.failed))
     person = called("sub", "key", trace.rule.sub) if trace.rule.sub not in policy.roles else ""
-    return Step(trace.rule, via, remarks, trace.matched, missing, person)
+    return Step(trace.rule, via(policy, principal, trace.rule.sub), remarks, trace.matched, missing, person)
+
+
+def via(policy: Policy, principal: Principal, name: str) -> tuple[str, ...]:
+    """The chain of roles from the caller's role, or key, to the name in a line that reaches the caller."""
+    for start in (principal.role, principal.key):
+        links = policy.roles.chain(start, name)
+        if links is not None:
+            return start, *(link.inherits for link in links)
+    return (name,)
 
 
 def _decider(steps: list[Step], verdict: str, allowing: Rule | None) -> Step | None:

@@ -15,6 +15,7 @@ from ..evaluation.compiled import NO_OBJECT, FunctionFailed, Row, compiled, valu
 from ..evaluation.plan import NEVER, planned
 from ..evaluation.policy import Policy
 from ..evaluation.residual import Residual
+from ..evaluation.rule_trace import Fact
 from ..syntax.expression import (
     GROUPS,
     AllOf,
@@ -33,10 +34,23 @@ from ..syntax.expression import (
     reads_object,
     text,
 )
+from ..syntax.rules import Rule
+from .explain import via
+from .explanation import Remark, Step
+from .facts import Called, found, nameless
 from .recorded import ALLOWED, HIDDEN, NOTHING, REFUSED, UNKNOWN, Recorded, Unrecorded
 
 _VIEW = ".view"
-_NOT_KNOWN = object()
+
+
+class _NotKnown:
+    """The value of an attribute that nobody recorded."""
+
+    def __str__(self) -> str:
+        return "not recorded"
+
+
+_NOT_KNOWN = _NotKnown()
 
 
 class Answer(NamedTuple):
@@ -62,12 +76,12 @@ def answer(policy: Policy, decision: Recorded) -> Answer:
         return Answer(_not_found(policy, decision))
     missing: frozenset[str] = frozenset()
     for number, (permission, row) in enumerate(decision.steps):
-        found = _held(policy, decision, permission, row)
-        if found is False:
+        held = _held(policy, decision, permission, row)
+        if held is False:
             hides = permission.endswith(_VIEW) and row is not NO_OBJECT and not missing
             return Answer(_not_found(policy, decision) if hides else REFUSED, number)
-        if found is not True:
-            missing |= found
+        if held is not True:
+            missing |= held
     return Answer(UNKNOWN, missing=missing) if missing else Answer(ALLOWED)
 
 
@@ -91,16 +105,16 @@ def _held(policy: Policy, decision: Recorded, permission: str, row: Row) -> bool
     try:
         return policy.decide(decision.caller, permission, row, decision.environment, decision.shared)
     except (Unrecorded, FunctionFailed):
-        covered = _covered(policy, decision, permission)
-    if covered is False:
+        scoped = covered(policy, decision, permission)
+    if scoped is False:
         return False
     lines = _lines(policy, decision, permission)
     known = _known(lines.inputs, decision, permission, row)
     left = conjunction((put(lines.allows, known), negation(put(lines.denies, known))))
-    if left is False or left is covered is True:
+    if left is False or left is scoped is True:
         return left
     missing = frozenset(name for atom in atoms(left) for name in _unknown(atom, decision, row))
-    return missing if covered is True else missing | covered
+    return missing if scoped is True else missing | scoped
 
 
 def _of_any(policy: Policy, decision: Recorded) -> Answer:
@@ -110,14 +124,14 @@ def _of_any(policy: Policy, decision: Recorded) -> Answer:
         ever = policy.may_ever(decision.caller, permission, decision.environment)
         return Answer(ALLOWED if ever else REFUSED)
     except (Unrecorded, FunctionFailed):
-        covered = _covered(policy, decision, permission)
+        scoped = covered(policy, decision, permission)
     lines = _lines(policy, decision, permission)
     allows, denies = (_settled(one, decision, permission) for one in (lines.allows, lines.denies))
-    if covered is False or planned(permission, [allows], [denies]).outcome is NEVER:
+    if scoped is False or planned(permission, [allows], [denies]).outcome is NEVER:
         return Answer(REFUSED)
     missing = {name for one in (allows, denies) for atom in atoms(one) for name in _unknown(atom, decision, None)}
-    if isinstance(covered, frozenset):
-        missing |= covered
+    if isinstance(scoped, frozenset):
+        missing |= scoped
     return Answer(UNKNOWN, missing=frozenset(missing)) if missing else Answer(ALLOWED)
 
 
@@ -140,7 +154,7 @@ def _lines_of(residual: Residual) -> _Lines:
     return _Lines(allows, denies, frozenset((*inputs(allows), *inputs(denies))))
 
 
-def _covered(policy: Policy, decision: Recorded, permission: str) -> bool | frozenset[str]:
+def covered(policy: Policy, decision: Recorded, permission: str) -> bool | frozenset[str]:
     """Whether the scopes of then cover a permission, or what would have to be known."""
     try:
         return policy.covers(decision.caller, permission)
@@ -205,3 +219,29 @@ def _unknown(atom: Atom, decision: Recorded, row: Row | None) -> Iterator[str]:
         yield str(GROUPS) if row is None and reads_object(atom) else text(atom)
     elif row is not None or not reads_object(atom):
         yield text(atom)
+
+
+def traced(policy: Policy, decision: Recorded, step: int, called: Called = nameless) -> list[Step]:
+    """Each line about a step of a decision: whether it held, and the facts that it looked at. A line that depends on
+    what was not recorded does not count as one that held; the remark says so."""
+    permission, row = decision.steps[step]
+    lines = policy.reaching(decision.caller.role, decision.caller.key, permission)
+    return [_traced(policy, decision, (permission, row), line, called) for line in lines]
+
+
+def _traced(policy: Policy, decision: Recorded, asked: tuple[str, Row], line: tuple[Rule, Expression],
+            called: Called) -> Step:
+    (permission, row), (rule, left) = asked, line
+    known = _known(inputs(left), decision, permission, row)
+    remarks = {}
+    for atom in atoms(left):
+        holds = put(atom, known)
+        if isinstance(holds, bool):
+            values = {str(one): _read(one, decision, row) for one in attributes(atom) if one != GROUPS}
+            remarks[atom] = Remark(found(Fact(atom, text(atom), values, holds), permission, called), holds)
+        else:
+            remarks[atom] = Remark(f"not recorded: {', '.join(_unknown(atom, decision, row))}", None)
+    held = put(left, known)
+    wanting = () if held is True else tuple(remark.text for remark in remarks.values() if remark.holds is not True)
+    person = called("sub", "key", rule.sub) if rule.sub not in policy.roles else ""
+    return Step(rule, via(policy, decision.caller, rule.sub), tuple(remarks.values()), held is True, wanting, person)

@@ -4,7 +4,7 @@ and whom let in."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -70,8 +70,11 @@ class Replay:
             "answered_otherwise_then": self.otherwise, "note": READS,
         }
 
-    def as_lines(self) -> list[str]:
-        """For a terminal: the numbers, then for each permission and line who it is about, the most frequent first."""
+    def as_lines(self, called: Callable[[str], str] = str) -> list[str]:
+        """For a terminal: the numbers, then for each permission and line who it is about, the most frequent first.
+
+        `called` says what to call the key of a caller.
+        """
         found = [f"{self.decisions} decisions: {self.unchanged} as before, {self.count(REFUSED_NOW)} refused now, "
                  f"{self.count(LET_IN)} let in, {self.unknown} unknown."]
         if self.missing:
@@ -82,10 +85,11 @@ class Replay:
                          "or by a rule in code.")
         for (kind, permission, place), flips in self._by_line().items():
             sign, words = _HEADS[kind]
-            persons = [f"{who} ({flip.count})" for who, flip in flips]
+            persons = [f"{called(who)} ({flip.count})" for who, flip in flips[:MOST_SHOWN]]
+            persons += [f"{len(flips) - MOST_SHOWN} others"] if len(flips) > MOST_SHOWN else []
             id, time = flips[0][1].examples[0]
             found += ["", f"{sign} {permission}: {sum(flip.count for _, flip in flips)} {words} {place}",
-                      f"    for    {', '.join(_few(persons))}", f"    as in  {id} at {time}"]
+                      f"    for    {', '.join(persons)}", f"    as in  {id} at {time}"]
         return [*found, "", READS]
 
     def _by_line(self) -> dict[tuple[str, str, str], list[tuple[str, Flip]]]:

@@ -66,26 +66,34 @@ def diff_command(places: tuple[str, ...], instance: bool, rows: bool, since: str
     old = folders.named(first[0]) if first else folders.folder()
     before, after = folders.policy_in(old), folders.policy_in(new)
     found = diff(before, after, _roles_of(before, after) if instance else None)
-    replayed = _replayed(before, after, since) if since is not None else None
-    stored = _rows_of(before, after) if rows else None
+    data, lines, flips = found.as_json(), list(found.as_lines()), False
+    if since is not None:
+        with open_instance():
+            replayed = _replayed(before, after, since)
+            data["replay"] = {"since": since, **replayed.as_json()}
+            lines += ["", *replayed.as_lines(_name_of)]
+            flips = bool(replayed)
+    if rows:
+        stored = _rows_of(before, after)
+        data["rows"] = stored.as_json()
+        lines += ["", "Stored rows:", *(f"  {line}" for line in stored.as_lines())]
     if as_json:
-        print_json({**found.as_json(), **({} if replayed is None else {"replay": {"since": since, **replayed.as_json()}}),
-                    **({} if stored is None else {"rows": stored.as_json()})})
+        print_json(data)
     else:
-        lines = list(found.as_lines())
-        if replayed is not None:
-            lines += ["", *replayed.as_lines()]
-        if stored is not None:
-            lines += ["", "Stored rows:", *(f"  {line}" for line in stored.as_lines())]
         echo_lines("\n".join(lines))
-    sys.exit(int(bool(found) or bool(replayed)))
+    sys.exit(int(bool(found) or flips))
 
 
 def _replayed(old: Policy, new: Policy, since: str) -> Replay:
-    """Both policies' answers to what was recorded, of all tenants. Raises ClickException without a database."""
-    with open_instance():
-        rows = (row for tenant in Tenant.all() for row in told_since(tenant.id, since, COLUMNS))
-        return replay(old, new, (Entry(**row) for row in rows))
+    """Both policies' answers to what was recorded, of all tenants."""
+    rows = (row for tenant in Tenant.all() for row in told_since(tenant.id, since, COLUMNS))
+    return replay(old, new, (Entry(**row) for row in rows))
+
+
+def _name_of(key: str) -> str:
+    """The address of the user with this key; the key itself of anybody else."""
+    user = User.by_id(key.removeprefix("user:")) if key.startswith("user:") else None
+    return key if user is None else user.email
 
 
 def _roles_of(*policies: Policy) -> dict[str, str]:

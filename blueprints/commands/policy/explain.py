@@ -5,7 +5,7 @@ About a role it needs the policy files only; about a person or an object it asks
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +18,7 @@ from marshmallow import ValidationError
 from blueprints.commands.context import load_settings
 from blueprints.commands.policy import folders
 from blueprints.commands.policy.output import AS_JSON
+from blueprints.commands.policy.past import any_row, collection_of, past
 from blueprints.commands.printing import echo, echo_json
 from blueprints.commands.server import AppFactory, app_for
 from blueprints.http.request.access import Access
@@ -65,7 +66,7 @@ class Asked:
 
 
 @click.command("explain")
-@click.option("--as", "who", required=True, metavar="EMAIL|ROLE", help="The user or the role that asks.")
+@click.option("--as", "who", metavar="EMAIL|ROLE", help="The user or the role that asks.")
 @click.option("--scope", "scopes", multiple=True, metavar="SCOPE",
               help="Ask by a token with this scope. May be repeated.")
 @click.option("--at", metavar="TIME", help="Ask at this time, such as 2026-11-18T22:00, instead of now. In the time "
@@ -76,13 +77,16 @@ class Asked:
 @click.option("--dir", "directory", type=click.Path(path_type=Path), metavar="DIR",
               help="Ask the policy files of DIR instead of the instance's.")
 @click.option("--expect", type=click.Choice(EXPECTED), help="Exit with 1 unless the answer is this.")
+@click.option("--audit", "audit_id", metavar="ID",
+              help="Explain what a row of the audit trail records, by the rules of then; without anything else.")
 @AS_JSON
-@click.argument("permission")
+@click.argument("permission", required=False)
 @click.argument("id", required=False)
 @click.pass_obj
 def explain_command(
-    create_app: AppFactory, who: str, scopes: tuple[str, ...], at: str | None, ip: str | None, device: str | None,
-    method: str | None, directory: Path | None, expect: str | None, as_json: bool, permission: str, id: str | None,
+    create_app: AppFactory, who: str | None, scopes: tuple[str, ...], at: str | None, ip: str | None,
+    device: str | None, method: str | None, directory: Path | None, expect: str | None, audit_id: str | None,
+    as_json: bool, permission: str | None, id: str | None,
 ) -> None:
     """Why is this user or role allowed or refused it?
 
@@ -93,6 +97,13 @@ def explain_command(
     \b
     Example: gatepost policy explain --as ada@example.org article.update 0199f3a0-0000-7000-8000-000000000001
     """
+    if audit_id is not None:
+        if any((who, scopes, at, ip, device, method, directory, expect, permission)):
+            raise click.UsageError("--audit names all that there is to ask: leave the rest out.")
+        _show_past(audit_id, as_json)
+        return
+    if who is None or permission is None:
+        raise click.UsageError("Name who asks (--as) and the PERMISSION, or a row of the audit trail (--audit).")
     said = {"at": at, "ip": ip, "device": device, "method": method, "scope": ",".join(scopes) if scopes else None}
     found = _found(create_app, directory, Asked(who, permission, id, _circumstances(said)))
     if as_json:
@@ -104,6 +115,16 @@ def explain_command(
         answer = "it depends on the object" if found.result == DEPENDS else f"it is {found.result}"
         echo(f"Expected {expect}, and {answer}.", err=True)
         click.get_current_context().exit(1)
+
+
+def _show_past(id: str, as_json: bool) -> None:
+    found = past(id)
+    if as_json:
+        echo_json({"decisions": [one.as_json() for one in found]}, indent=2)
+    else:
+        for one in found:
+            for line in one.as_lines():
+                echo(line)
 
 
 def find_principal(ground: Ground, who: str) -> tuple[User | None, Principal]:
@@ -149,8 +170,7 @@ def _prediction(ground: Ground, asked: Asked) -> Prediction:
         near = did_you_mean(permission, policy.vocabulary.by_permission) or "."
         raise click.ClickException(f"There is no permission {permission!r}{near} See: gatepost policy matrix")
     user, principal = find_principal(ground, asked.who)
-    resource = permission.partition(".")[0]
-    collection = next((one for one in folders.registry().collections.values() if one.resource == resource), None)
+    collection = collection_of(permission.partition(".")[0])
     row = None if asked.id is None else find_object(collection, permission, asked.id, principal)
     if row is not None and user is None and principal.kind != "guest":
         principal = replace(principal, tenant_id=row.tenant_id)  # a role is of every tenant
@@ -158,7 +178,7 @@ def _prediction(ground: Ground, asked: Asked) -> Prediction:
     endpoint = endpoint_of(folders.registry().by_permission.get(permission, ()), about_row=row is not None,
                            method=asked.circumstances.get("method"))
     access = Access(policy, principal, environment(asked.circumstances, permission, endpoint, load_settings().zone))
-    names = Names(_any_row(principal.tenant_id if row is None else row.tenant_id)) if ground.app is not None else None
+    names = Names(any_row(principal.tenant_id if row is None else row.tenant_id)) if ground.app is not None else None
     with _call(ground, access, endpoint or _NO_ENDPOINT) as call:
         return predict(Question(
             who=asked.who, permission=permission, access=access, endpoint=endpoint, collection=collection, call=call,
@@ -189,14 +209,6 @@ def _scoped(policy: Policy, principal: Principal, scopes: list[str] | None) -> P
     if principal.kind == "guest":
         raise click.ClickException("A guest has no token: --scope needs a user or another role.")
     return replace(principal, scopes=frozenset(scopes), kind="service")
-
-
-def _any_row(tenant_id: str) -> Callable[[str, str], Mapping[str, Any] | None]:
-    def find(name: str, id: str) -> Mapping[str, Any] | None:
-        row = Rows(folders.registry().collections[name].model, tenant_id).find(id)
-        return None if row is None else cast(Mapping[str, Any], row.__data__)
-
-    return find
 
 
 def _circumstances(said: Mapping[str, str | None]) -> Mapping[str, Any]:
