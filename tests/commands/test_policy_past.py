@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
-from tests.policies.editing import add_line
+from models.tables import policy_version
+from tests.policies.editing import add_line, remove_line
 from tests.running import PASSWORD, Done, Instance
 
 GONE = "0199f3a0-0000-7000-8000-0000000000ff"
@@ -84,7 +86,23 @@ def test_without_a_row_somebody_and_a_permission_are_to_be_named(instance: Insta
     assert "Name who asks (--as)" in instance.run("policy", "explain", "--as", "user").stderr
 
 
-def test_rules_that_are_not_kept_cannot_be_asked(instance: Instance, trail: list) -> None:
+def test_the_rules_of_then_are_asked_though_others_are_in_force(instance: Instance, trail: list) -> None:
+    rules = instance.folder / "policies" / "articles.csv"
+    before = rules.read_text()
+    remove_line(rules, "p, user, article.update, own_draft, allow")
+    try:
+        done = explained(instance, trail, "update")
+    finally:
+        rules.write_text(before)
+    assert "allows it (own_draft)" in done.stdout
+    assert done.stdout.splitlines()[-1].split()[1] == trail[-1]["policy_version"]
+
+
+def test_rules_that_are_not_kept_cannot_be_asked(
+    instance: Instance, trail: list, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(policy_version, "named", lambda version: None)
+    assert explained(instance, trail, "update").returncode == 0, "they are still in force"
     rules = instance.folder / "policies" / "comments.csv"
     before = rules.read_text()
     add_line(rules, "p, user, comment.update, own, allow")
@@ -93,3 +111,12 @@ def test_rules_that_are_not_kept_cannot_be_asked(instance: Instance, trail: list
     finally:
         rules.write_text(before)
     assert done.returncode == 2 and "are not kept any more" in done.stderr
+
+
+def test_rules_that_today_cannot_be_used_are_said_to_be_so(
+    instance: Instance, trail: list, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {"model.conf": "", "roles.csv": "# end\n"}
+    monkeypatch.setattr(policy_version, "named", lambda version: SimpleNamespace(files=files))
+    done = explained(instance, trail, "update")
+    assert done.returncode == 2 and "cannot be used today" in done.stderr

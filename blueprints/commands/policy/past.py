@@ -13,8 +13,10 @@ from blueprints.commands.policy import folders
 from blueprints.http.resources.collection import Collection
 from blueprints.http.resources.names import Names
 from models.base import Rows, is_id
+from models.tables import policy_version
 from models.tables.audit import Audit, of_all
-from policies import Policy
+from policies import Policy, PolicyError
+from policies.loading.loader import from_files
 from policies.questions.explanation import MARK, Step
 from policies.questions.judged import Answer, answer, covered, traced
 from policies.questions.recorded import ALLOWED, COLUMNS, UNKNOWN, Entry, Recorded, decisions
@@ -133,10 +135,17 @@ def past(id: str) -> list[Past]:
 
 
 def _of_then(version: str | None) -> Policy:
-    policy = folders.policy_in(folders.folder(), whole=True)
-    if version != policy.version:
-        raise click.ClickException(f"The rules of then (version {version or 'unknown'}) are not kept any more.")
-    return policy
+    """The policy of that version, from the ledger, or that of the instance if it is still the same."""
+    kept = None if version is None else policy_version.named(version)
+    if kept is None:
+        policy = folders.policy_in(folders.folder(), whole=True)
+        if version != policy.version:
+            raise click.ClickException(f"The rules of then (version {version or 'unknown'}) are not kept any more.")
+        return policy
+    try:
+        return from_files({name: text.encode() for name, text in kept.files.items()}, folders.registry().vocabulary)
+    except PolicyError as error:
+        raise click.ClickException(f"The rules of then (version {version}) cannot be used today:\n{error}") from None
 
 
 def _explained(policy: Policy, decision: Recorded, rule: str | None) -> Past:
