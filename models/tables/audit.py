@@ -6,13 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from os import urandom
 from typing import Any
+from uuid import UUID
 
 import peewee as pw
 
 from models.engine.database import current
-from models.engine.prepared import Bind, Statement
+from models.engine.prepared import Bind, Statement, prepare
 from models.records import bulk
-from models.records.columns import IdField, JsonField, TimeField
+from models.records.columns import IdField, JsonField, TimeField, reader
 from models.records.ids import new_id
 from models.records.table import Table, whole
 from models.records.times import now
@@ -142,16 +143,14 @@ def told_since(tenant_id: str, since: str, names: Sequence[str]) -> Iterator[dic
     Read by an index and a few at a time, so that no read is long. Raises Damaged.
     """
     columns = [Audit._meta.fields[name] for name in names]
-    time, id = since, ""
-    while True:
-        where = [Audit.time >= time, (Audit.time > time) | (Audit.id > id)] if id else [Audit.time >= time]
-        query = of_tenant(tenant_id, *columns).where(*where).order_by(Audit.time, Audit.id).limit(_READ_AT_ONCE)
-        rows: Any = query.dicts()
-        found = list(rows)
+    later = (Audit.time >= Bind("time"), (Audit.time > Bind("time")) | (Audit.id > Bind("id")))
+    query = of_tenant(tenant_id, *columns).where(*later).order_by(Audit.time, Audit.id).limit(_READ_AT_ONCE)
+    statement, read, last = prepare(current, query), reader(columns), {"time": since, "id": _BEFORE_ALL}
+    while found := list(map(read, statement.run(current, last))):
         yield from found
         if len(found) < _READ_AT_ONCE:
             return
-        time, id = found[-1]["time"], found[-1]["id"]
+        last = found[-1]
 
 
 def of_all() -> pw.ModelSelect[Audit]:
@@ -167,6 +166,7 @@ def _stamped(row: Audit) -> Audit:
 
 
 _READ_AT_ONCE = 1000  # rows
+_BEFORE_ALL = str(UUID(int=0))  # an id
 _AT_ONCE = 500  # rows of one statement: a database takes some ten thousand values
 _ADDING = Statement()
 _EMPTY = whole(Audit())

@@ -156,11 +156,11 @@ class Changes:
 
     def as_lines(self) -> list[str]:
         """For a terminal of 100 columns: the summary, each change with examples and lines, and invariants."""
-        found: list[str] = [line for one in self.summary for line in _wrapped(self._summed(one))]
+        found: list[str] = [line for one in self.summary for line in wrapped(self._summed(one))]
         for change, permissions in self._alike():
-            found += ["", *_wrapped(change._heading(", ".join(grouped(permissions, self.vocabulary))))]
+            found += ["", *wrapped(change._heading(", ".join(grouped(permissions, self.vocabulary))))]
             for detail in change._details(self.roles):
-                found += _wrapped(detail, "    ")
+                found += wrapped(detail, "    ")
         if not self.all:
             found.append(NOTHING)
         if self.invariants:
@@ -210,6 +210,7 @@ def _names(who: Sequence[str], roles: Collection[str]) -> list[str]:
     return found if left <= 1 else [*found[:_MOST_NAMED], f"{left} others"]
 
 
-def _wrapped(line: str, indent: str = "") -> list[str]:
+def wrapped(line: str, indent: str = "") -> list[str]:
+    """A line for a terminal, as several where it is long."""
     return wrap(line, _WIDTH, initial_indent=indent, subsequent_indent=f"{indent}    ", break_long_words=False,
                 break_on_hyphens=False)

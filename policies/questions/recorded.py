@@ -143,11 +143,11 @@ def decisions(entry: Entry, vocabulary: Vocabulary) -> Iterator[Recorded]:
             facts = {**facts, "obj": _ANY}  # an import of no row
         yield from _told(entry, answered, facts, entry.count, vocabulary)
         return
-    if isinstance(groups, list):
-        for group in groups:
-            yield from _told(entry, answered, {**facts, **group}, group["count"], vocabulary)
-    rest = facts.get("rest", 0) if isinstance(groups, list) else entry.count
-    if rest:
+    told = [group for group in groups if isinstance(group, dict) and _number(group.get("count"))] if isinstance(
+        groups, list) else []
+    for group in told:
+        yield from _told(entry, answered, {**facts, **group}, group["count"], vocabulary)
+    if rest := _number(facts.get("rest")) or (0 if told else entry.count):
         yield from _told(entry, answered, {}, rest, vocabulary, known=False)
 
 
@@ -174,9 +174,9 @@ def _told(entry: Entry, answered: str | None, facts: Mapping[str, Any], count: i
         return
     if any(permission not in vocabulary.by_permission for permission in asked):
         return
-    sub, obj, shares = _part(facts, "sub"), facts.get("obj", _TOO_LONG), facts.get("shares")
+    sub, obj, shares = _part(facts, "sub"), facts.get("obj", _TOO_LONG), _texts(facts.get("shares"))
     columns = vocabulary.by_permission[asked[-1]].columns
-    groups = _Groups(_part(sub, "groups"))
+    groups = _Groups({name: held for name, held in _part(sub, "groups").items() if isinstance(held, bool)})
     caller = _caller(entry, sub, facts, groups)
     before = NO_OBJECT if obj is None else _Columns(_values(_part(facts, "obj"), columns))
     steps: tuple[tuple[str, Row], ...] = tuple((permission, before) for permission in asked)
@@ -186,14 +186,13 @@ def _told(entry: Entry, answered: str | None, facts: Mapping[str, Any], count: i
             **{name: value for name, value in before.items() if name not in new}, **_values(new, columns)})
         steps += tuple((permission, after) for permission in asked if not permission.endswith(".view"))
     yield Recorded(entry, count, str(caller.key), asked, answered, steps, caller, _environment(_part(facts, "env")),
-                   groups, frozenset(shares) if isinstance(shares, list) else None,
+                   groups, None if shares is None else frozenset(shares),
                    found=obj != _ABSENT, of_any=obj == _ANY)
 
 
 def _asked(entry: Entry, facts: Mapping[str, Any]) -> tuple[str, ...]:
-    told = facts.get("asked")
-    if isinstance(told, list) and told:
-        return tuple(told)
+    if told := _texts(facts.get("asked")):
+        return told
     permission, view = f"{entry.resource}.{entry.action}", f"{entry.resource}.view"
     return (permission,) if entry.resource_id is None or entry.action in ("create", "view") else (view, permission)
 
@@ -201,15 +200,16 @@ def _asked(entry: Entry, facts: Mapping[str, Any]) -> tuple[str, ...]:
 def _caller(entry: Entry, sub: Mapping[str, Any], facts: Mapping[str, Any], groups: Mapping[str, bool] | None = None
             ) -> Principal:
     """The caller, by the columns of the row but for what the facts say otherwise."""
-    key, role = sub.get("key", entry.principal), sub.get("role", entry.role)
+    key, role = (str(value) for value in (sub.get("key", entry.principal), sub.get("role", entry.role)))
     values: dict[str, Any] = {
         "id": key.removeprefix("user:") if key.startswith("user:") else None, "key": key, "role": role,
         "kind": GUEST if key == GUEST else "user", **_values(sub, SUBJECT), "groups": groups}
     if key == entry.principal:
         values["tenant_id"] = entry.tenant_id
-    scopes = facts.get("scopes")
-    if scopes != _TOO_LONG:
-        values["scopes"] = None if scopes is None else frozenset(scopes)
+    if facts.get("scopes") is None:
+        values["scopes"] = None
+    elif (scopes := _texts(facts["scopes"])) is not None:
+        values["scopes"] = frozenset(scopes)
     return cast(Principal, _Attributes("sub", values))
 
 
@@ -222,7 +222,15 @@ def _part(facts: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+def _texts(found: object) -> tuple[str, ...] | None:
+    return tuple(map(str, found)) if isinstance(found, list) else None
+
+
+def _number(found: object) -> int:
+    return found if isinstance(found, int) and found > 0 else 0
+
+
 def _values(values: Mapping[str, Any], columns: Mapping[str, Column]) -> dict[str, Any]:
     """The values that are known, of the type that their column has today."""
     return {name: value for name, value in values.items() if name in columns and value != _TOO_LONG and (
-        value is None or isinstance(value, str) is (columns[name].type is str))}
+        value is None or (isinstance(value, str) if columns[name].type is str else isinstance(value, int)))}

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..evaluation.policy import Policy
 from ..evaluation.residual import Residual
+from .changes import wrapped
 from .judged import Answer, allowing, answer
 from .recorded import ALLOWED, UNKNOWN, Entry, Recorded, Unrecorded, decisions
 
@@ -79,17 +80,17 @@ class Replay:
                  f"{self.count(LET_IN)} let in, {self.unknown} unknown."]
         if self.missing:
             names = [f"{name} ({count})" for name, count in self.missing.most_common()]
-            found.append(f"  unknown for want of {', '.join(_few(names))}")
+            found += wrapped(f"unknown for want of {', '.join(_few(names))}", "  ")
         if self.otherwise:
-            found.append(f"  {self.otherwise} were answered otherwise then than by the old rules: by earlier ones, "
-                         "or by a rule in code.")
+            found += wrapped(f"{self.otherwise} were answered otherwise then than by the old rules: by earlier ones, "
+                             "or by a rule in code.", "  ")
         for (kind, permission, place), flips in self._by_line().items():
             sign, words = _HEADS[kind]
             persons = [f"{called(who)} ({flip.count})" for who, flip in flips[:MOST_SHOWN]]
             persons += [f"{len(flips) - MOST_SHOWN} others"] if len(flips) > MOST_SHOWN else []
             id, time = flips[0][1].examples[0]
-            found += ["", f"{sign} {permission}: {sum(flip.count for _, flip in flips)} {words} {place}",
-                      f"    for    {', '.join(persons)}", f"    as in  {id} at {time}"]
+            found += ["", *wrapped(f"{sign} {permission}: {sum(flip.count for _, flip in flips)} {words} {place}"),
+                      *wrapped(f"for    {', '.join(persons)}", "    "), f"    as in  {id} at {time}"]
         return [*found, "", READS]
 
     def _by_line(self) -> dict[tuple[str, str, str], list[tuple[str, Flip]]]:

@@ -126,12 +126,12 @@ def past(id: str) -> list[Past]:
         if row is None:
             raise click.ClickException(f"The audit trail has no row {id}.")
         entry = Entry(**{name: getattr(row, name) for name in COLUMNS})
+        told = list(decisions(entry, folders.registry().vocabulary))
+        if not told:
+            raise click.ClickException(f"Row {id} ({entry.resource}.{entry.action}, {entry.result}"
+                                       f"{f', {entry.reason}' if entry.reason else ''}) was no decision of the policy.")
         policy = _of_then(row.policy_version)
-        found = [_explained(policy, decision, row.rule) for decision in decisions(entry, policy.vocabulary)]
-    if not found:
-        raise click.ClickException(f"Row {id} ({entry.resource}.{entry.action}, {entry.result}"
-                                   f"{f', {entry.reason}' if entry.reason else ''}) was no decision of the policy.")
-    return found
+        return [_explained(policy, decision, row.rule) for decision in told]
 
 
 def _of_then(version: str | None) -> Policy:

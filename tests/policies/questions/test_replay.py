@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from policies.questions.recorded import ALLOWED, HIDDEN, NOTHING, REFUSED, UNKNO
 from policies.questions.replay import Replay, replay
 from tests.policies.editing import add_line, remove_line, shipped_copy
 from tests.policies.generated import MODELS, OF_PLUGINS, WITH_FUNCTIONS, assembled
-from tests.policies.questions.recorded_weeks import Tally, tried
+from tests.policies.questions.recorded_weeks import Tally, compare, decided, tried
 from tests.policies.shipped_vocabulary import VOCABULARY
 
 ZOE, BOB = "0199f3a0-0000-7000-8000-000000000001", "0199f3a0-0000-7000-8000-000000000002"
@@ -69,6 +70,16 @@ def test_the_flips_are_those_of_casbin_and_without_facts_nothing_is_answered_wro
     tally = Tally()
     tried(name, f"{name} 1", tally, COUNT)
     assert tally.decisions == COUNT
+
+
+def test_of_the_shipped_rules_with_a_line_less_they_are_those_of_casbin(shipped: Policy, directory: Path) -> None:
+    remove_line(directory / "articles.csv", "p, user, article.update, own_draft, allow")
+    remove_line(directory / "roles.csv", "g, owner, moderator")
+    chance, tally = random.Random(1), Tally()
+    near = ("article.update", "comment.update", "article.view", "comment.approve")
+    week = [decided(chance, near) for _ in range(COUNT)]
+    compare(shipped, load(directory, VOCABULARY), week, chance, tally)
+    assert tally.flips
 
 
 # Who is let in, who is refused
@@ -196,6 +207,13 @@ def test_a_function_of_a_plugin_is_asked_where_all_that_it_reads_is_known() -> N
     for obj, wanted in (({"department": "press"}, ALLOWED), ({"department": "sales"}, REFUSED), ({}, UNKNOWN)):
         row = entry(action="create", facts={"obj": obj, "sub": sub})
         assert the_answer(policy, row).result == wanted
+
+
+@pytest.mark.parametrize("key", ["sub", "env", "obj", "new", "shares", "scopes", "asked", "groups", "rest", "count"])
+@pytest.mark.parametrize("value", [None, 3, "too long", [], [1, None, []], {}, {"status": [], "key": {}, "groups": 1}])
+def test_facts_of_another_form_are_as_good_as_none(shipped: Policy, key: str, value: Any) -> None:
+    row = entry(facts={**entry().facts, key: value})
+    assert replay(shipped, shipped, [row, replace(row, result="refused", reason="forbidden")]).decisions in (0, 2)
 
 
 # What is no decision of the policy
