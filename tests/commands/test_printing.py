@@ -98,6 +98,8 @@ WALK = [
     ("policy", "matrix", "--role", HOSTILE), ("policy", "test"), ("policy", "test", "--json"), ("policy", "export"),
     ("policy", "test", "--junit", f"{HOSTILE}/x"), ("policy", "test", HOSTILE, "--json"),
     ("policy", "diff", "shipped"), ("policy", "diff", HOSTILE), ("policy", "adopt", HOSTILE),
+    ("policy", "log"), ("policy", "log", "--json"), ("policy", "show", HOSTILE), ("policy", "revert", HOSTILE),
+    ("policy", "apply", HOSTILE), ("policy", "accept", "--note", HOSTILE),
     ("policy", "explain", "--as", EMAIL, "article.view"),
     ("policy", "explain", "--as", EMAIL, "article.view", "--json"),
     ("policy", "explain", "--as", "user", HOSTILE), ("policy", "explain", "--as", HOSTILE, "article.view", NONE),
