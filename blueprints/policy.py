@@ -5,7 +5,6 @@ Of lines about single persons a caller is told those about users of the caller's
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, cast
 
@@ -26,9 +25,7 @@ from .http.request.identity import guest, principal_of
 from .http.resources.circumstances import CircumstancesSchema, endpoint_of, environment
 from .http.resources.names import Names, shown_to
 from .http.resources.predicted import Question, predict
-from .http.resources.untold import hidden_of, refuse_to_tell
-
-_BATCH = 500  # persons in one statement: rules may name more than a database takes at once
+from .http.resources.untold import hidden_of, refuse_to_tell, told_persons
 
 routes = Routes("policy", "The access rules in force, and why they allow or refuse.")
 
@@ -155,7 +152,7 @@ def effective(call: Call) -> dict[str, Any]:
     """The rules in force, each with its file and line; of lines about persons those of the caller's tenant."""
     policy = call.access.policy
     kept = lines_of(policy)
-    told = _told(call, {*(rule.sub for rule in policy.rules), *policy.roles.parents, *(one.who for one in kept)})
+    told = told_persons(call, {*(rule.sub for rule in policy.rules), *policy.roles.parents, *(one.who for one in kept)})
     return {
         "version": policy.version,
         "error": trouble(call),
@@ -212,22 +209,11 @@ def trouble(call: Call) -> str | None:
     status = call.services.policy.status
     if status.error is None:
         return call.services.policy.trouble
-    told = _told(call, (finding.person for finding in status.findings))
+    told = told_persons(call, (finding.person for finding in status.findings))
     lines = [str(finding) for finding in status.findings if finding.person in told]
     if hidden := len(status.findings) - len(lines):
         lines.append(f"{hidden} findings about persons of other tenants are left out")
     return "\n".join(lines)
-
-
-def _told(call: Call, names: Iterable[str]) -> frozenset[str]:
-    """Those of the persons among `names` (`user:<id>`) of whom the caller may be told; and "", which is no person."""
-    by_id = {name.partition(":")[2]: name for name in names}
-    ids = [id for id in by_id if is_id(id)] if call.principal.kind != "guest" else []
-    rows, found = Rows(User, call.tenant_id), {""}
-    for start in range(0, len(ids), _BATCH):
-        users = rows.select(User.id).where(User.id.in_(ids[start:start + _BATCH]))
-        found |= {by_id[user.id] for user in users}
-    return frozenset(found)
 
 
 def _principal(call: Call, who: str) -> tuple[dict[str, Any] | None, Principal]:

@@ -24,6 +24,13 @@ TABLE = (
     """,
     "CREATE INDEX policy_versions_time ON policy_versions (applied_at, seq)",
     "CREATE INDEX policy_versions_version ON policy_versions (version)",
+    # Every tenant has the same ledger: as pages of a tenant it is read through this.
+    """
+    CREATE VIEW policy_history AS
+    SELECT tenants.id AS tenant_id, one.id AS id, one.version AS version, one.applied_at AS applied_at,
+           one.cause AS cause, one.author AS "by", one.note AS note, one.late AS late, one.changes AS changes
+    FROM policy_versions AS one CROSS JOIN tenants
+    """,
 )
 SQLITE = (
     """

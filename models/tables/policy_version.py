@@ -46,6 +46,23 @@ class PolicyVersion(Table):
         table_name = "policy_versions"
 
 
+class PolicyHistory(Table):
+    """The ledger as each tenant reads it in pages: the same for all, and read only. `by` is the author."""
+
+    id = IdField(primary_key=True)
+    tenant_id = IdField()
+    version = pw.TextField()
+    applied_at = TimeField()
+    cause = pw.TextField()
+    by = pw.TextField()
+    note = pw.TextField(null=True)
+    late = pw.BooleanField()
+    changes = JsonField(null=True)
+
+    class Meta:
+        table_name = "policy_history"
+
+
 def append(row: PolicyVersion) -> bool:
     """Add a row, inside a transaction, unless the one before or after it in time is of the same version, or it is there
     already: of several processes that see the same change one adds it. Whether it was added."""

@@ -13,7 +13,7 @@ from blueprints.commands.policy import folders
 from blueprints.commands.policy.history import VERSION, find
 from blueprints.commands.policy.output import Unusable
 from blueprints.commands.printing import echo, echo_lines
-from blueprints.http.history.change import Candidate, Changing, Conflict, is_policy_file
+from blueprints.http.history.change import Candidate, Changing, Overtaken, is_policy_file
 from blueprints.http.history.ledger import Ledger
 from models.tables.policy_version import ACCEPT, COMMAND, OPERATOR, REVERT
 from policies import Policy, PolicyError
@@ -101,8 +101,8 @@ def _change(make: Callable[[Changing], Candidate], cause: str, note: str | None,
             click.confirm("Put it in force?", abort=True)
         try:
             changing.put_in_force(candidate, cause, OPERATOR, note)
-        except Conflict as conflict:
-            raise click.ClickException(str(conflict)) from None
+        except Overtaken as overtaken:
+            raise click.ClickException(str(overtaken)) from None
         except OSError as error:
             raise click.ClickException(f"The files cannot be written: {error.strerror}") from error
     echo(f"Policy {candidate.policy.version} is in force. {_LATER}")

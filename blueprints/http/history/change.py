@@ -29,7 +29,7 @@ Files = Mapping[str, bytes | None]
 """File name → its content, or None where the file is to go."""
 
 
-class Conflict(Exception):
+class Overtaken(Exception):
     """Another policy is in force, or other files are there, than those that a change was made for."""
 
 
@@ -80,10 +80,10 @@ class Changing:
         return self.candidate({**gone, **files})
 
     def put_in_force(self, candidate: Candidate, cause: str, author: str, note: str | None = None) -> None:
-        """Write a candidate down, and its files. Raises Conflict where the folder was changed meanwhile; OSError."""
+        """Write a candidate down, and its files. Raises Overtaken where the folder was changed meanwhile; OSError."""
         with self._alone():
             if self.files() != candidate.before:
-                raise Conflict("The policy files were changed meanwhile. Look at them, and try again.")
+                raise Overtaken("The policy files were changed meanwhile. Look at them, and try again.")
             self._ledger.note(candidate.policy, cause, author, note)
             after = {name for name, content in {**candidate.before, **candidate.files}.items() if content is not None}
             packaged = frozenset(name for name in candidate.policy.files if name not in after)

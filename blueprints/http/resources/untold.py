@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+from models.base import Rows, is_id
 from models.tables import share
+from models.tables.user import User
 
 from ..protocol.messages import Message
 from ..protocol.problems import Problem
@@ -12,6 +15,7 @@ from ..request.call import Call, Peer
 from .predicted import Prediction
 
 _GROUP = "group:"
+_BATCH = 500  # persons in one statement: rules may name more than a database takes at once
 
 
 def refuse_to_tell(call: Call, found: Prediction, person: dict[str, Any] | None, collection: Peer | None) -> None:
@@ -47,3 +51,14 @@ def hidden_of(call: Call, collection: Peer, row: dict[str, Any]) -> set[str]:
     hidden = set(collection.hidden(call, row, collection.guards))
     # Users own themselves: that is no secret.
     return hidden - {"owner_id"} if row.get("owner_id") == row["id"] else hidden
+
+
+def told_persons(call: Call, names: Iterable[str]) -> frozenset[str]:
+    """Those of the persons among `names` (`user:<id>`) of whom the caller may be told; and "", which is no person."""
+    by_id = {name.partition(":")[2]: name for name in names}
+    ids = [id for id in by_id if is_id(id)] if call.principal.kind != "guest" else []
+    rows, found = Rows(User, call.tenant_id), {""}
+    for start in range(0, len(ids), _BATCH):
+        users = rows.select(User.id).where(User.id.in_(ids[start:start + _BATCH]))
+        found |= {by_id[user.id] for user in users}
+    return frozenset(found)

@@ -1,0 +1,113 @@
+"""The ledger as endpoints, for callers with `policy.view`: which policies were in force, and their files.
+
+Of lines about single persons a caller is told those about users of the caller's own tenant.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from marshmallow import fields
+
+from gatepost import Call, Routes, StrictSchema, Time
+from models.tables import policy_version
+from models.tables.policy_version import PolicyHistory
+
+from .http.protocol.problems import not_found
+from .http.reading.listing import Listing
+from .http.reading.readable import Readable
+from .http.request.access import Narrowing
+from .http.resources.untold import told_persons
+
+_PERSON = re.compile(r"user:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_LEFT_OUT = "# a line about a person of another tenant is left out"
+_EVERYTHING = Narrowing(("everything",), None, (), (), {})
+
+routes = Routes("policy_history", "The access rules that were in force, and what each change of them allowed.")
+
+
+class VersionSchema(StrictSchema):
+    """A policy that came into force. The same version may come back."""
+
+    version = fields.String(dump_only=True)
+    applied_at = Time(dump_only=True)
+    cause = fields.String(dump_only=True, metadata={
+        "description": "`start`, `files` (they were edited), `command`, `http`, `revert` or `accept`."})
+    by = fields.String(dump_only=True, metadata={
+        "description": "`operator`, `user:<id>`, or `system` where nobody said who it was."})
+    note = fields.String(dump_only=True, allow_none=True)
+    late = fields.Boolean(dump_only=True, metadata={
+        "description": "Whether the database could not be written when it came into force."})
+    changes = fields.List(fields.Dict(), dump_only=True, allow_none=True, metadata={
+        "description": "What it allows that the one before did not, and the reverse: `change` (`more`, `less`, "
+                       "`other`, `undecided`), `permission`, `who`, `before`, `after`; null until that is known."})
+
+
+class VersionWithFilesSchema(VersionSchema):
+    """A policy that came into force, with its files by name."""
+
+    files = fields.Dict(keys=fields.String(), values=fields.String(), dump_only=True)
+
+
+class _Versions(Readable):
+    name, resource = "policy versions", "policy"
+    model, schema = PolicyHistory, VersionSchema  # type: ignore[assignment] # only read: it has no columns for writing
+    sort = ("applied_at",)
+    default_sort = "-applied_at"
+    born = "applied_at"
+    shares = False
+
+
+_LISTING = Listing(_Versions())
+
+
+@routes.get("/api/admin/policy/versions", permission="policy.view", query=_LISTING.query.schema,
+            answer=_LISTING.envelope())
+def versions(call: Call) -> dict[str, Any]:
+    """List the policies that were in force, the newest first."""
+    page = _LISTING.within(call, _EVERYTHING, "policy versions")
+    for item in page["items"]:
+        _withhold(call, item)
+    return page
+
+
+@routes.get("/api/admin/policy/versions/<version>", permission="policy.view", answers_404=True,
+            answer=VersionWithFilesSchema())
+def version_with_files(call: Call) -> dict[str, Any]:
+    """Get a policy that was in force, with its files; eight characters of its version name it."""
+    row = policy_version.named(call.path["version"])
+    if row is None:
+        raise not_found()
+    item = {"version": row.version, "applied_at": row.applied_at, "cause": row.cause, "by": row.author,
+            "note": row.note, "late": row.late, "changes": row.changes}
+    _withhold(call, item)
+    return {**item, "files": _files(call, row.files)}
+
+
+def _withhold(call: Call, item: dict[str, Any]) -> None:
+    """Leave out of the changes the persons of whom the caller may not be told; an author among them becomes `user`."""
+    if item.get("changes"):
+        told = told_persons(call, {who for change in item["changes"] for who in _persons(change)})
+        item["changes"] = [shown for change in item["changes"] if (shown := _shown(change, told)) is not None]
+    if str(item.get("by", "")).startswith("user:") and item["by"] not in told_persons(call, (item["by"],)):
+        item["by"] = "user"
+
+
+def _persons(change: Mapping[str, Any]) -> Iterable[str]:
+    return (*(who for who in change.get("who", ()) if who.startswith("user:")),
+            *_PERSON.findall(str(change.get("line", ""))))
+
+
+def _shown(change: dict[str, Any], told: frozenset[str]) -> dict[str, Any] | None:
+    if set(_persons(change)) <= told:
+        return change
+    who = [one for one in change.get("who", ()) if not one.startswith("user:") or one in told]
+    return {**change, "who": who} if who else None
+
+
+def _files(call: Call, files: Mapping[str, str]) -> dict[str, str]:
+    told = told_persons(call, {person for text in files.values() for person in _PERSON.findall(text)})
+    return {name: "".join(line if set(_PERSON.findall(line)) <= told else f"{_LEFT_OUT}\n"
+                          for line in text.splitlines(keepends=True)) for name, text in files.items()}
