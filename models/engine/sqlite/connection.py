@@ -24,14 +24,29 @@ STEPS = 50_000  # virtual machine steps between two looks at the clock: about a 
 Fetched = list[tuple[Any, ...]]
 
 
-class Cursor(apsw.Cursor):
-    """A cursor whose rows may be read one by one, as peewee does, when nothing translates errors any more."""
+class Cursor:
+    """A cursor whose rows may be read one by one, as peewee does, when nothing translates errors any more.
+
+    It has a cursor of apsw's and is none: where one of a class of ours is freed while another thread uses its
+    connection, apsw 3.54 gives back one reference too many to the class, until that is freed itself.
+    """
+
+    __slots__ = ("_cursor",)
+
+    def __init__(self, cursor: apsw.Cursor) -> None:
+        self._cursor = cursor
 
     def fetchone(self) -> Any:
         try:
-            return super().fetchone()
+            return self._cursor.fetchone()
         except (UnicodeDecodeError, apsw.CorruptError) as error:
             raise Damaged(str(error)) from error
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._cursor)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cursor, name)
 
 
 class Connection(LoadsHidden):
@@ -44,7 +59,6 @@ class Connection(LoadsHidden):
     def __init__(self, path: str) -> None:
         # Without SQLITE_OPEN_CREATE: a database that vanished must not come back empty.
         super().__init__(path, flags=apsw.SQLITE_OPEN_READWRITE, statementcachesize=STATEMENTS)
-        self.cursor_factory = Cursor
         self.deadline = float("inf")
         self.compared = False
         self._path, self._file = path, _identity(path)

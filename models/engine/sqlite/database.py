@@ -16,7 +16,7 @@ from playhouse.apsw_ext import APSWDatabase
 from models.engine.database import Database, Parameters, driver_error
 from models.engine.errors import Busy, Damaged, RowError, TimedOut, Unavailable
 from models.engine.sqlite.checkpoints import Checkpoints
-from models.engine.sqlite.connection import BUSY_TIMEOUT, Connection, Fetched, Pool
+from models.engine.sqlite.connection import BUSY_TIMEOUT, Connection, Cursor, Fetched, Pool
 from models.engine.sqlite.errors import busy, meaning
 from models.engine.sqlite.group_commit import GroupCommit
 from models.engine.sqlite.loads import reads
@@ -251,7 +251,7 @@ class SqliteDatabase(Database, APSWDatabase):
 
     def cursor(self, named_cursor: Any = None) -> Any:
         # Every statement of peewee's asks for a cursor first, so its clock starts here.
-        found = super().cursor(named_cursor)
+        found = Cursor(super().cursor(named_cursor))
         self._state.conn.deadline = monotonic() + self.statement_timeout
         return found
 
