@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -48,3 +49,26 @@ def replace(file: Path, old: str, new: str) -> None:
 
 def _columns(line: str) -> list[str]:
     return [column.strip() for column in line.split(",")]
+
+
+# Ways in which a file goes
+
+
+def unlink(file: Path) -> None:
+    file.unlink()
+
+
+def rename(file: Path) -> None:
+    file.rename(file.with_suffix(".csv.off"))
+
+
+def lead_nowhere(file: Path) -> None:
+    """A link without a file behind it."""
+    file.unlink()
+    file.symlink_to("nothing.csv")
+
+
+def make_special(file: Path) -> None:
+    """A FIFO, which is no regular file."""
+    file.unlink()
+    os.mkfifo(file)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from policies.loading.loader import load
 from policies.loading.snapshot import LAST_GOOD, LastGood
 from policies.loading.watch import Watcher
 from policies.questions.diff import decide_alike
-from tests.policies.editing import shipped_copy
+from tests.policies.editing import lead_nowhere, make_special, rename, shipped_copy, unlink
 from tests.policies.shipped_vocabulary import VOCABULARY
 
 OWN = "p, support, order.approve, always, allow\n# end\n"
@@ -41,25 +40,7 @@ def settle(watcher: Watcher) -> str:
     return watcher.poll().error or ""
 
 
-def _unlink(file: Path) -> None:
-    file.unlink()
-
-
-def _rename(file: Path) -> None:
-    file.rename(file.with_suffix(".csv.old"))
-
-
-def _break(file: Path) -> None:
-    file.unlink()
-    file.symlink_to("nothing.csv")
-
-
-def _special(file: Path) -> None:
-    file.unlink()
-    os.mkfifo(file)
-
-
-@pytest.mark.parametrize("take", [_unlink, _rename, _break, _special])
+@pytest.mark.parametrize("take", [unlink, rename, lead_nowhere, make_special])
 def test_the_last_good_policy_stays_at_a_restart_too(directory: Path, take: Callable[[Path], None]) -> None:
     watcher = watching(directory)
     before = watcher.current

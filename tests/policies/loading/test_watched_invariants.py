@@ -4,7 +4,6 @@ plugin."""
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,7 +16,15 @@ from policies.loading.oracle import Oracle
 from policies.loading.snapshot import LAST_GOOD
 from policies.loading.watch import Watcher
 from policies.tools.export import export
-from tests.policies.editing import add_line, remove_line, shipped_copy
+from tests.policies.editing import (
+    add_line,
+    lead_nowhere,
+    make_special,
+    remove_line,
+    rename,
+    shipped_copy,
+    unlink,
+)
 from tests.policies.shipped_vocabulary import VOCABULARY
 
 BREAKING = "p, guest, category.update, always, allow"
@@ -75,29 +82,11 @@ def test_an_edit_of_the_invariants_alone_is_a_new_version(directory: Path) -> No
     assert watcher.current.version != before.version and watcher.current.rules == before.rules
 
 
-def _unlink(file: Path) -> None:
-    file.unlink()
-
-
-def _rename(file: Path) -> None:
-    file.rename(file.with_name("invariants.csv.off"))
-
-
-def _break(file: Path) -> None:
-    file.unlink()
-    file.symlink_to("nothing.csv")
-
-
-def _special(file: Path) -> None:
-    file.unlink()
-    os.mkfifo(file)
-
-
 def _cut(file: Path) -> None:
     file.write_bytes(b"")
 
 
-@pytest.mark.parametrize("take", [_unlink, _rename, _break, _special, _cut])
+@pytest.mark.parametrize("take", [unlink, rename, lead_nowhere, make_special, _cut])
 def test_a_file_that_is_taken_away_is_a_broken_edit_over_a_restart_too(
     directory: Path, take: Callable[[Path], None]
 ) -> None:
