@@ -76,7 +76,8 @@ class Replay:
 
         `called` says what to call the key of a caller.
         """
-        found = [f"{self.decisions} decisions: {self.unchanged} as before, {self.count(REFUSED_NOW)} refused now, "
+        noun = "decision" if self.decisions == 1 else "decisions"
+        found = [f"{self.decisions} {noun}: {self.unchanged} as before, {self.count(REFUSED_NOW)} refused now, "
                  f"{self.count(LET_IN)} let in, {self.unknown} unknown."]
         if self.missing:
             names = [f"{name} ({count})" for name, count in self.missing.most_common()]

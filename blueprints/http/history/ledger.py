@@ -181,4 +181,5 @@ def _told(before: str, row: PolicyVersion, changes: list[dict[str, Any]]) -> str
 def _line(change: Mapping[str, Any]) -> str:
     if "permission" not in change:
         return str(change.get("line") or change.get("detail"))[:LONGEST]
-    return f"{change['permission']}: {change['before']} → {change['after']}, for {', '.join(change['who'])}"[:LONGEST]
+    before, after = (change[name] or "never" for name in ("before", "after"))
+    return f"{change['permission']}: {before} → {after}, for {', '.join(change['who'])}"[:LONGEST]
