@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from .expression import Attribute, Expression, InGroup, Shared, atoms, attributes
 from .vocabulary import Column
@@ -52,7 +53,7 @@ def as_written(value: object) -> str:
     return str(int(value)) if isinstance(value, bool) else str(value)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Reads:
     """What conditions look at: names, sorted.
 
@@ -69,10 +70,10 @@ class Reads:
     group_columns: tuple[str, ...]
     shares: bool
 
-    @property
-    def of_caller(self) -> bool:
-        """Whether they look at more of the caller than every row of the audit trail says."""
-        return "department" in self.sub or bool(self.groups or self.group_columns)
+    @cached_property
+    def plain(self) -> bool:
+        """Whether they look neither at the environment nor at more of the caller than who it is, with which role."""
+        return not (self.env or self.groups or self.group_columns or "department" in self.sub)
 
 
 def reads_of(expressions: Iterable[Expression]) -> Reads:

@@ -181,12 +181,14 @@ def _of_caller(call: Call, permissions: tuple[str, ...], reads: Reads, row: Row 
     """What was asked, and what is known of the caller, their scopes and the environment; of groups, those that lines or
     the row name."""
     principal, found = call.principal, Facts(asked=permissions)
-    if reads.of_caller or principal.kind == "service":
-        sub: Facts = {} if principal.kind != "service" else {"kind": "service"}
-        if "department" in reads.sub:
-            sub["department"] = principal.department
-        if reads.groups or reads.group_columns:
-            sub["groups"] = _groups(call, reads.groups, reads.group_columns, row)
+    if reads.plain and principal.kind != "service" and principal.scopes is None:
+        return found
+    sub: Facts = {} if principal.kind != "service" else {"kind": "service"}
+    if "department" in reads.sub:
+        sub["department"] = principal.department
+    if reads.groups or reads.group_columns:
+        sub["groups"] = _groups(call, reads.groups, reads.group_columns, row)
+    if sub:
         found["sub"] = sub
     if reads.env:
         found["env"] = {name: getattr(call.access.environment, name) for name in reads.env}
