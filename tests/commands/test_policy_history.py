@@ -7,6 +7,7 @@ import shutil
 
 import pytest
 
+from blueprints.http.history import change
 from tests.running import wait_until
 
 OPEN = "p, guest, product.view, always, allow"
@@ -19,7 +20,10 @@ def log(instance) -> list[dict]:
 
 
 def edit(instance, name: str, line: str) -> None:
-    file = instance.folder / "policies" / name
+    edit_in(instance.folder / "policies" / name, line)
+
+
+def edit_in(file, line: str) -> None:
     file.write_text(file.read_text().replace("# end", f"{line}\n# end"))
 
 
@@ -133,3 +137,34 @@ def test_what_breaks_a_check_is_not_put_in_force(instance, tmp_path):
     done = instance.run("policy", "apply", str(trial), "--yes")
     assert done.returncode == 2 and "invariants.csv" in done.stderr
     assert "contact.view, always" not in (instance.folder / "policies" / "contact.csv").read_text()
+
+
+def test_a_folder_that_cannot_be_written_leaves_everything_as_it_was(instance, tmp_path, monkeypatch):
+    trial, policies = tmp_path / "trial", instance.folder / "policies"
+    shutil.copytree(policies, trial)
+    edit_in(trial / "orders.csv", "# another remark")
+    before, number = {file.name: file.read_bytes() for file in policies.iterdir()}, len(log(instance))
+    kept = (instance.folder / "policy.last-good.json").read_bytes()
+
+    def full(place, *_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(change, "fresh_file", full)
+    done = instance.run("policy", "apply", str(trial), "--yes")
+    assert done.returncode == 2 and "The files cannot be written: No space left on device" in done.stderr
+    assert {file.name: file.read_bytes() for file in policies.iterdir()} == before
+    assert (instance.folder / "policy.last-good.json").read_bytes() == kept and len(log(instance)) == number
+
+
+def test_a_note_is_short(instance):
+    assert instance.run("policy", "accept", "--note", "x" * 501).returncode == 2
+
+
+def test_new_files_get_the_owner_and_the_mode_of_the_others(instance, tmp_path):
+    trial, policies = tmp_path / "trial", instance.folder / "policies"
+    shutil.copytree(policies, trial)
+    (policies / "model.conf").chmod(0o640)
+    (trial / "new.csv").write_text("p, support, order.approve, always, allow\n# end\n")
+    assert instance.run("policy", "apply", str(trial), "--yes").returncode == 0
+    assert (policies / "new.csv").stat().st_mode & 0o777 == 0o640
+    assert [file.name for file in policies.iterdir() if file.name.startswith(".")] == []

@@ -24,7 +24,16 @@ from policies.loading.folder import Folder
 from policies.loading.loader import from_files
 from policies.questions.diff import diff
 
-NOTE = click.option("--note", metavar="TEXT", help="Why, for the ledger.")
+_LONGEST = 500  # characters of a note
+
+
+def _short(_: click.Context, __: click.Parameter, note: str | None) -> str | None:
+    if note is not None and len(note) > _LONGEST:
+        raise click.BadParameter(f"at most {_LONGEST} characters.")
+    return note
+
+
+NOTE = click.option("--note", metavar="TEXT", callback=_short, help="Why, for the ledger.")
 YES = click.option("--yes", is_flag=True, help="Do not ask.")
 _LATER = "A running service uses it within two seconds."
 

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shutil
+import stat
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from policies import Finding, Policy, PolicyError
 from policies.loading import snapshot
-from policies.loading.files import Unreadable, read_bytes, rewrite, write
+from policies.loading.files import Unreadable, fresh_file, read_bytes
 from policies.loading.folder import Folder
 from policies.loading.loader import CASES_FILE, FILE_NAME
 from policies.loading.snapshot import LAST_GOOD, LastGood
@@ -84,24 +84,33 @@ class Changing:
         with self._alone():
             if self.files() != candidate.before:
                 raise Overtaken("The policy files were changed meanwhile. Look at them, and try again.")
-            self._ledger.note(candidate.policy, cause, author, note)
-            after = {name for name, content in {**candidate.before, **candidate.files}.items() if content is not None}
-            packaged = frozenset(name for name in candidate.policy.files if name not in after)
-            snapshot.keep(self._instance / LAST_GOOD, LastGood(candidate.policy.files, packaged))
-            self._write(candidate.files)
+            with self._written(candidate.files) as fresh:
+                self._ledger.note(candidate.policy, cause, author, note)
+                after = {name for name, content in {**candidate.before, **candidate.files}.items()
+                         if content is not None}
+                packaged = frozenset(name for name in candidate.policy.files if name not in after)
+                snapshot.keep(self._instance / LAST_GOOD, LastGood(candidate.policy.files, packaged))
+                for place, file in fresh.items():
+                    os.replace(file, place)
+                for name in (name for name, content in candidate.files.items() if content is None):
+                    (self._folder.directory / name).unlink(missing_ok=True)
 
-    def _write(self, files: Files) -> None:
+    @contextmanager
+    def _written(self, files: Files) -> Iterator[dict[Path, Path]]:
+        """The new files on the disk, by where each is to go: a folder that cannot be written is noticed before anything
+        is said to be in force. Those that are not moved are gone at the end."""
         directory = self._folder.directory
-        for name, content in files.items():
-            # What a link leads to is written, as it is what is read.
-            place = (directory / name).resolve()
-            if content is None:
-                (directory / name).unlink(missing_ok=True)
-            elif place.exists():
-                rewrite(place, content)
-            else:
-                write(place, content, 0o666)
-                shutil.copymode(directory / MODEL_FILE, place)
+        with ExitStack() as stack:
+            fresh = {}
+            for name, content in files.items():
+                if content is not None:
+                    # What a link leads to is written, as it is what is read.
+                    place = (directory / name).resolve()
+                    like = os.stat(place if place.exists() else directory / MODEL_FILE)
+                    fresh[place] = stack.enter_context(fresh_file(place, content))
+                    os.chown(fresh[place], like.st_uid, like.st_gid)
+                    fresh[place].chmod(stat.S_IMODE(like.st_mode))
+            yield fresh
 
     @contextmanager
     def _alone(self) -> Iterator[None]:

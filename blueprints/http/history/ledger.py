@@ -15,9 +15,11 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
+import peewee as pw
+
 from models.base import new_id, now
 from models.engine.database import Database
-from models.engine.errors import RowError
+from models.engine.errors import RowError, TimedOut, Unavailable
 from models.records.table import whole
 from models.tables import policy_version
 from models.tables.audit import add
@@ -36,6 +38,7 @@ WAITING = "policy.ledger"  # the folder of rows that wait, in that of the instan
 MOST_CHANGES = 200  # of one row
 MOST_TOLD = 10  # of them in the audit row
 LONGEST = 90  # characters of each of those
+_KEPT = {**dict.fromkeys(("id", "version", "applied_at", "cause", "author", "files", "packaged"), str), "late": bool}
 _LARGEST_ROW = 8 * LARGEST_POLICY  # bytes
 
 _log = logging.getLogger("gatepost.policy")
@@ -85,7 +88,13 @@ class Ledger:
     def store(self) -> None:
         """Store the rows that wait, in the order of time, then say what the newest have changed. Raises `RowError`."""
         for row in sorted(self._kept(), key=lambda one: str(one.applied_at)):
-            self._append(row)
+            try:
+                self._append(row)
+            except (Unavailable, TimedOut):
+                raise
+            except (RowError, pw.PeeweeException) as error:
+                _log.error("%s/%s.json is no row of the ledger: %s", self._waiting, row.id, error)
+                continue
             self._drop(row.id)
         with self._database.connected():
             untold = list(policy_version.untold())
@@ -151,10 +160,13 @@ class Ledger:
         found = []
         for file in self._files():
             try:
-                found.append(PolicyVersion(**json.loads(read_bytes(file, _LARGEST_ROW))))
+                kept = json.loads(read_bytes(file, _LARGEST_ROW))
+                if not isinstance(kept, dict) or any(type(kept.get(name)) is not kind for name, kind in _KEPT.items()):
+                    raise ValueError("not a row")
+                found.append(PolicyVersion(**{name: kept[name] for name in (*_KEPT, "note")}))
             except Unreadable:
                 continue  # another process has just stored it
-            except (ValueError, TypeError):
+            except (ValueError, KeyError):
                 _log.error("%s is no row of the ledger", file)
         return found
 

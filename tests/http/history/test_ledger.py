@@ -170,6 +170,7 @@ def test_rows_that_waited_are_stored_in_the_order_of_time_and_each_change_once(s
         row.late = True
         ledger._keep(row)
     (instance / WAITING / "junk.json").write_text("{")
+    (instance / WAITING / "hostile.json").write_text('{"id": "x", "applied_at": "1", "files": 5, "version": null}')
     ledger.store()
     rows = told(services)
     assert [cause for _, cause, _ in rows] == ["start", "files", "files"]
