@@ -30,8 +30,8 @@ class AuditSchema(StrictSchema):
     policy_version = fields.String(dump_only=True, allow_none=True)
     request_id = fields.String(dump_only=True, allow_none=True)
     facts = fields.Dict(dump_only=True, allow_none=True, metadata={
-        "description": "What else is known: the e-mail of a failed login, the fields that a body could not set, the "
-                       "filters and the number of rows of an export."})
+        "description": "By what the policy decided; or the e-mail of a failed login, the fields that a body could not "
+                       "set, the filters and the number of rows of an export."})
     count = fields.Integer(dump_only=True, metadata={"description": "How many of the same this stands for."})
 
 
