@@ -92,6 +92,9 @@ class World:
             return "/docs/index.html"
         if row.path == "/api/admin/policy/explain":
             return f"{row.path}?as=editor&permission=article.publish"
+        if row.path == "/api/admin/policy/versions/<version>":
+            version: str = self.app.extensions["gatepost"].policy.current.version
+            return row.path.replace("<version>", version)
         path = row.path.replace("<id>", self.id(row, caller)) if "<id>" in row.path else row.path
         if row.method == "DELETE" and path.endswith("/shares"):
             friend = self.friend[self.home(caller).tenant]
