@@ -6,7 +6,7 @@ role and the environment alone is answered, and the attributes in which users of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -133,6 +133,16 @@ class Callers:
     def _principal(self) -> Principal:
         role = self.subject.role
         return Principal(None, GUEST, role, self.guest_tenant, None, "guest" if self.subject.is_guest else "user")
+
+
+def looked_at(conditions: Iterable[Expression]) -> frozenset[tuple[str, str]]:
+    """What they look at of rows and users: `("obj", "department")`. A share may be with a group of the caller's."""
+    found = set[tuple[str, str]]()
+    for atom in (atom for condition in conditions for atom in atoms(condition)):
+        found |= {(one.root, one.name) for one in attributes(atom)}
+        if isinstance(atom, Shared | InGroup):
+            found.add(("sub", "groups"))
+    return frozenset(found)
 
 
 def ways(allowed: Expression, other: Expression) -> list[tuple[Expression, ...]]:

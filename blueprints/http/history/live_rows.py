@@ -8,7 +8,7 @@ what each user may do by the policy, as of now.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -27,13 +27,13 @@ from policies.syntax.expression import conjunction
 from policies.syntax.roles import GUEST
 
 from ..reading.readable import Readable
-from .live_conditions import Asks, Callers, Conditions, NoSql, asks, ways
+from .live_conditions import Asks, Callers, Conditions, NoSql, asks, looked_at, ways
 from .live_scope import Scope
 from .row_changes import NotCounted, RowChange, RowChanges
 
 _METHODS = {"view": "GET", "update": "PATCH", "delete": "DELETE"}  # the verbs that are compared, as they are asked for
 MOST_OF_PERSONS = 20  # statements about persons whom lines name, for one permission
-MOST_SECONDS = 120.0  # for all of it: a new statement is begun within that time
+MOST_SECONDS = 120.0  # for all of it
 _NONE = Counts(0, None, None)
 _Pair = tuple[tuple[Asks, ...], tuple[Asks, ...]]  # what the old and the new policy ask for some permissions
 
@@ -53,17 +53,18 @@ class _Asked:
 
 
 def compare_rows(database: Database, collections: Iterable[Readable], old: Policy, new: Policy, scope: Scope,
-                 at: datetime, includes: Callable[[str], bool] = lambda permission: True) -> RowChanges:
-    """What `new` does otherwise than `old`, which have the same vocabulary, as far as `includes` says of a permission.
+                 at: datetime, seconds: float = MOST_SECONDS) -> RowChanges:
+    """What `new` does otherwise than `old`, which have the same vocabulary.
 
-    `at` is the time of every request that is asked about, in the zone of the settings. The database is entered, and
-    only read. A statement that takes too long, and what no statement can ask, is said in `RowChanges.not_counted`.
+    `at` is the time of every request that is asked about, in the zone of the settings; within `seconds` new statements
+    are begun. The database is entered, and only read. A statement that takes too long, and what no statement can ask,
+    is said in `RowChanges.not_counted`.
     """
-    found = _Comparison(database, old, new, scope, at)
+    found = _Comparison(database, old, new, scope, at, seconds)
     for collection in collections:
         for verb in _METHODS:
             permission = collection.permission(verb)
-            if permission in old.vocabulary.by_permission and includes(permission):
+            if permission in old.vocabulary.by_permission:
                 found.compare(collection, permission)
     return found.all
 
@@ -73,9 +74,10 @@ class _TooMany(Exception):
 
 
 class _Comparison:
-    def __init__(self, database: Database, old: Policy, new: Policy, scope: Scope, at: datetime) -> None:
+    def __init__(self, database: Database, old: Policy, new: Policy, scope: Scope, at: datetime, seconds: float
+                 ) -> None:
         self._database, self._old, self._new, self._scope = database, old, new, scope
-        self._at, self._end = at, monotonic() + MOST_SECONDS
+        self._at, self._seconds, self._end = at, seconds, monotonic() + seconds
         self._changes: list[RowChange] = []
         self._not_counted: list[NotCounted] = []
         self._statements, self._of_persons, self._left = 0, Counter[str](), Counter[str]()
@@ -174,17 +176,18 @@ class _Comparison:
         writer = Conditions(audience, asked.collection.resource, callers)
         several = [[writer.way(parts) for parts in found] for found in (lost, gained)]
         guests = callers.subject.is_guest
-        rows = self._scope.rows(audience, asked.collection, guests=guests)
-        users = None if guests else self._scope.users(audience, callers.subject.role, keys, without)
+        reads = looked_at((*old, *new))
+        rows = self._scope.rows(audience, asked.collection, reads, guests=guests)
+        users = None if guests else self._scope.users(audience, callers.subject.role, reads, keys, without)
         if rows is None or (users is None and not guests) or not any(several):
             return [_NONE, _NONE]
         if keys and self._of_persons[asked.permission] == MOST_OF_PERSONS:
             raise _TooMany
         if monotonic() > self._end:
-            raise NoSql(f"all that was counted before has taken {MOST_SECONDS:.0f} seconds")
+            raise NoSql(f"all that was counted before has taken {self._seconds:.0f} seconds")
         self._statements += 1
         self._of_persons[asked.permission] += bool(keys)
-        return audience.counts(rows, users, *several, values=self._scope.values(asked.collection))
+        return audience.counts(rows, users, *several, values=self._scope.values(asked.collection, reads))
 
     def _leave(self, who: str, permission: str, why: str) -> None:
         self._not_counted.append(NotCounted(who, permission, why))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import peewee as pw
 
-from models.base import Rows, now
+from models.base import Record, Rows, now
 from models.engine.prepared import Bind
 from models.tables.audience import Audience
 from models.tables.user import User
@@ -17,6 +17,9 @@ from policies.evaluation.sql import not_true
 from ..reading.readable import Readable
 from ..request.access import Access
 
+Reads = frozenset[tuple[str, str]]
+"""What conditions look at: `("obj", "department")`, `("sub", "groups")`."""
+
 
 @dataclass(frozen=True)
 class Scope:
@@ -24,26 +27,25 @@ class Scope:
 
     guest_tenant  whose rows guests see
     viewer        who asks: then only rows and users of their tenant that they may view; None: those of every tenant
+    guards        field of a user → the permission that shows it. What conditions look at, guarded fields of rows and of
+                  users, the viewer must be allowed to see: else a condition could be made to tell them
     """
 
     guest_tenant: str
     viewer: Access | None = None
+    guards: Mapping[str, str] = field(default_factory=dict)
 
-    def rows(self, audience: Audience, collection: Readable, *, guests: bool) -> list[pw.Node] | None:
+    def rows(self, audience: Audience, collection: Readable, reads: Reads, *, guests: bool) -> list[pw.Node] | None:
         """Conditions of the rows, those of guests or of any user; None where there can be none."""
         row = audience.row
         found: list[pw.Node] = [row.tenant_id == self.guest_tenant] if guests else []
         if collection.until is not None:
             found.append(getattr(row, collection.until) > now())
-        if self.viewer is not None:
-            viewed = self.viewer.narrow(collection.view, collection.model)
-            if viewed is None:
-                return None
-            found.append(row.id.in_(Rows(collection.model, Bind("tenant")).select(collection.model.id)
-                                    .where(viewed.expression())))
-        return found
+        viewed = self._viewed(row, collection.model, self._of_rows(collection, reads))
+        return None if viewed is None else [*found, *viewed]
 
-    def users(self, audience: Audience, role: str, only: Iterable[str], without: Iterable[str]) -> list[pw.Node] | None:
+    def users(self, audience: Audience, role: str, reads: Reads, only: Iterable[str], without: Iterable[str]
+              ) -> list[pw.Node] | None:
         """Conditions of the active users of a role, `only` those with these keys if any; None where there are none."""
         user = audience.user
         found: list[pw.Node] = [user.active, user.role == role]
@@ -51,12 +53,8 @@ class Scope:
             found.append(audience.among(named))
         if left_out := _ids(without):
             found.append(not_true(audience.among(left_out)))
-        if self.viewer is not None:
-            viewed = self.viewer.narrow("user.view", User)
-            if viewed is None:
-                return None
-            found.append(user.id.in_(Rows(User, Bind("tenant")).select(User.id).where(viewed.expression())))
-        return found
+        viewed = self._viewed(user, User, self._of_users(reads))
+        return None if viewed is None else [*found, *viewed]
 
     def roles(self, ids: Sequence[str]) -> dict[str, str]:
         """The stored role of each of these users who count, by id."""
@@ -65,15 +63,35 @@ class Scope:
         known = Rows(User, self.viewer.principal.tenant_id).find_all(ids)
         return {user.id: user.role for user in known if self.viewer.allows("user.view", user.__data__)}
 
-    def values(self, collection: Readable) -> dict[str, Any]:
+    def values(self, collection: Readable, reads: Reads) -> dict[str, Any]:
         """What fills the placeholders of these conditions."""
         if self.viewer is None:
             return {}
         found: dict[str, Any] = {"tenant": self.viewer.principal.tenant_id}
-        for permission, model in ((collection.view, collection.model), ("user.view", User)):
-            viewed = self.viewer.narrow(permission, model)
-            found |= {} if viewed is None else viewed.values
+        narrowings = (*(self.viewer.narrow(one, collection.model) for one in self._of_rows(collection, reads)),
+                      *(self.viewer.narrow(one, User) for one in self._of_users(reads)))
+        for narrowing in narrowings:
+            found |= {} if narrowing is None else narrowing.values
         return found
+
+    def _of_rows(self, collection: Readable, reads: Reads) -> Iterator[str]:
+        """The permissions that the viewer needs on each row that counts."""
+        yield collection.view
+        yield from dict.fromkeys(guard for name, guard in collection.guards.items() if ("obj", name) in reads)
+
+    def _of_users(self, reads: Reads) -> Iterator[str]:
+        yield "user.view"
+        yield from dict.fromkeys(guard for name, guard in self.guards.items()
+                                 if ("sub", name) in reads and name != "tenant_id")  # that is the viewer's own
+
+    def _viewed(self, table: Any, model: type[Record], permissions: Iterable[str]) -> list[pw.Node] | None:
+        """Conditions of what the viewer has all these permissions on; None where that can be nothing."""
+        if self.viewer is None:
+            return []
+        narrowings = [self.viewer.narrow(permission, model) for permission in permissions]
+        return None if None in narrowings else [
+            table.id.in_(Rows(model, Bind("tenant")).select(model.id).where(one.expression()))
+            for one in narrowings if one is not None]
 
 
 def _ids(keys: Iterable[str]) -> list[str]:
