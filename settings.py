@@ -132,6 +132,7 @@ class Settings:
     # who and where
     default_tenant: str = setting("default", _text(r"[a-z0-9][a-z0-9_-]{0,62}", "lower-case letters, digits, - and _"),
                                   "the tenant of callers without credentials")
+    policy_edit: bool = setting(False, _switch(), "let administrators put a policy in force over HTTP")
     time_zone: str = setting("UTC", fields.String(validate=_time_zone), "the zone of hour, weekday and date")
     language: str = setting("en", _text(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*", "a language tag such as en or pt-BR"),
                             "the language of texts when the caller names none")
@@ -180,7 +181,6 @@ class Settings:
     docs: bool = setting(True, _switch(), "serve /docs and /api/openapi.json")
     metrics_token: str = setting("", _text(r"(\S{16,})?", "at least 16 characters, without spaces"),
                                  "token of /metrics; empty: off", secret=True)
-
     cors_origins: str = setting("", fields.String(validate=_origins),
                                 "origins whose pages may call the API, or *; empty: none (no CORS)")
     hsts_seconds: int = setting(0, _whole(0, 10**9),

@@ -5,7 +5,6 @@ Of lines about single persons a caller is told those about users of the caller's
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -19,9 +18,8 @@ from .http.protocol.problems import not_found
 from .http.reading.listing import Listing
 from .http.reading.readable import Readable
 from .http.request.access import Narrowing
-from .http.resources.untold import told_persons
+from .http.resources.untold import persons_in, told_persons
 
-_PERSON = re.compile(r"user:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _LEFT_OUT = "# a line about a person of another tenant is left out"
 _EVERYTHING = Narrowing(("everything",), None, (), (), {})
 
@@ -97,7 +95,7 @@ def _withhold(call: Call, item: dict[str, Any]) -> None:
 
 def _persons(change: Mapping[str, Any]) -> Iterable[str]:
     return (*(who for who in change.get("who", ()) if who.startswith("user:")),
-            *_PERSON.findall(str(change.get("line", ""))))
+            *persons_in(str(change.get("line", ""))))
 
 
 def _shown(change: dict[str, Any], told: frozenset[str]) -> dict[str, Any] | None:
@@ -108,6 +106,6 @@ def _shown(change: dict[str, Any], told: frozenset[str]) -> dict[str, Any] | Non
 
 
 def _files(call: Call, files: Mapping[str, str]) -> dict[str, str]:
-    told = told_persons(call, {person for text in files.values() for person in _PERSON.findall(text)})
-    return {name: "".join(line if set(_PERSON.findall(line)) <= told else f"{_LEFT_OUT}\n"
+    told = told_persons(call, {person for text in files.values() for person in persons_in(text)})
+    return {name: "".join(line if set(persons_in(line)) <= told else f"{_LEFT_OUT}\n"
                           for line in text.splitlines(keepends=True)) for name, text in files.items()}

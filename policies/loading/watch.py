@@ -98,6 +98,11 @@ class Watcher:
             return str(error)
         return None
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether the policy in use is what the files hold now, so that a change of them can be made."""
+        return self.trouble is None and self._folder.fingerprint() == self._judged
+
     def prove_followed(self) -> None:
         """Raises Overdue when the last completed look at the files is too long ago."""
         if (age := self.age) > OVERDUE * self._interval:

@@ -174,6 +174,8 @@ class World:
                 return {"json": {"current_password": PASSWORD, "new_password": "a short swim in the bay"}}
             case "POST", "/api/tokens":
                 return {"json": {"name": "A program", "scopes": ["read:articles"]}}
+            case "POST", "/api/admin/policy/try" | "/api/admin/policy/apply":
+                return {"json": {}}
             case "POST", "/api/contact":
                 return {"json": {"name": "A reader", "email": "reader@example.org", "subject": "S", "body": "B"}}
             case "PUT", path if path.endswith("/shares"):

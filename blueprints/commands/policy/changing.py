@@ -8,19 +8,16 @@ from pathlib import Path
 
 import click
 
-from blueprints.commands.context import Instance, load_settings, open_instance
+from blueprints.commands.context import load_settings, open_instance
 from blueprints.commands.policy import folders
 from blueprints.commands.policy.history import VERSION, find
 from blueprints.commands.policy.output import Unusable
 from blueprints.commands.printing import echo, echo_lines
 from blueprints.http.history.change import Candidate, Changing, Overtaken, is_policy_file
-from blueprints.http.history.ledger import Ledger
 from models.tables.policy_version import ACCEPT, COMMAND, OPERATOR, REVERT
 from policies import Policy, PolicyError
-from policies.cases.case_file import failures
 from policies.loading import snapshot
 from policies.loading.files import Unreadable, read_bytes
-from policies.loading.folder import Folder
 from policies.loading.loader import from_files
 from policies.questions.diff import diff
 
@@ -96,7 +93,7 @@ def accept_command(note: str | None, yes: bool) -> None:
 
 def _change(make: Callable[[Changing], Candidate], cause: str, note: str | None, yes: bool) -> None:
     place = folders.folder()
-    with _changing(place) as changing:
+    with _changing() as changing:
         try:
             candidate = make(changing)
         except PolicyError as broken:
@@ -131,15 +128,6 @@ def _live(place: Path, candidate: Policy) -> Policy:
 
 
 @contextmanager
-def _changing(place: Path) -> Iterator[Changing]:
-    installed = folders.registry()
+def _changing() -> Iterator[Changing]:
     with open_instance() as instance:
-        folder = Folder(place, installed.vocabulary, plugins=installed.plugin_policies,
-                        required=installed.required_policies, cases=failures)
-        yield Changing(folder, instance.settings.instance, _ledger(instance, place))
-
-
-def _ledger(instance: Instance, place: Path) -> Ledger:
-    installed = folders.registry()
-    return Ledger(instance.database, instance.settings.instance, installed.vocabulary, instance.tenant().id,
-                  installed.plugin_policies, place)
+        yield Changing.of(instance.settings, folders.registry(), instance.database, instance.tenant().id)

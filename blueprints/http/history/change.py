@@ -9,19 +9,23 @@ from __future__ import annotations
 import fcntl
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Protocol
 
-from policies import Finding, Policy, PolicyError
+from models.engine.database import Database
+from policies import Finding, Policy, PolicyError, Vocabulary
+from policies.cases.case_file import failures
 from policies.loading import snapshot
 from policies.loading.files import Unreadable, fresh_file, read_bytes
 from policies.loading.folder import Folder
 from policies.loading.loader import CASES_FILE, FILE_NAME
 from policies.loading.snapshot import LAST_GOOD, LastGood
 from policies.syntax.model import MODEL_FILE
+from settings import Settings
 
 from .ledger import Ledger
 
@@ -45,11 +49,30 @@ class Candidate:
     files: Files
 
 
+class Installed(Protocol):
+    """The words that rules may use, and the files that there must be: the `Registry` of `resources`."""
+
+    @property
+    def vocabulary(self) -> Vocabulary: ...
+    @property
+    def plugin_policies(self) -> Mapping[str, Path]: ...
+    @property
+    def required_policies(self) -> Collection[str]: ...
+
+
 class Changing:
     """Puts policies in force for one instance: `folder` has its files, `instance` its last good policy."""
 
     def __init__(self, folder: Folder, instance: Path, ledger: Ledger) -> None:
         self._folder, self._instance, self._ledger = folder, instance, ledger
+
+    @classmethod
+    def of(cls, settings: Settings, installed: Installed, database: Database, tenant_id: str) -> Changing:
+        """That of the instance which has these settings. `tenant_id` is the tenant whose trail tells of changes."""
+        folder = Folder(settings.policies, installed.vocabulary, plugins=installed.plugin_policies,
+                        required=installed.required_policies, cases=failures)
+        return cls(folder, settings.instance, Ledger(database, settings.instance, installed.vocabulary, tenant_id,
+                                                     installed.plugin_policies, settings.policies))
 
     def files(self) -> dict[str, bytes]:
         """The policy files of the folder, and the cases. Raises PolicyError for one that cannot be read."""

@@ -90,7 +90,8 @@ def validate(call: Call) -> None:
     idempotency.check_syntax(call)
     if endpoint.body is not None:
         limiting.spend_by_length(call)
-        sent = read_json(call.request, accepts=endpoint.accepts, required=endpoint.body_required)
+        sent = read_json(call.request, accepts=endpoint.accepts, required=endpoint.body_required,
+                         largest=endpoint.largest_body)
         call.body, call.read_only = validation.load_body(
             endpoint.body, sent, partial=endpoint.partial, fixed=endpoint.fixed, kept=endpoint.kept)
     for mark, schema, given in (("?", endpoint.query, call.query), ("#/", endpoint.body, call.body)):

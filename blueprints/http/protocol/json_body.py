@@ -22,12 +22,16 @@ JSON = ("application/json",)
 MERGE_PATCH = ("application/merge-patch+json", "application/json")
 
 
-def read_json(request: Request, *, accepts: tuple[str, ...] = JSON, required: bool = True) -> dict[str, Any]:
+def read_json(request: Request, *, accepts: tuple[str, ...] = JSON, required: bool = True, largest: int = 0
+              ) -> dict[str, Any]:
     """The JSON object in the request's body; `{}` for an absent body that is not required.
 
+    `largest` is in bytes, where that is more than the application's own limit.
     Raises `Problem`: `unsupported_media_type`, `body_too_large`, `malformed_json`, `invalid_body`,
     `invalid_field` (with the pointer of the offending string).
     """
+    if largest > (request.max_content_length or largest):
+        request.max_content_length = largest
     raw = request.get_data()
     if not raw and not required:
         return {}

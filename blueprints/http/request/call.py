@@ -56,6 +56,7 @@ class Endpoint:
     handler     does it: takes the `Call`, returns JSON-ready data, None (204), or a Response
     query       schema of the query string; None: no parameter is known
     body        schema of the JSON body, None: none is read; one of `accepts`, refused if absent (`body_required`)
+    largest_body  most bytes of the body, where that is more than the setting `body_limit`
     partial     PATCH: absent fields stay as they are
     fixed       fields of the body schema that this endpoint cannot change; sent, they must equal the stored ones
     kept        fields that may be left out though the schema requires them: the handler decides
@@ -96,6 +97,7 @@ class Endpoint:
     query: Schema | None = None
     body: Schema | None = None
     body_required: bool = True
+    largest_body: int = 0
     accepts: tuple[str, ...] = JSON
     partial: bool = False
     fixed: tuple[str, ...] = ()

@@ -55,6 +55,7 @@ class Registry:
     plugin_policies  file name → the rules that a plugin ships
     migrations       name of a history → its directory of migrations: the shipped one, and one of each plugin
     translations     folders of translations: the shipped one, and one of each plugin
+    extra            what `pkgutil.resolve_name` finds by: `package.module`, or `package.module:Collection`
     """
 
     collections: Mapping[str, Collection]
@@ -64,6 +65,7 @@ class Registry:
     plugin_policies: Mapping[str, Path]
     migrations: Mapping[str, Path]
     translations: tuple[Traversable, ...]
+    extra: tuple[str, ...] = ()
 
     def endpoints(self) -> Iterable[tuple[str, str, list[Endpoint]]]:
         """(name, description, endpoints) of every group."""
@@ -186,12 +188,14 @@ def discover(extra: Iterable[Plugin] = ()) -> Registry:
         except Exception as error:
             raise PluginError(f"plugin {point.name} ({point.value}) cannot be imported: {error}") from error
         add_plugin(f"plugin {point.name} ({point.value})", plugin)
-    for plugin in extra:
+    besides = tuple(extra)
+    for plugin in besides:
         add_plugin(plugin.__name__, plugin)
     for hook in hooks.values():
         if (reason := unknown_event(hook, collections.values())) is not None:
             raise PluginError(f"{hook.name}: {reason}")
-    return Registry(collections, routes, functions, hooks, policies, migrations, tuple(translations))
+    return Registry(collections, routes, functions, hooks, policies, migrations, tuple(translations),
+                    tuple(map(_place_of, besides)))
 
 
 def _contents(plugin: Plugin) -> list[Any]:
@@ -231,6 +235,10 @@ def _beside(plugin: Plugin, name: str) -> Path | None:
     """The folder of that name beside a plugin's module, if there is one."""
     directory = Path(_module_of(plugin).__file__ or "").with_name(name)
     return directory if directory.is_dir() else None
+
+
+def _place_of(plugin: Plugin) -> str:
+    return f"{plugin.__module__}:{plugin.__qualname__}" if isinstance(plugin, type) else plugin.__name__
 
 
 def _module_of(plugin: Plugin) -> ModuleType:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -15,6 +16,7 @@ from ..request.call import Call, Peer
 from .predicted import Prediction
 
 _GROUP = "group:"
+_PERSON = re.compile(r"user:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _BATCH = 500  # persons in one statement: rules may name more than a database takes at once
 
 
@@ -51,6 +53,11 @@ def hidden_of(call: Call, collection: Peer, row: dict[str, Any]) -> set[str]:
     hidden = set(collection.hidden(call, row, collection.guards))
     # Users own themselves: that is no secret.
     return hidden - {"owner_id"} if row.get("owner_id") == row["id"] else hidden
+
+
+def persons_in(text: str) -> list[str]:
+    """The persons (`user:<id>`) that a text names."""
+    return _PERSON.findall(text)
 
 
 def told_persons(call: Call, names: Iterable[str]) -> frozenset[str]:

@@ -27,14 +27,14 @@ SHARE = 64 * 2**20  # bytes of one address: two imports of the usual limit
 FREE = 16_384  # bytes of each body that are not counted: a small one finds room whatever others send
 LARGE = 2  # bodies over `limit` that one address may send at a time
 
-_IMPORT = re.compile(r"/api/(v1/)?[^/]+/import")
+_LARGER = re.compile(r"/api/(v1/)?([^/]+/import|admin/policy/(try|apply))")  # what takes a body above the limit
 
 
 class BodyBudget:
     """What clients have sent of bodies whose requests are not yet answered, counted for one process.
 
     limit            most bytes of a body
-    import_limit     most bytes of a body to an import
+    import_limit     most bytes of a body to an import, or to what else takes larger ones
     trusted_proxies  how many proxies deep the client's address is looked for
     """
 
@@ -167,7 +167,7 @@ class WaitressRequest(Parser):
         bodies = self._bodies
         if bodies is None or not (self.chunked or self.content_length > bodies.limit):
             return
-        large = self.command == "POST" and _IMPORT.fullmatch(self.path) is not None
+        large = self.command == "POST" and _LARGER.fullmatch(self.path) is not None
         if large and self.content_length <= bodies.import_limit:
             self.asks = self.unread = self.completed = True
             self.extra_environ = ASK

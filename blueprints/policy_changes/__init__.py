@@ -1,0 +1,5 @@
+"""A change of the policy over HTTP: tried first (`trial`, in a process of its own: `child`), then put in force."""
+
+from .endpoints import routes
+
+__all__ = ["routes"]

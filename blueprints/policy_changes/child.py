@@ -1,0 +1,117 @@
+"""The process that works a trial out: one at a time for an instance, and none for longer than `LONGEST`."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import logging
+import os
+import pickle
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from subprocess import PIPE, Popen
+from tempfile import TemporaryFile
+from threading import Timer
+from typing import IO, Any
+
+from ..http.protocol.problems import Problem
+from .trial import FAILED, FINDINGS, INCOMPLETE, JUDGING, STATEMENT, TIMEOUT, Question
+
+LONGEST = 15.0 + 3 * JUDGING + STATEMENT  # seconds, those of its start among them
+RETRY_AFTER = "5"  # seconds after which another trial may be over
+# It finds its modules where this process does, however that was started.
+_PROGRAM = "import sys; sys.path[:] = sys.argv[1:]; from blueprints.policy_changes.process import main; main()"
+_LOCK = "policy.trial.lock"  # in the folder of the instance
+_MOST_LOGGED = 4_000  # bytes of what a process said that failed
+
+_log = logging.getLogger("gatepost.policy")
+
+
+@dataclass
+class Trial:
+    """What was found, by the name of the part (`trial`).
+
+    incomplete  part → `timeout` or `failed`: what was begun, and is not known
+    """
+
+    parts: dict[str, Any] = field(default_factory=dict)
+    incomplete: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def findings(self) -> list[Mapping[str, Any]]:
+        """Of the files: `{file, line, message, severity, person}`."""
+        return list(self.parts.get(FINDINGS, ()))
+
+    @property
+    def errors(self) -> list[Mapping[str, Any]]:
+        """The findings for which the files cannot come into force."""
+        return [one for one in self.findings if one["severity"] == "error"]
+
+
+def tried(question: Question) -> Trial:
+    """Work the answer out. Raises `Problem`: `overloaded` beside another trial, `unavailable` where none can begin."""
+    with _alone(question), TemporaryFile() as said:
+        try:
+            process = Popen([sys.executable, "-c", _PROGRAM, *sys.path], stdin=PIPE, stdout=PIPE, stderr=said)
+        except OSError as error:
+            _log.error("a trial of a policy cannot begin: %s", error.strerror)
+            raise Problem("unavailable", "A trial cannot begin now.") from error
+        found, in_time = _answered(process, question)
+        if said.tell():
+            _log.error("of a trial of a policy:\n%s", _end(said))
+    for part in (FINDINGS, *question.parts):
+        if part not in found.parts and not found.errors:
+            found.incomplete.setdefault(part, FAILED if in_time else TIMEOUT)
+    return found
+
+
+def _answered(process: Popen[bytes], question: Question) -> tuple[Trial, bool]:
+    """What the process tells until it ends, and whether it ended by itself."""
+    assert process.stdin is not None and process.stdout is not None
+    found, late = Trial(), Timer(LONGEST, process.kill)
+    late.start()
+    try:
+        with suppress(BrokenPipeError):
+            process.stdin.write(pickle.dumps(question))
+            process.stdin.flush()
+        for line in process.stdout:
+            part, told = json.loads(line)
+            if part == INCOMPLETE:
+                found.incomplete[told[0]] = told[1]
+            else:
+                found.parts[part] = told
+        return found, process.wait() >= 0
+    finally:
+        late.cancel()
+        process.kill()
+        with suppress(BrokenPipeError):
+            process.stdin.close()
+        process.stdout.close()
+        process.wait()
+
+
+@contextmanager
+def _alone(question: Question) -> Iterator[None]:
+    place = question.settings.instance / _LOCK
+    try:
+        descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        _log.error("%s cannot be opened: %s", place, error.strerror)
+        raise Problem("unavailable", "A trial cannot begin now.") from error
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Problem("overloaded", "Another change of the policy is being tried. Try again when that has ended.",
+                          headers={"Retry-After": RETRY_AFTER}) from None
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _end(said: IO[bytes]) -> str:
+    """The last of it."""
+    said.seek(max(0, said.tell() - _MOST_LOGGED))
+    return said.read().decode(errors="replace")

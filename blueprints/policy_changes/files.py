@@ -1,0 +1,82 @@
+"""The files that a request proposes for the policy: which names, how large; and whose lines a caller may change."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from marshmallow import ValidationError, fields
+
+from gatepost import Call, Message, Problem
+from policies.loading.files import LARGEST_FILE
+from policies.loading.loader import CASES_FILE
+from policies.syntax.model import MODEL_FILE
+
+from ..http.resources.untold import persons_in, told_persons
+
+LARGEST = 4 << 20  # bytes of all of them
+LARGEST_BODY = 2 * LARGEST  # of a request: escaped, a text is longer
+_NAME = re.compile(r"[a-z0-9_-]{1,100}\.csv")
+
+Files = Mapping[str, str | None]
+
+
+class PolicyFiles(fields.Dict):
+    """File name → the whole text of that file; null: the file is to go. What is not named stays as it is."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        about = (f"File name → its whole text, of at most {LARGEST_FILE >> 20} MiB ({LARGEST >> 20} MiB together); "
+                 f"null: the file goes. Names are those of rules (`name.csv`), `{MODEL_FILE}` and `{CASES_FILE}`.")
+        example = {"mine.csv": "p, support, order.approve, always, allow\n# end"}
+        super().__init__(keys=fields.String(), values=fields.String(allow_none=True),
+                         metadata={"description": about, "example": example}, **kwargs)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> dict[Any, Any]:
+        if not isinstance(value, dict):
+            raise self.make_error("invalid")
+        faults = {name: [fault] for name, text in value.items() if (fault := _fault(name, text)) is not None}
+        if faults:
+            raise ValidationError(faults)
+        if sum(len(text.encode()) for text in value.values() if text is not None) > LARGEST:
+            raise ValidationError(Message("The files have more than {most} bytes together.", most=LARGEST))
+        return value
+
+
+def _fault(name: str, text: object) -> str | None:
+    if name not in (MODEL_FILE, CASES_FILE) and not _NAME.fullmatch(name):
+        return Message("No policy file has this name. Known are name.csv, {model} and {cases}.", model=MODEL_FILE,
+                       cases=CASES_FILE)
+    if text is not None and not isinstance(text, str):
+        return Message("Not a valid string.")
+    if text is not None and len(text.encode()) > LARGEST_FILE:
+        return Message("The file has more than {most} bytes.", most=LARGEST_FILE)
+    return None
+
+
+def refuse_untold(call: Call, files: Files) -> None:
+    """403 for a change of lines about persons of whom the caller is not told: they are of other tenants."""
+    live = {name: content.decode() for name, content in call.access.policy.files.items()}
+    lines = [(_about_persons(live.get(name)), _about_persons(text)) for name, text in files.items()]
+    changed = [line for before, after in lines for line in ((before - after) + (after - before))]
+    named = {person for line in changed for person in persons_in(line)}
+    if not named <= told_persons(call, named):
+        raise Problem("forbidden", "The change is also one of lines about users of other tenants, or of users that do "
+                                   "not exist. An operator can make it by a command.")
+
+
+def _about_persons(text: str | None) -> Counter[str]:
+    return Counter(line.strip() for line in (text or "").splitlines() if "user:" in line)
+
+
+def told(call: Call, found: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Those findings and changes that are about nobody of whom the caller may not be told."""
+    listed = list(found)
+    known = told_persons(call, {person for one in listed for person in _persons(one)})
+    return [one for one in listed if set(_persons(one)) <= known]
+
+
+def _persons(one: Mapping[str, Any]) -> list[str]:
+    user = one.get("user")
+    return [person for person in (one.get("person"), user and f"user:{user}") if person]

@@ -1,0 +1,186 @@
+"""What a change of the policy would do: whom it lets in and refuses, in general, last week, and on the stored rows.
+
+This is work of many seconds, for texts that may be made to take for ever: a process of its own does it (`child`).
+"""
+
+from __future__ import annotations
+
+import pkgutil
+import signal
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from traceback import print_exc
+from types import FrameType
+from typing import Any
+
+from models.engine.connect import open_database
+from models.engine.database import Database
+from models.tables.audit import told_since
+from models.tables.user import User
+from policies import Policy, PolicyError, Principal
+from policies.comparison.subjects import persons
+from policies.evaluation.principal import FixedEnvironment
+from policies.lint.warnings import warnings
+from policies.loading.loader import from_files
+from policies.questions.changes import LESS, MORE, OTHER, UNDECIDED, Change
+from policies.questions.diff import diff
+from policies.questions.recorded import COLUMNS, Entry
+from policies.questions.replay import replay
+from settings import Settings
+
+from ..http.history.change import Changing
+from ..http.history.live_rows import compare_rows
+from ..http.history.live_scope import Scope
+from ..http.request.access import Access
+from ..http.resources.registry import Registry, discover
+
+JUDGING = 5.0  # seconds to load and compare the policies, and as many for each of `rows` and `replay`
+STATEMENT = 2.0  # seconds of one statement about the rows
+FINDINGS, COMPARISON, ROWS, REPLAY = "findings", "changes", "rows", "replay"
+INCOMPLETE, TIMEOUT, FAILED = "incomplete", "timeout", "failed"
+SIGNS = {MORE: "+", LESS: "-", OTHER: "~", UNDECIDED: "?"}
+_PERSON, _SCOPE = "user:", "scope "  # how the names of persons and of scopes begin that a diff tells
+Tell = Callable[[str, Any], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What would these files do, in the place of the folder's own?
+
+    extra         collections that are served besides, as `Registry.extra` names them
+    files         file name → its text, or None where the file is to go
+    live          the files of the policy in force
+    guest_tenant  whose rows guests see
+    viewer        who asks, in which `environment`: only what they may view is counted
+    parts         what is asked beside the findings: some of `COMPARISON`, `ROWS` and `REPLAY`
+    since         the time from which decisions are made again
+    """
+
+    settings: Settings
+    extra: tuple[str, ...]
+    files: Mapping[str, str | None]
+    live: Mapping[str, bytes]
+    guest_tenant: str
+    viewer: Principal
+    environment: FixedEnvironment
+    parts: tuple[str, ...]
+    since: str | None = None
+
+
+class _Overrun(BaseException):
+    """The time is up. No handler of errors takes it for one of its own."""
+
+
+def answer(asked: Question, tell: Tell) -> None:
+    """Tell the findings and each part that is asked for, or `TIMEOUT` or `FAILED` as (part, why) of `INCOMPLETE`."""
+    registry = discover([pkgutil.resolve_name(place) for place in asked.extra])
+    settings = replace(asked.settings, statement_timeout=min(STATEMENT, asked.settings.statement_timeout))
+    database = open_database(settings.database_url, pool_size=settings.pool_size, synchronous=settings.synchronous,
+                             statement_timeout=settings.statement_timeout)
+    try:
+        with database.connected():
+            _Trial(asked, registry, database).tell(tell)
+    finally:
+        database.close_all()
+
+
+class _Trial:
+    def __init__(self, asked: Question, registry: Registry, database: Database) -> None:
+        self._asked, self._registry, self._database = asked, registry, database
+        self._live = from_files(asked.live, registry.vocabulary)
+
+    def tell(self, tell: Tell) -> None:
+        new: list[Policy] = []
+        with _part(FINDINGS, tell):
+            found = self._loaded()
+            if isinstance(found, Policy):
+                new.append(found)
+                held = User.held_roles(self._database)
+                tell(FINDINGS, [_finding(one) for one in warnings(found, held)] if self._asked.parts else [])
+            else:
+                tell(FINDINGS, [_finding(one) for one in found.findings])
+        for policy in new:
+            for part, work in ((COMPARISON, self._compared), (ROWS, self._rows), (REPLAY, self._replayed)):
+                if part in self._asked.parts:
+                    with _part(part, tell):
+                        tell(part, work(policy))
+
+    def _loaded(self) -> Policy | PolicyError:
+        changing = Changing.of(self._asked.settings, self._registry, self._database, self._asked.guest_tenant)
+        files = {name: None if text is None else text.encode() for name, text in self._asked.files.items()}
+        try:
+            return changing.candidate(files).policy
+        except PolicyError as error:
+            return error
+
+    def _compared(self, new: Policy) -> dict[str, Any]:
+        ids = [key.removeprefix("user:") for key in persons(self._live, new)]
+        changes = diff(self._live, new, {f"user:{id}": role for id, role in User.roles(ids).items()})
+        return {"version": new.version, "changes": [one for change in changes for one in _each(change)],
+                "invariants": list(changes.invariants)}
+
+    def _rows(self, new: Policy) -> dict[str, Any]:
+        scope = Scope(self._asked.guest_tenant, self._access, self._registry.collections["users"].guards)
+        return compare_rows(self._database, self._registry.collections.values(), self._live, new, scope,
+                            datetime.now(self._asked.settings.zone), seconds=JUDGING).as_json()
+
+    def _replayed(self, new: Policy) -> dict[str, Any]:
+        return replay(self._live, new, self._entries()).as_json()
+
+    def _entries(self) -> Iterator[Entry]:
+        """The rows of the trail that the viewer may see; whose facts they may not see, those are not known."""
+        audits, access, asked = self._registry.collections["audit"], self._access, self._asked
+        columns = dict.fromkeys((*COLUMNS, *self._registry.vocabulary.resources[audits.resource].columns))
+        for row in told_since(asked.viewer.tenant_id, str(asked.since), tuple(columns)):
+            if access.allows(audits.view, row):
+                told = {name: row[name] for name in COLUMNS}
+                if not access.allows(audits.guards["facts"], row):
+                    told["facts"] = None
+                yield Entry(**told)
+
+    @property
+    def _access(self) -> Access:
+        return Access(self._live, self._asked.viewer, self._asked.environment)
+
+
+@contextmanager
+def _part(name: str, tell: Tell) -> Iterator[None]:
+    """Raises nothing: what takes too long, or fails, is told. A failure's trace goes to standard error."""
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise _Overrun
+
+    before = signal.signal(signal.SIGALRM, stop)
+    # The statements about rows have their own limit, and tell what was not counted.
+    signal.setitimer(signal.ITIMER_REAL, JUDGING + STATEMENT if name == ROWS else JUDGING)
+    try:
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+    except _Overrun:
+        tell(INCOMPLETE, (name, TIMEOUT))
+    except Exception:
+        print_exc()
+        tell(INCOMPLETE, (name, FAILED))
+
+
+def _each(change: Change) -> Iterator[dict[str, Any]]:
+    """A change for each of those whom it reaches."""
+    for who in change.who:
+        person, scope = who.startswith(_PERSON), who.startswith(_SCOPE)
+        yield {
+            "role": None if person or scope else who, "user": who.removeprefix(_PERSON) if person else None,
+            "scope": who.removeprefix(_SCOPE) if scope else None, "having": list(change.having),
+            "permission": change.permission, "sign": SIGNS[change.kind],
+            "before": change.before or None, "after": change.after or None,
+            "example": {"gained": change.gained and str(change.gained), "lost": change.lost and str(change.lost)},
+            "lines": list(change.lines), "lines_before": list(change.gone),
+        }
+
+
+def _finding(found: Any) -> dict[str, Any]:
+    return {"file": found.file, "line": found.line, "message": found.message, "severity": found.severity,
+            "person": found.person}
