@@ -19,6 +19,7 @@ from policies.evaluation.principal import FixedEnvironment
 from policies.syntax.attributes import REQUESTS
 
 from ..http.history.change import Candidate, Changing, Overtaken
+from ..http.request.access import Access
 from ..http.resources.registry import Registry
 from ..http.resources.untold import persons_in, told_persons
 from .child import Trial, tried
@@ -112,10 +113,10 @@ class AppliedSchema(StrictSchema):
              largest_body=LARGEST_BODY, cost=20)
 def try_change(call: Call) -> dict[str, Any]:
     """Say what a change of the policy files would do, and change nothing."""
+    _require_settled(call)
     days = call.body.get("replay_days")
     if days is not None:
         call.access.require("audit.view")
-    _require_settled(call)
     parts = (COMPARISON, ROWS) if days is None else (COMPARISON, ROWS, REPLAY)
     found = tried(_question(call, call.body["files"], parts, None if days is None else later(-days * DAY)))
     compared = found.parts.get(COMPARISON)
@@ -183,7 +184,11 @@ def _question(call: Call, files: Files, parts: tuple[str, ...], since: str | Non
 
 def _require_settled(call: Call) -> None:
     policy = call.services.policy
-    if not policy.is_settled or policy.current is not call.access.policy:
+    if policy.settle():
+        # It may have been another process that put this one in force, a moment ago.
+        call.access = Access(policy.current, call.principal, call.access.environment)
+        call.access.require(str(call.endpoint.permission))
+    else:
         raise Problem("conflict", "The policy files on the disk are broken, or were just changed: the policy in force "
                                   "is not what they hold. GET /api/admin/policy says more.")
 

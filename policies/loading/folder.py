@@ -87,6 +87,11 @@ class Folder:
         except PolicyError:
             return False  # the last good one is of another age
 
+    @property
+    def version(self) -> str:
+        """That of a policy of the files as they are now, whether they can be used or not."""
+        return loader.digest(loader.read_files(self.directory, self._plugins, []))
+
     def fingerprint(self) -> bytes:
         """What the policy files and the cases hold now; unreadable counts as a state of its own."""
         findings: list[Finding] = []

@@ -98,9 +98,15 @@ class Watcher:
             return str(error)
         return None
 
-    @property
-    def is_settled(self) -> bool:
-        """Whether the policy in use is what the files hold now, so that a change of them can be made."""
+    def settle(self) -> bool:
+        """Whether the policy in use is what the files hold now, so that a change of them can be made.
+
+        What another process has accepted already is taken over first.
+        """
+        if self.trouble is None and self._folder.fingerprint() != self._judged and self._keep is not None:
+            accepted = snapshot.kept(self._keep)
+            if accepted is not None and accepted.version == self._folder.version:
+                self.reload()
         return self.trouble is None and self._folder.fingerprint() == self._judged
 
     def prove_followed(self) -> None:

@@ -243,6 +243,16 @@ class TestApply:
             assert (answer.status_code, answer.get_json()["code"]) == (409, "conflict")
         assert file.read_text() == text
 
+    def test_what_another_process_has_just_put_in_force_is_what_a_change_is_made_of(
+            self, edited, admin, here, database_url):
+        services = edited.extensions["gatepost"]
+        twin = make_app(services.settings.instance, database_url)
+        version = self.apply(admin, {"more.csv": APPROVING}, services.policy.current.version).get_json()["version"]
+        elsewhere = Caller(twin.test_client(), admin.user, admin.token)
+        found = attempt(elsewhere, {"more.csv": None})
+        close(twin)
+        assert (found["base_version"], [one["sign"] for one in found["changes"]]) == (version, ["-"])
+
     def test_errors_are_faults_and_nothing_is_written(self, edited, admin, here):
         services = edited.extensions["gatepost"]
         answer = self.apply(admin, {"more.csv": "p, support, order.aprove, always, allow\n# end\n"},
