@@ -16,13 +16,17 @@ from policies import Principal
 from policies.invariants.lines import INVARIANTS_FILE, lines_of
 from policies.lint.warnings import warnings
 from policies.wording.finding import single_person
-from policies.wording.suggestions import nearest
 
 from .http.protocol.problems import not_found
 from .http.request.access import Access
-from .http.request.call import Peer
 from .http.request.identity import guest, principal_of
-from .http.resources.circumstances import CircumstancesSchema, endpoint_of, environment
+from .http.resources.circumstances import (
+    CircumstancesSchema,
+    endpoint_of,
+    environment,
+    named_row,
+    require_known,
+)
 from .http.resources.names import Names, shown_to
 from .http.resources.predicted import Question, predict
 from .http.resources.untold import hidden_of, refuse_to_tell, told_persons
@@ -175,16 +179,12 @@ def explained(call: Call) -> dict[str, Any]:
     """Explain what a user or a role would be answered, and why: now and from the caller's address, unless asked
     otherwise."""
     policy, permission = call.access.policy, call.query["permission"]
-    if permission not in policy.vocabulary.by_permission:
-        near = nearest(permission, policy.vocabulary.by_permission)
-        detail = Message("There is no such permission. Did you mean {near}?", near=near) if near else \
-            Message("There is no such permission.")
-        raise Problem.of([Fault("invalid_parameter", detail, parameter="permission")], "invalid_parameter")
+    require_known(call.access, permission)
     person, principal = _principal(call, call.query["who"])
     principal = _scoped(call, principal)
     collection = next((one for one in call.services.collections.values()
                        if one.resource == permission.partition(".")[0]), None)
-    row = _object(call, collection, call.query["id"]) if "id" in call.query else None
+    row = named_row(call, collection, call.query["id"]) if "id" in call.query else None
     endpoint = endpoint_of(call.services.registry.by_permission.get(permission, ()), about_row=row is not None,
                            method=call.query.get("method"))
     circumstances = environment(call.query, permission, endpoint, call.services.settings.zone, call.access.environment)
@@ -245,11 +245,3 @@ def _scoped(call: Call, principal: Principal) -> Principal:
     if faults:
         raise Problem.of(faults, "invalid_parameter")
     return replace(principal, kind="service", scopes=frozenset(scopes))
-
-
-def _object(call: Call, collection: Peer | None, id: str) -> Any:
-    """The row, if the caller may see it."""
-    values = None if collection is None else collection.visible(call, id)
-    if collection is None or values is None:
-        raise not_found()
-    return Rows(collection.model, call.tenant_id).find(id)

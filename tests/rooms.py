@@ -18,12 +18,12 @@ it is missing, they may import every room."""
 HOUSES: Mapping[str, Steps] = {
     "blueprints/http": (("protocol",), ("schemas", "operations"), ("security", "servers"), ("auditing",),
                         ("request",), ("credentials",), ("pipeline", "reading"), ("writing",),
-                        ("jobs", "history"), ("resources",)),
+                        ("jobs", "history", "holders"), ("resources",)),
     "blueprints/http/servers": ((".",), ("waitress", "granian")),
     "models": (("engine",), ("records", "lists"), ("tables",)),
     "models/engine": ((".",), ("sqlite", "postgres"), ("connect",)),
     "policies": (("wording",), ("syntax",), ("evaluation",), ("comparison",), ("invariants",), ("loading", "lint"),
-                 ("cases", "tools", "questions")),
+                 ("cases", "tools", "questions", "holders")),
 }
 FACE = "gatepost"
 INNER = ("blueprints/http", "models", "policies")  # what the face is made of

@@ -41,6 +41,28 @@ class Counts:
     users: int | None
 
 
+def among(dialect: str, user: Any, ids: Collection[str]) -> pw.Node:
+    """That a user, of the table or an alias of it, is one of these, however many they are."""
+    if dialect == "postgres":
+        return pw.NodeList((user.id, pw.SQL("= ANY(CAST("), pw.Value(sorted(ids), unpack=False), pw.SQL("AS uuid[]))")))
+    chosen = pw.Value(orjson.dumps(sorted(ids)).decode(), converter=False)
+    return pw.NodeList((user.id, pw.SQL("IN (SELECT value FROM"), pw.fn.json_each(chosen), pw.SQL(")")))
+
+
+def in_group(dialect: str, user: Any, name: pw.Node) -> pw.Node:
+    """That a user is in the group of that name; a missing name is none."""
+    if dialect == "postgres":
+        named = pw.NodeList((pw.SQL("to_jsonb(CAST("), name, pw.SQL("AS text))")))
+        return pw.NodeList((user.groups.cast("jsonb"), pw.SQL("@>"), named))
+    return pw.NodeList((pw.SQL("EXISTS (SELECT 1 FROM"), pw.fn.json_each(user.groups),
+                        pw.SQL("WHERE json_each.value ="), name, pw.SQL(")")))
+
+
+def in_a_group(user: Any) -> pw.Node:
+    """That a user is in any group."""
+    return cast(pw.Node, user.groups != pw.Value("[]", converter=False))
+
+
 class Audience:
     """The rows of one table as `row`, and the users of their tenants as `user`."""
 
@@ -56,11 +78,7 @@ class Audience:
 
     def among(self, ids: Collection[str]) -> pw.Node:
         """That the user is one of these, however many they are."""
-        if self._database.dialect == "postgres":
-            return pw.NodeList((self.user.id, pw.SQL("= ANY(CAST("), pw.Value(sorted(ids), unpack=False),
-                                pw.SQL("AS uuid[]))")))
-        chosen = pw.Value(orjson.dumps(sorted(ids)).decode(), converter=False)
-        return pw.NodeList((self.user.id, pw.SQL("IN (SELECT value FROM"), pw.fn.json_each(chosen), pw.SQL(")")))
+        return among(self._database.dialect, self.user, ids)
 
     @property
     def user_key(self) -> pw.Expression:
@@ -69,16 +87,12 @@ class Audience:
 
     def in_group(self, name: pw.Node) -> pw.Node:
         """That the user is in the group of that name; a missing name is none."""
-        if self._database.dialect == "postgres":
-            named = pw.NodeList((pw.SQL("to_jsonb(CAST("), name, pw.SQL("AS text))")))
-            return pw.NodeList((self.user.groups.cast("jsonb"), pw.SQL("@>"), named))
-        return pw.NodeList((pw.SQL("EXISTS (SELECT 1 FROM"), pw.fn.json_each(self.user.groups),
-                            pw.SQL("WHERE json_each.value ="), name, pw.SQL(")")))
+        return in_group(self._database.dialect, self.user, name)
 
     @property
     def in_a_group(self) -> pw.Node:
         """That the user is in any group."""
-        return cast(pw.Node, self.user.groups != pw.Value("[]", converter=False))
+        return in_a_group(self.user)
 
     def names_a_group(self, name: pw.Node) -> pw.Node:
         """That some user is in the group of that name."""

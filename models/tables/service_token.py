@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 import peewee as pw
@@ -9,6 +10,7 @@ import peewee as pw
 from models.engine.database import Database
 from models.engine.prepared import Bind, Statement
 from models.records.columns import ListField, TimeField
+from models.records.rows import Rows
 from models.records.table import Owned
 from models.records.times import DAY, now
 from models.tables.user import User
@@ -66,6 +68,13 @@ class ServiceToken(Owned):
         # Across tenants: the operator asks how many credentials there are.
         endless = cls.select().where(cls.expires_at.is_null()).count()
         return endless + cls.select().where(cls.expires_at > now()).count(), endless
+
+    @classmethod
+    def scopes_of(cls, tenant_id: str, owners: Collection[str]) -> list[tuple[str, list[str]]]:
+        """(owner, scopes) of each valid token of these users."""
+        lasting = cls.expires_at.is_null() | (cls.expires_at > now())
+        found = Rows(cls, tenant_id).select(cls.owner_id, cls.scopes).where(cls.owner_id.in_([*owners]), lasting)
+        return [(token.owner_id, token.scopes) for token in found]
 
     @classmethod
     def touch(cls, id: str, at: str) -> None:

@@ -105,7 +105,7 @@ def explain_command(
     if who is None or permission is None:
         raise click.UsageError("Name who asks (--as) and the PERMISSION, or a row of the audit trail (--audit).")
     said = {"at": at, "ip": ip, "device": device, "method": method, "scope": ",".join(scopes) if scopes else None}
-    found = _found(create_app, directory, Asked(who, permission, id, _circumstances(said)))
+    found = _found(create_app, directory, Asked(who, permission, id, circumstances(said)))
     if as_json:
         echo_json(found.as_json(), indent=2)
     else:
@@ -143,8 +143,8 @@ def find_principal(ground: Ground, who: str) -> tuple[User | None, Principal]:
     return user, principal_of(user)
 
 
-def find_object(collection: Collection | None, permission: str, id: str, principal: Principal) -> Any:
-    """The row, of whatever tenant; that of the caller first.
+def find_object(collection: Collection | None, permission: str, id: str, tenant_id: str) -> Any:
+    """The row, of whatever tenant; of this one first.
 
     Raises ClickException when the resource has no table, or no tenant has such a row.
     """
@@ -153,7 +153,7 @@ def find_object(collection: Collection | None, permission: str, id: str, princip
         raise click.ClickException(f"{resource} is no collection; ask without an id.")
     if not is_id(id):
         raise click.ClickException(f"{id!r} is no id.")
-    for tenant in dict.fromkeys((principal.tenant_id, *(tenant.id for tenant in Tenant.all()))):
+    for tenant in dict.fromkeys((tenant_id, *(tenant.id for tenant in Tenant.all()))):
         if (row := Rows(collection.model, tenant).find(id)) is not None:
             return row
     raise click.ClickException(f"There is no {resource} {id}: the answer to everybody is 404.")
@@ -171,7 +171,7 @@ def _prediction(ground: Ground, asked: Asked) -> Prediction:
         raise click.ClickException(f"There is no permission {permission!r}{near} See: gatepost policy matrix")
     user, principal = find_principal(ground, asked.who)
     collection = collection_of(permission.partition(".")[0])
-    row = None if asked.id is None else find_object(collection, permission, asked.id, principal)
+    row = None if asked.id is None else find_object(collection, permission, asked.id, principal.tenant_id)
     if row is not None and user is None and principal.kind != "guest":
         principal = replace(principal, tenant_id=row.tenant_id)  # a role is of every tenant
     principal = _scoped(policy, principal, asked.circumstances.get("scopes"))
@@ -211,7 +211,7 @@ def _scoped(policy: Policy, principal: Principal, scopes: list[str] | None) -> P
     return replace(principal, scopes=frozenset(scopes), kind="service")
 
 
-def _circumstances(said: Mapping[str, str | None]) -> Mapping[str, Any]:
+def circumstances(said: Mapping[str, str | None]) -> Mapping[str, Any]:
     """What the options say. Raises ClickException for what is no time, address, device or method."""
     try:
         return cast(Mapping[str, Any], CircumstancesSchema().load({

@@ -24,10 +24,10 @@ from .selection import Projection, Selection
 class Listing:
     """The list endpoint of one collection."""
 
-    def __init__(self, collection: Readable) -> None:
+    def __init__(self, collection: Readable, query: type[ListQuery] = ListQuery) -> None:
         self.collection = collection
         self._model = collection.model
-        self.query = ListQuery(collection)
+        self.query = query(collection)
         self._selection = Selection(collection, self.query)
 
     def answer(self, call: Call) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The circumstances of a request that is only asked about: its time, address, device, method and scopes."""
+"""A request that is only asked about: its permission and object; its time, address, device, method and scopes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,16 @@ from zoneinfo import ZoneInfo
 from marshmallow import ValidationError, fields
 from webargs.fields import DelimitedList
 
+from models.base import Rows
 from policies.evaluation.principal import Environment, FixedEnvironment
 from policies.evaluation.rights import READS
 from policies.syntax.attributes import ENVIRONMENT, REQUESTS
+from policies.wording.suggestions import nearest
 
-from ..request.call import Endpoint
+from ..protocol.messages import Message
+from ..protocol.problems import Fault, Problem, not_found
+from ..request.access import Access
+from ..request.call import Call, Endpoint, Peer
 from ..schemas.fields import Line, StrictSchema, length, one_of
 
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:\d\d)?", re.ASCII)
@@ -81,6 +86,15 @@ def environment(asked: Mapping[str, Any], permission: str, endpoint: Endpoint | 
                    request=REQUESTS[method])
 
 
+def fixed(asked: Mapping[str, Any], endpoint: Endpoint | None, permission: str, zone: ZoneInfo) -> dict[str, Any]:
+    """Those attributes of `r.env` that are asked for by name, and the method; the rest may be anything."""
+    known = environment(asked, permission, endpoint, zone)
+    names = ["method", "request", *(name for name in ("ip", "device") if name in asked)]
+    if "at" in asked:
+        names += ["hour", "weekday", "date", "now"]
+    return {name: getattr(known, name) for name in names}
+
+
 def endpoint_of(found: Collection[Endpoint], *, about_row: bool, method: str | None = None) -> Endpoint | None:
     """The endpoint that a question about a permission means, of those that need it; None where no request asks for it
     alone."""
@@ -96,3 +110,21 @@ def _local(text: str | None, zone: ZoneInfo) -> datetime:
         return datetime.now(zone)
     moment = datetime.fromisoformat(text)
     return moment.replace(tzinfo=zone) if moment.tzinfo is None else moment.astimezone(zone)
+
+
+def require_known(access: Access, permission: str) -> None:
+    """Raises `Problem` (`invalid_parameter`) for a permission that there is not."""
+    known = access.policy.vocabulary.by_permission
+    if permission not in known:
+        near = nearest(permission, known)
+        detail = Message("There is no such permission. Did you mean {near}?", near=near) if near else \
+            Message("There is no such permission.")
+        raise Problem.of([Fault("invalid_parameter", detail, parameter="permission")], "invalid_parameter")
+
+
+def named_row(call: Call, collection: Peer | None, id: str) -> Any:
+    """The row, if the caller may see it. Raises `Problem` (`not_found`)."""
+    values = None if collection is None else collection.visible(call, id)
+    if collection is None or values is None:
+        raise not_found()
+    return Rows(collection.model, call.tenant_id).find(id)

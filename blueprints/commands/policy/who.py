@@ -1,0 +1,108 @@
+"""`gatepost policy who`: everybody who may do something, and the line that lets each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from blueprints.commands.context import TENANT, Instance, open_instance
+from blueprints.commands.policy import folders
+from blueprints.commands.policy.explain import circumstances, find_object
+from blueprints.commands.policy.output import AS_JSON, print_json
+from blueprints.commands.policy.past import collection_of
+from blueprints.commands.printing import echo
+from blueprints.http.holders.holders import Holders, Reason, asked_about, ranks
+from blueprints.http.resources.circumstances import endpoint_of, fixed
+from models.lists import paging
+from models.lists.keyset import Key, sort_order
+from models.records.columns import reader
+from models.tables.user import User
+from policies import Policy
+from policies.holders.conditions import NotTold
+from policies.syntax.roles import GUEST
+from policies.wording.suggestions import did_you_mean
+
+_AT_ONCE = 500  # users read by one statement
+_COLUMNS = (User.id, User.email, User.role, User.department, User.groups)
+_BY_EMAIL = sort_order(Key(User.email))
+_NOBODY = "Nobody."
+_read = reader(_COLUMNS)
+
+
+@click.command("who")
+@click.option("--at", metavar="TIME", help="At this time, such as 2026-11-18T22:00. In the time zone of the settings "
+                                           "unless it has an offset.")
+@click.option("--ip", metavar="ADDRESS", help="From this address.")
+@click.option("--device", metavar="KIND", help="With a desktop, mobile, tablet, bot or other device.")
+@TENANT
+@AS_JSON
+@click.argument("permission")
+@click.argument("id", required=False)
+def who_command(at: str | None, ip: str | None, device: str | None, tenant: str | None, as_json: bool,
+                permission: str, id: str | None) -> None:
+    """Who may do this, to an object or to any, and by which line?
+
+    Every active user of a tenant whom the policy lets, by role, by a line of their own, a group or a share, and guests;
+    with ID those who may do it to that object. A user who may do it at certain times, from certain addresses or with
+    certain devices is named, with the condition.
+
+    \b
+    Example: gatepost policy who order.delete
+    """
+    policy = folders.policy_in(folders.folder(), whole=True)
+    if permission not in policy.vocabulary.by_permission:
+        near = did_you_mean(permission, policy.vocabulary.by_permission) or "."
+        raise click.ClickException(f"There is no permission {permission!r}{near} See: gatepost policy matrix")
+    asked = circumstances({"at": at, "ip": ip, "device": device})
+    with open_instance() as instance:
+        home = instance.tenant(tenant)
+        collection = collection_of(permission.partition(".")[0])
+        row = None if id is None else find_object(collection, permission, id, home.id)
+        endpoint = endpoint_of(folders.registry().by_permission.get(permission, ()), about_row=row is not None)
+        known = fixed(asked, endpoint, permission, instance.settings.zone)
+        tenant_id = home.id if row is None else row.tenant_id
+        holders = Holders(instance.database, policy, asked_about(permission, collection, row, tenant_id, known),
+                          ranks=ranks(policy, permission, collection, row),
+                          guests=tenant_id == instance.tenant().id)
+        try:
+            _show(_entries(instance, holders, tenant_id), policy, as_json)
+        except NotTold as untold:
+            hint = "ask explain about each" if untold.function else "name --at, --ip and --device"
+            raise click.ClickException(f"This cannot be told: {untold}; {hint}.") from None
+
+
+def _entries(instance: Instance, holders: Holders, tenant_id: str) -> Iterator[tuple[str, str, Reason]]:
+    """(what to call somebody, role, reason): guests first, then users by e-mail."""
+    if holders.guests is not None:
+        yield "guests", GUEST, holders.guests
+    if holders.narrowing is None:
+        return
+    shape = paging.Shape(User, _COLUMNS, _BY_EMAIL, (User.tenant_id == tenant_id,), holders.narrowing.branches,
+                         holders.narrowing.denies)
+    position, has_next = None, True
+    while has_next:
+        page = paging.walk(instance.database, shape, holders.narrowing.values, size=_AT_ONCE, position=position)
+        for row in page.rows:
+            user = _read(row[:len(_COLUMNS)])
+            yield user["email"], user["role"], holders.reason(user)
+        position, has_next = page.last, page.has_next
+
+
+def _show(entries: Iterator[tuple[str, str, Reason]], policy: Policy, as_json: bool) -> None:
+    if as_json:
+        print_json({"policy_version": policy.version, "who": [_as_json(*entry) for entry in entries]})
+        return
+    told = False
+    for name, role, reason in entries:
+        told, place = True, "" if reason.line is None else f"{reason.line.file}:{reason.line.line}"
+        echo(f"{name}  {role}  {place}{'' if reason.when is None else f'  when {reason.when}'}")
+    if not told:
+        echo(_NOBODY)
+
+
+def _as_json(name: str, role: str, reason: Reason) -> dict[str, Any]:
+    line = reason.line
+    return {"who": name, "role": role, "rule": None if line is None else {"file": line.file, "line": line.line},
+            "when": reason.when}

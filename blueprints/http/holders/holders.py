@@ -1,0 +1,215 @@
+"""Who may do this: active users of one tenant, and guests, as far as the asker may view users.
+
+Roles are asked about at once, by one condition on users; persons whom lines name each by themselves, from one more
+statement. So the number of statements does not depend on how many users there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from operator import and_, or_
+from typing import Any, cast
+
+import peewee as pw
+
+from models.base import Record, Rows
+from models.engine.database import Database
+from models.tables import share
+from models.tables.audience import among
+from models.tables.user import User
+from policies import Policy
+from policies.comparison.subjects import Subject
+from policies.comparison.substitution import Value
+from policies.evaluation.grants import ALWAYS_WORD
+from policies.evaluation.plan import disjuncts
+from policies.evaluation.sql import not_true
+from policies.holders.conditions import DEPARTMENT, Asked, line_holds, of_guest, of_user, somewhen, whenever
+from policies.syntax.expression import GROUPS, Expression, atoms, attributes, text
+from policies.syntax.roles import ADMIN, GUEST
+from policies.syntax.rules import Rule
+
+from ..request.access import Access, Narrowing
+from .on_users import OnUsers, names_one
+
+GUARDED = frozenset((DEPARTMENT, GROUPS))  # what conditions look at of callers that not everybody may see
+_COLUMNS = (User.id, User.role, User.department, User.groups)
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why somebody may: a line that allows it, and when, in the words of model.conf; None: at any time."""
+
+    line: Rule | None
+    when: str | None
+
+
+class Holders:
+    """Those who have permissions, as `asked` says.
+
+    viewer   who asks: only users that they may view count, and by nothing of them that they may not see; None: all
+    guards   field of a user → the permission that shows it
+    ranks    roles that may do it by rank; None: rank does not matter
+    guests   whether guests act in the tenant
+    """
+
+    def __init__(self, database: Database, policy: Policy, asked: Asked, *, viewer: Access | None = None,
+                 guards: Mapping[str, str] | None = None, ranks: Collection[str] | None = None,
+                 guests: bool = True) -> None:
+        self._database, self._policy, self._asked = database, policy, asked
+        self._viewer, self._guards, self._ranks, self._has_guests = viewer, guards or {}, ranks, guests
+        self._writer = OnUsers(database.dialect)
+        self._goals: dict[tuple[object, ...], Expression] = {}
+
+    @cached_property
+    def narrowing(self) -> Narrowing | None:
+        """The users, as what a list is narrowed by; None where there can be none. Raises NotTold."""
+        view = None if self._viewer is None else self._viewer.narrow("user.view", User)
+        if self._viewer is not None and view is None:
+            return None
+        branches = [*self._of_roles(), *self._of_persons()]
+        if not branches:
+            return None
+        denies: list[pw.Expression] = [User.active == pw.Value(True)]
+        values: dict[str, Any] = {}
+        if view is not None:
+            denies.append(view.expression())
+            values |= view.values
+        if self._seen is not None:
+            values |= self._seen.values
+        return Narrowing((object(),), tuple(branch for branch, _ in branches), tuple(sought for _, sought in branches),
+                         tuple(denies), values)
+
+    def reason(self, user: Mapping[str, Any]) -> Reason:
+        """Why one of these users may; of `user` are read id, role, department and groups."""
+        key = f"user:{user['id']}"
+        subject = Subject(user["role"], key)
+
+        def about(expression: Expression) -> Expression:
+            return of_user(expression, user["id"], user["department"], user["groups"])
+
+        return self._reason(subject, about)
+
+    @cached_property
+    def guests(self) -> Reason | None:
+        """Why guests may; None where they may not."""
+        subject = Subject(GUEST)
+        if not self._has_guests or self._ranks is not None:
+            return None
+        if self._settled(of_guest(self._goal(subject)), subject) is False:
+            return None
+        return self._reason(subject, of_guest)
+
+    def _reason(self, subject: Subject, about: Callable[[Expression], Expression]) -> Reason:
+        permission = self._asked.permissions[-1]
+        lines = [(rule, about(line_holds(self._policy, subject, self._asked, left)))
+                 for rule, left in self._policy.reaching(subject.role, subject.key, permission) if rule.eft == "allow"]
+        holding = [(rule, left) for rule, left in lines if self._settled(left, subject) is not False]
+        # A line that always holds says more than one that does so for some objects, or at times.
+        line = next((rule for rule, left in holding if left is True and rule.when == ALWAYS_WORD),
+                    next((rule for rule, _ in holding), None))
+        left = about(self._goal(subject))
+        return Reason(line, None if isinstance(left, bool) else text(left))
+
+    def _of_roles(self) -> Iterable[tuple[pw.Expression, bool]]:
+        """A condition for all roles that are given the same, and whether it names users."""
+        alike: dict[Expression, list[str]] = {}
+        for role in self._policy.roles.names:
+            if role != GUEST and (self._ranks is None or role in self._ranks):
+                subject = Subject(role)
+                alike.setdefault(self._settled(self._goal(subject), subject), []).append(role)
+        others = not_true(among(self._database.dialect, User, [*self._persons])) if self._persons else None
+        for condition, roles in alike.items():
+            found = disjuncts(condition) if condition is not True else (True,)
+            for sought in (True, False):
+                mine = [one for one in found if (one is not True and names_one(one)) is sought]
+                written = [one for one in map(self._written, mine) if one is not None]
+                if written and condition is not False:
+                    parts = [User.role.in_(roles), *([] if others is None else [others])]
+                    if not any(one is True for one in written):
+                        parts.append(reduce(or_, written))
+                    yield cast(pw.Expression, reduce(and_, parts)), sought
+
+    def _written(self, condition: Expression) -> Any:
+        """The SQL of one alternative; None where it tells what the viewer may not see of anybody."""
+        if condition is True:
+            return True
+        found = self._writer.expression(condition)
+        if self._viewer is None or not _looks_at_guarded(condition):
+            return found
+        return None if self._seen is None else found & self._seen.expression()
+
+    @cached_property
+    def _seen(self) -> Narrowing | None:
+        """The users of whom the viewer may see everything that conditions look at."""
+        if self._viewer is None:
+            return None
+        needed = {self._guards[one.name] for one in GUARDED if one.name in self._guards}
+        found = [self._viewer.narrow(permission, User) for permission in needed]
+        return found[0] if len(found) == 1 else None
+
+    def _of_persons(self) -> Iterable[tuple[pw.Expression, bool]]:
+        allowed = [id for id, may in self._persons.items() if may]
+        if allowed:
+            yield cast(pw.Expression, self._writer.among(allowed)), True
+
+    @cached_property
+    def _persons(self) -> Mapping[str, bool]:
+        """The users with lines of their own, by id, and whether they may."""
+        keys = [key for key in self._policy.persons if self._is_apart(key)]
+        if not keys:
+            return {}
+        mine = among(self._database.dialect, User, [key.removeprefix("user:") for key in keys])
+        rows = Rows(User, self._asked.tenant_id).select(*_COLUMNS).where(mine)
+        return {user.id: self._may(user) for user in rows}
+
+    def _is_apart(self, key: str) -> bool:
+        return not self._policy.permissions_of_lines(key).isdisjoint(self._asked.permissions)
+
+    def _may(self, user: User) -> bool:
+        if user.role not in self._policy.roles or (self._ranks is not None and user.role not in self._ranks):
+            return False
+        subject = Subject(user.role, f"user:{user.id}")
+        goal = self._goal(subject)
+        if self._viewer is not None and _looks_at_guarded(goal) and not all(
+                self._viewer.allows(self._guards[one.name], user.__data__) for one in GUARDED):
+            return False
+        return self._settled(of_user(goal, user.id, user.department, user.groups), subject) is not False
+
+    def _goal(self, subject: Subject) -> Expression:
+        """When a caller has the permissions. Persons with equal lines are asked about once."""
+        lines = (tuple((rule.eft, left) for rule, left in self._policy.reaching(subject.role, subject.key, permission))
+                 for permission in self._asked.permissions)
+        lent = self._policy.roles.closure(subject.key) - {subject.key} if subject.key else frozenset[str]()
+        key = (subject.role, lent, *lines)
+        if key not in self._goals:
+            self._goals[key] = whenever(self._policy, subject, self._asked)
+        return self._goals[key]
+
+    def _settled(self, goal: Expression, subject: Subject) -> Expression:
+        return somewhen(goal, self._policy, subject, self._asked.permissions[-1])
+
+
+def _looks_at_guarded(condition: Expression) -> bool:
+    return any(one in GUARDED for atom in atoms(condition) for one in attributes(atom))
+
+
+
+def asked_about(permission: str, collection: Any, row: Record | None, tenant_id: str,
+                environment: Mapping[str, Value]) -> Asked:
+    """What to ask for a permission on a row of a collection, or on any object (None): what may not be viewed is not
+    there."""
+    resource = permission.partition(".")[0]
+    if row is None:
+        return Asked(permissions=(permission,), tenant_id=tenant_id, environment=environment)
+    shares = [(one.grantee, one.right) for one in share.of_object(tenant_id, resource, row.id)]
+    return Asked(permissions=tuple(dict.fromkeys((collection.view, permission))), tenant_id=tenant_id,
+                 row=row.__data__, shares=shares, environment=environment)
+
+
+def ranks(policy: Policy, permission: str, collection: Any, row: Record | None) -> frozenset[str] | None:
+    """The roles that may decide about the user that a row is; None where rank does not matter."""
+    if not isinstance(row, User) or not collection.restricted(permission.partition(".")[2]):
+        return None
+    return frozenset(one for one in policy.roles.names if one == ADMIN or row.role in policy.roles.closure(one))

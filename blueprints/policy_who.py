@@ -1,0 +1,158 @@
+"""`GET /api/admin/policy/who`: everybody who may do something, page by page, and the line that lets each of them.
+
+Of users it tells those whom the caller may view, and by nothing of them or of the object that the caller may not see.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from marshmallow import Schema, fields
+
+from gatepost import Call, Fault, Id, Line, Message, Problem, Routes, StrictSchema
+from models.tables.service_token import ServiceToken
+from models.tables.user import User
+from policies import Principal
+from policies.holders.conditions import NotTold
+
+from .http.holders.holders import Holders, Reason, asked_about, ranks
+from .http.reading import envelopes
+from .http.reading.listing import Listing
+from .http.reading.query import ListQuery
+from .http.reading.readable import Readable
+from .http.request.access import NOTHING
+from .http.request.call import Peer
+from .http.resources.circumstances import CircumstancesSchema, endpoint_of, fixed, named_row, require_known
+from .http.resources.untold import hidden_of
+
+routes = Routes("policy_who", "Who may do something.")
+
+_PAGES = ("limit", "page_size", "first", "last", "cursor", "after", "before", "page", "offset")
+
+
+class _UserSchema(StrictSchema):
+    """What a reason is found by."""
+
+    id = Id(dump_only=True)
+    name = fields.String(dump_only=True)
+    role = fields.String(dump_only=True)
+    department = fields.String(dump_only=True)
+    groups = fields.List(fields.String(), dump_only=True)
+
+
+class PersonSchema(StrictSchema):
+    id = Id(required=True)
+    name = fields.String(required=True)
+
+
+class PlaceSchema(StrictSchema):
+    file = fields.String(required=True)
+    line = fields.Integer(required=True)
+
+
+class HolderSchema(StrictSchema):
+    """Somebody who may. Guests are one entry, before all others and beside the size of the page."""
+
+    user = fields.Nested(PersonSchema, required=True, allow_none=True, metadata={"description": "null: guests."})
+    role = fields.String(required=True)
+    rule = fields.Nested(PlaceSchema, required=True, allow_none=True, metadata={
+        "description": "A line that allows it: one without a condition, where there is one."})
+    when = fields.String(required=True, allow_none=True, metadata={
+        "description": "At which time, from where or with which device, in the words of model.conf; null: always."})
+    tokens = fields.Integer(required=True, metadata={
+        "description": "How many valid service tokens of the user cover it."})
+
+
+class _Query(ListQuery):
+    """What is asked, in which circumstances, and which page of it."""
+
+    def _schema(self, kind: str, found: dict[str, Any]) -> Schema:
+        asked = CircumstancesSchema().fields
+        return super()._schema(kind, {
+            "permission": Line(required=True),
+            "id": Id(metadata={"description": "The object; without it, those who may do it to some object."}),
+            **{name: asked[name] for name in ("at", "ip", "device")},
+            **{name: found[name] for name in _PAGES if name in found}})
+
+
+class _Users(Readable):
+    name, resource = "who", "user"
+    model, schema = User, _UserSchema
+    sort, default_sort = ("name",), "name"
+    shares = False
+
+
+_LISTING = Listing(_Users(), _Query)
+
+
+@routes.get("/api/admin/policy/who", permission="policy.view", query=_LISTING.query.schema, answers_404=True,
+            answer=envelopes.schema(HolderSchema()), cost=5)
+def who(call: Call) -> dict[str, Any]:
+    """List everybody who may do something: to an object, or to any."""
+    try:
+        holders = _holders(call)
+        page = _LISTING.within(call, holders.narrowing or NOTHING, _name(call))
+        tokens = _tokens(call, page["items"])
+        page["items"] = [_entry(user, user["role"], holders.reason(user), tokens[user["id"]])
+                         for user in page["items"]]
+        if not page.get("has_prev") and page.get("page", 1) == 1 and holders.guests is not None:
+            page["items"].insert(0, _entry(None, "guest", holders.guests, 0))
+    except NotTold as untold:
+        raise _refusal(untold) from None
+    return page
+
+
+def _holders(call: Call) -> Holders:
+    permission, policy = call.query["permission"], call.access.policy
+    require_known(call.access, permission)
+    resource = permission.partition(".")[0]
+    collection = next((one for one in call.services.collections.values() if one.resource == resource), None)
+    row = named_row(call, collection, call.query["id"]) if "id" in call.query else None
+    endpoint = endpoint_of(call.services.registry.by_permission.get(permission, ()), about_row=row is not None)
+    known = fixed(call.query, endpoint, permission, call.services.settings.zone)
+    asked = asked_about(permission, collection, row, call.tenant_id, known)
+    if row is not None and collection is not None:
+        _refuse_to_tell(call, collection, asked.permissions, row.__data__)
+    return Holders(call.services.database, policy, asked, viewer=call.access,
+                   ranks=ranks(policy, permission, collection, row),
+                   guards=call.services.collections["users"].guards,
+                   guests=call.tenant_id == call.services.guest_tenant)
+
+
+def _refuse_to_tell(call: Call, collection: Peer, permissions: tuple[str, ...], row: Mapping[str, Any]) -> None:
+    """403 where the rules look at a field of the object that the caller may not see: the answer would tell it."""
+    read = set(call.access.policy.looks_at(permissions).obj)
+    if secret := read & hidden_of(call, collection, dict(row)):
+        raise Problem("forbidden", Message("The reasons would tell {fields}, which you may not see.",
+                                           fields=", ".join(sorted(secret))))
+
+
+def _refusal(untold: NotTold) -> Problem:
+    detail = Message("The function {function} of a plugin has to be asked for each caller, or at a certain time: "
+                     "explain answers.", function=untold.function) if untold.function else \
+        Message("The conditions on time, address and device are too many: name at, ip and device.")
+    return Problem.of([Fault("invalid_parameter", detail, parameter="permission")], "invalid_parameter")
+
+
+def _name(call: Call) -> str:
+    """The list in its cursors: those of another question are not taken."""
+    asked = (call.query.get(name, "") for name in ("permission", "id", "at", "ip", "device"))
+    return "who may {} {} {} {} {}".format(*asked)
+
+
+def _entry(user: Mapping[str, Any] | None, role: str, reason: Reason, tokens: int) -> dict[str, Any]:
+    line = reason.line
+    return {"user": None if user is None else {"id": user["id"], "name": user["name"]}, "role": role,
+            "rule": None if line is None else {"file": line.file, "line": line.line}, "when": reason.when,
+            "tokens": tokens}
+
+
+def _tokens(call: Call, users: Iterable[Mapping[str, Any]]) -> Counter[str]:
+    """By user: how many tokens cover the permission."""
+    policy, permission = call.access.policy, call.query["permission"]
+    found = ServiceToken.scopes_of(call.tenant_id, [user["id"] for user in users])
+    return Counter(owner for owner, scopes in found if policy.covers(
+        Principal(owner, f"user:{owner}", "user", call.tenant_id, kind="service", scopes=frozenset(scopes)),
+        permission))

@@ -1,0 +1,259 @@
+"""When some caller of a role has a permission on an object, or on any object at all, in some environment.
+
+What is left looks at the caller alone: id, key, department and groups. `r.sub.department == r.sub.department` says that
+the caller has a department, and `r.sub.groups == r.sub.groups` that the caller is in some group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from ..comparison.candidates import Ground
+from ..comparison.search import MOST_NODES, Variable
+from ..comparison.subjects import Lines, Subject, condition_of
+from ..comparison.substitution import Facts, Input, Value, inputs, put
+from ..evaluation.plan import disjuncts
+from ..evaluation.policy import Policy
+from ..evaluation.rights import rights_for
+from ..syntax.expression import (
+    GROUPS,
+    AllOf,
+    AnyOf,
+    Attribute,
+    Comparison,
+    Expression,
+    InGroup,
+    Negation,
+    PluginCall,
+    Shared,
+    atoms,
+    attributes,
+    conjunction,
+    disjunction,
+    negation,
+    reads_object,
+)
+from ..syntax.roles import GUEST
+
+ID, KEY, DEPARTMENT = (Attribute("sub", name) for name in ("id", "key", "department"))
+
+
+class NotTold(Exception):
+    """It cannot be told who may do this.
+
+    function  of a plugin that asks who calls, or for the time, the address or the device; "" where conditions on these
+              are too many, or compare them with the caller: to name them helps
+    """
+
+    def __init__(self, function: str = "") -> None:
+        self.function = function
+        why = f"the function {function} of a plugin has to be asked" if function else "the conditions are too many"
+        super().__init__(why)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What is asked: who has these permissions at the same time.
+
+    permissions  in the order in which a request needs them: what may not be viewed is not there
+    tenant_id    of the callers
+    row          the object, by column; None: any that there could be
+    shares       of the object: (grantee, right)
+    environment  what is known of it, by attribute: `hour`; the rest may be anything
+    """
+
+    permissions: tuple[str, ...]
+    tenant_id: str
+    row: Mapping[str, Any] | None = None
+    shares: Sequence[tuple[str, str]] = ()
+    environment: Mapping[str, Value] = field(default_factory=dict)
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What is the same for every caller."""
+        found: dict[Input, Value] = {Attribute("env", name): value for name, value in self.environment.items()}
+        for name, value in (self.row or {}).items():
+            found[Attribute("obj", name)] = value
+        return found
+
+    def grantees(self, permission: str) -> tuple[str, ...]:
+        """Those whom a share of the object gives a permission."""
+        rights = rights_for(permission.partition(".")[2])
+        return tuple(dict.fromkeys(grantee for grantee, right in self.shares if right in rights))
+
+
+def whenever(policy: Policy, subject: Subject, asked: Asked) -> Expression:
+    """When a caller has the permissions, of what is not known: the caller and the environment.
+
+    Raises NotTold for what a plugin's function would have to be asked.
+    """
+    lines = ((permission, policy.reaching(subject.role, subject.key, permission)) for permission in asked.permissions)
+    return conjunction(_given(policy, subject, asked, permission, found) for permission, found in lines)
+
+
+def line_holds(policy: Policy, subject: Subject, asked: Asked, left: Expression) -> Expression:
+    """The same of one line that allows the last of the permissions, of which `left` is left."""
+    return _folded(left, policy, subject, asked, asked.permissions[-1], _AnyObject(subject).possible)
+
+
+def somewhen(goal: Expression, policy: Policy, subject: Subject, permission: str) -> Expression:
+    """When `goal` holds in some environment. Raises NotTold where that takes too long, or where caller and environment
+    are compared with each other."""
+    left = _environment(goal)
+    if not left:
+        return goal
+    if any({one.root for one in attributes(atom)} >= {"sub", "env"} for atom in atoms(goal)):
+        raise NotTold
+    ground = Ground(subject, permission, policy.vocabulary.by_permission[permission])
+    variables = [one for one in ground.variables(goal) if left & set(one.inputs)]
+    return _eliminated(goal, variables)
+
+
+def _eliminated(goal: Expression, variables: Iterable[Variable]) -> Expression:
+    """The disjunction of the goal over all values of the variables: equal remainders are followed once."""
+    found = {goal: None}
+    for variable in variables:
+        concerned = [one for one in found if not set(variable.inputs).isdisjoint(inputs(one))]
+        followed = {one: None for one in found if one not in concerned}
+        for one in concerned:
+            for values in variable.values:
+                followed[put(one, dict(zip(variable.inputs, values, strict=True)))] = None
+        found = {one: None for one in followed if one is not False}
+        if True in found:
+            return True
+        if len(found) > MOST_NODES:
+            raise NotTold
+    return disjunction(found)
+
+
+def _environment(goal: Expression) -> set[Attribute]:
+    return {one for atom in atoms(goal) for one in attributes(atom) if one.root == "env"}
+
+
+def _given(policy: Policy, subject: Subject, asked: Asked, permission: str, lines: Lines) -> Expression:
+    whatever = _AnyObject(subject)
+    if asked.row is not None:
+        return _folded(condition_of(lines), policy, subject, asked, permission, whatever.possible)
+    allows = disjunction(left for rule, left in lines if rule.eft == "allow")
+    denies = disjunction(left for rule, left in lines if rule.eft == "deny")
+    # As a list is planned: of alternatives, those that contradict themselves are none.
+    given = disjunction(_folded(one, policy, subject, asked, permission, whatever.possible)
+                        for one in disjuncts(allows))
+    return conjunction((given, negation(_folded(denies, policy, subject, asked, permission, whatever.certain))))
+
+
+def _folded(expression: Expression, policy: Policy, subject: Subject, asked: Asked, permission: str,
+            abstract: Callable[[Expression], Expression]) -> Expression:
+    known = put(_answered(expression, policy, subject, asked, permission),
+                {**asked.facts, **_of(subject, asked)})
+    return known if asked.row is not None else put(abstract(known), asked.facts)
+
+
+def _of(subject: Subject, asked: Asked) -> Facts:
+    return {Attribute("sub", "role"): subject.role, Attribute("sub", "tenant_id"): asked.tenant_id,
+            Attribute("sub", "kind"): "guest" if subject.is_guest else "user"}
+
+
+def _answered(expression: Expression, policy: Policy, subject: Subject, asked: Asked, permission: str) -> Expression:
+    """With the shares of the object, and what plugins say of it, in the place of the questions."""
+    def answered(part: Expression) -> Expression:
+        match part:
+            case AllOf(parts):
+                return conjunction(map(answered, parts))
+            case AnyOf(parts):
+                return disjunction(map(answered, parts))
+            case Negation(inner):
+                return negation(answered(inner))
+            case Shared() if asked.row is not None:
+                return _shared(policy, subject, asked.grantees(permission))
+            case Shared() if not rights_for(permission.partition(".")[2]):
+                return False
+            case PluginCall() if asked.row is not None or not reads_object(part):
+                return _of_plugin(part, asked)
+        return part
+
+    return answered(expression)
+
+
+def _shared(policy: Policy, subject: Subject, grantees: Iterable[str]) -> Expression:
+    lent = policy.roles.closure(subject.key) - {subject.key} if subject.key else frozenset[str]()
+    roles = policy.roles.closure(subject.role) | lent
+    found: list[Expression] = []
+    for grantee in grantees:
+        kind, _, name = grantee.partition(":")
+        match kind:
+            case "role":
+                found.append(name in roles)
+            case "group":
+                found.append(InGroup(name))
+            case _:
+                found.append(Comparison("==", KEY, grantee))
+    return disjunction(found)
+
+
+def _of_plugin(call: PluginCall, asked: Asked) -> Expression:
+    """The answer of a plugin's function that looks at nothing of the caller."""
+    read = [Attribute(root, name) for root, name in call.function.reads]
+    if any(one not in asked.facts for one in read):
+        raise NotTold(call.function.name)
+    return bool(call.function.holds(*(asked.facts[one] for one in read), *call.literals))
+
+
+@dataclass(frozen=True)
+class _AnyObject:
+    """What can be said of an expression without an object, for a caller of this kind."""
+
+    subject: Subject
+
+    def possible(self, expression: Expression) -> Expression:
+        """When it may hold, for some object."""
+        match expression:
+            case bool():
+                return expression
+            case AllOf(parts):
+                return conjunction(map(self.possible, parts))
+            case AnyOf(parts):
+                return disjunction(map(self.possible, parts))
+            case Negation(part):
+                return negation(self.certain(part))
+        if not reads_object(expression):
+            return expression
+        # Of the object nothing is missing that could be there; of the caller it may be.
+        return True if isinstance(expression, PluginCall) else conjunction(map(self._there, attributes(expression)))
+
+    def certain(self, expression: Expression) -> Expression:
+        """When it holds, whatever the object is."""
+        match expression:
+            case bool():
+                return expression
+            case AllOf(parts):
+                return conjunction(map(self.certain, parts))
+            case AnyOf(parts):
+                return disjunction(map(self.certain, parts))
+            case Negation(part):
+                return negation(self.possible(part))
+        return False if reads_object(expression) else expression
+
+    def _there(self, attribute: Attribute) -> Expression:
+        if attribute.root == "obj" or (attribute in (ID, KEY) and not self.subject.is_guest):
+            return True
+        return Comparison("==", attribute, attribute)
+
+
+def of_user(expression: Expression, id: str, department: str | None, groups: Iterable[str]) -> Expression:
+    """What is left for one user: of the environment alone."""
+    return _of_caller(expression, {ID: id, KEY: f"user:{id}", DEPARTMENT: department}, frozenset(groups))
+
+
+def of_guest(expression: Expression) -> Expression:
+    """What is left for guests."""
+    return _of_caller(expression, {ID: None, KEY: GUEST, DEPARTMENT: None}, frozenset())
+
+
+def _of_caller(expression: Expression, known: Facts, groups: frozenset[str]) -> Expression:
+    named = {one.group for one in atoms(expression) if isinstance(one, InGroup) and isinstance(one.group, str)}
+    about_groups: dict[Input, Value] = {InGroup(name): name in groups for name in named}
+    return put(expression, {**known, **about_groups, GROUPS: "some" if groups else None})
