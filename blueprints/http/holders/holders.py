@@ -45,6 +45,14 @@ class Reason:
     when: str | None
 
 
+@dataclass(frozen=True)
+class _Given:
+    """When a caller has the permissions, and each line that allows the last of them with when it does."""
+
+    goal: Expression
+    lines: tuple[tuple[Rule, Expression], ...]
+
+
 class Holders:
     """Those who have permissions, as `asked` says.
 
@@ -60,7 +68,8 @@ class Holders:
         self._database, self._policy, self._asked = database, policy, asked
         self._viewer, self._guards, self._ranks, self._has_guests = viewer, guards or {}, ranks, guests
         self._writer = OnUsers(database.dialect)
-        self._goals: dict[tuple[object, ...], Expression] = {}
+        self._known: dict[tuple[object, ...], _Given] = {}
+        self._memory: dict[Expression, Expression] = {}
 
     @cached_property
     def narrowing(self) -> Narrowing | None:
@@ -102,14 +111,9 @@ class Holders:
         return self._reason(subject, of_guest)
 
     def _reason(self, subject: Subject, about: Callable[[Expression], Expression]) -> Reason:
-        permission = self._asked.permissions[-1]
-        lines = [(rule, about(line_holds(self._policy, subject, self._asked, left)))
-                 for rule, left in self._policy.reaching(subject.role, subject.key, permission) if rule.eft == "allow"]
-        holding = [(rule, left) for rule, left in lines if self._settled(left, subject) is not False]
-        # A line that always holds says more than one that does so for some objects, or at times.
-        line = next((rule for rule, left in holding if left is True and rule.when == ALWAYS_WORD),
-                    next((rule for rule, _ in holding), None))
-        left = about(self._goal(subject))
+        found = self._given(subject)
+        line = next((rule for rule, left in found.lines if self._settled(about(left), subject) is not False), None)
+        left = about(found.goal)
         return Reason(line, None if isinstance(left, bool) else text(left))
 
     def _of_roles(self) -> Iterable[tuple[pw.Expression, bool]]:
@@ -178,17 +182,30 @@ class Holders:
         return self._settled(of_user(goal, user.id, user.department, user.groups), subject) is not False
 
     def _goal(self, subject: Subject) -> Expression:
-        """When a caller has the permissions. Persons with equal lines are asked about once."""
-        lines = (tuple((rule.eft, left) for rule, left in self._policy.reaching(subject.role, subject.key, permission))
-                 for permission in self._asked.permissions)
-        lent = self._policy.roles.closure(subject.key) - {subject.key} if subject.key else frozenset[str]()
-        key = (subject.role, lent, *lines)
-        if key not in self._goals:
-            self._goals[key] = whenever(self._policy, subject, self._asked)
-        return self._goals[key]
+        return self._given(subject).goal
+
+    def _given(self, subject: Subject) -> _Given:
+        """What the rules give to a caller. Those with the same lines are asked about once."""
+        apart = subject.key is not None and self._is_apart(subject.key)
+        reaching = [self._policy.reaching(subject.role, subject.key if apart else None, permission)
+                    for permission in self._asked.permissions]
+        lent = self._policy.roles.closure(subject.key) - {subject.key} if subject.key and apart else frozenset[str]()
+        key = (subject.role, lent, *(tuple((rule.place, rule.eft, left) for rule, left in lines) for lines in reaching)
+               ) if apart else (subject.role,)
+        if key not in self._known:
+            alike = subject if apart else Subject(subject.role)
+            lines = [(rule, line_holds(self._policy, alike, self._asked, left))
+                     for rule, left in reaching[-1] if rule.eft == "allow"]
+            # A line that always holds says more than one that does so for some objects, or at times.
+            lines.sort(key=lambda one: one[0].when != ALWAYS_WORD)
+            self._known[key] = _Given(whenever(self._policy, alike, self._asked),
+                                      tuple((rule, left) for rule, left in lines if left is not False))
+        return self._known[key]
 
     def _settled(self, goal: Expression, subject: Subject) -> Expression:
-        return somewhen(goal, self._policy, subject, self._asked.permissions[-1])
+        if goal not in self._memory:
+            self._memory[goal] = somewhen(goal, self._policy, subject, self._asked.permissions[-1])
+        return self._memory[goal]
 
 
 def _looks_at_guarded(condition: Expression) -> bool:
