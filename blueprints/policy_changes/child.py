@@ -16,6 +16,7 @@ from tempfile import TemporaryFile
 from threading import Timer
 from typing import IO, Any
 
+from ..http.operations import affinity
 from ..http.protocol.problems import Problem
 from .trial import FAILED, FINDINGS, INCOMPLETE, JUDGING, STATEMENT, TIMEOUT, Question
 
@@ -58,6 +59,7 @@ def tried(question: Question) -> Trial:
         except OSError as error:
             _log.error("a trial of a policy cannot begin: %s", error.strerror)
             raise Problem("unavailable", "A trial cannot begin now.") from error
+        affinity.roam(process.pid)
         found, in_time = _answered(process, question)
         if said.tell():
             _log.error("of a trial of a policy:\n%s", _end(said))

@@ -24,16 +24,16 @@ def keep(number: int) -> None:
         _choose({_CORES[number % len(_CORES)]})
 
 
-def roam() -> None:
-    """Let the current thread use every core again."""
+def roam(process: int = 0) -> None:
+    """Let the current thread use every core again; or a process that it has just started."""
     if _CORES:
-        _choose(_CORES)
+        _choose(_CORES, process)
 
 
-def _choose(cores: Iterable[int]) -> None:
+def _choose(cores: Iterable[int], process: int = 0) -> None:
     # A sandbox may refuse this, and a container may have lost a core meanwhile: then it is only slower.
     with suppress(OSError):
-        os.sched_setaffinity(0, cores)
+        os.sched_setaffinity(process, cores)
 
 
 class OneCore:
