@@ -62,7 +62,7 @@ class HolderSchema(StrictSchema):
     when = fields.String(required=True, allow_none=True, metadata={
         "description": "At which time, from where or with which device, in the words of model.conf; null: always."})
     tokens = fields.Integer(required=True, metadata={
-        "description": "How many valid service tokens of the user cover it."})
+        "description": "How many valid service tokens of the user cover it, of those that the caller may see."})
 
 
 class _Query(ListQuery):
@@ -150,9 +150,12 @@ def _entry(user: Mapping[str, Any] | None, role: str, reason: Reason, tokens: in
 
 
 def _tokens(call: Call, users: Iterable[Mapping[str, Any]]) -> Counter[str]:
-    """By user: how many tokens cover the permission."""
-    policy, permission = call.access.policy, call.query["permission"]
-    found = ServiceToken.scopes_of(call.tenant_id, [user["id"] for user in users])
-    return Counter(owner for owner, scopes in found if policy.covers(
-        Principal(owner, f"user:{owner}", "user", call.tenant_id, kind="service", scopes=frozenset(scopes)),
-        permission))
+    """By user: how many of the tokens that the caller may see cover the permission."""
+    policy, permission, view = call.access.policy, call.query["permission"], call.services.collections["tokens"].view
+
+    def covers(token: ServiceToken) -> bool:
+        return policy.covers(Principal(token.owner_id, f"user:{token.owner_id}", "user", call.tenant_id, kind="service",
+                                       scopes=frozenset(token.scopes)), permission)
+
+    found = ServiceToken.valid_of(call.tenant_id, [user["id"] for user in users])
+    return Counter(token.owner_id for token in found if call.access.allows(view, token.__data__) and covers(token))

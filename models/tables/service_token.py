@@ -70,11 +70,10 @@ class ServiceToken(Owned):
         return endless + cls.select().where(cls.expires_at > now()).count(), endless
 
     @classmethod
-    def scopes_of(cls, tenant_id: str, owners: Collection[str]) -> list[tuple[str, list[str]]]:
-        """(owner, scopes) of each valid token of these users."""
+    def valid_of(cls, tenant_id: str, owners: Collection[str]) -> list[ServiceToken]:
+        """The valid tokens of these users, a page of them at most."""
         lasting = cls.expires_at.is_null() | (cls.expires_at > now())
-        found = Rows(cls, tenant_id).select(cls.owner_id, cls.scopes).where(cls.owner_id.in_([*owners]), lasting)
-        return [(token.owner_id, token.scopes) for token in found]
+        return list(Rows(cls, tenant_id).select().where(cls.owner_id.in_([*owners]), lasting))
 
     @classmethod
     def touch(cls, id: str, at: str) -> None:

@@ -68,6 +68,7 @@ def test_tokens_that_cover_it_are_counted_beside_their_owner(as_role, given):
     given.service_token(user.user, scopes=["read:articles"])
     given.service_token(user.user, scopes=["write:articles"])
     assert listed(ask(as_role("admin"), "article.create"))[user.id]["tokens"] == 1
+    assert listed(ask(as_role("developer"), "article.create"))[user.id]["tokens"] == 0, "which are not theirs to see"
 
 
 @pytest.mark.parametrize(("query", "status", "code"), [
