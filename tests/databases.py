@@ -8,6 +8,7 @@ programs the Postgres half is skipped, loudly; with CI=true that is a failure.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import itertools
 import os
 import pwd
@@ -21,6 +22,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
@@ -99,6 +101,17 @@ class Server:
         finally:
             self._reload("ALTER SYSTEM RESET synchronous_standby_names")
 
+    @contextlib.contextmanager
+    def refusing(self, url: str) -> Iterator[None]:
+        """The connections to that database end, and it takes no new ones."""
+        name = urlsplit(url).path.removeprefix("/")
+        self.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+        try:
+            self.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
+            yield
+        finally:
+            self.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+
     def execute(self, statement: str) -> None:
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
             connection.execute(statement)
@@ -148,6 +161,17 @@ class Server:
             stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise RuntimeError(f"{program}: {done.stderr or done.stdout}")
+
+
+@contextlib.contextmanager
+def turn_held(database: Path) -> Iterator[None]:
+    """Another process has its turn to write to the SQLite database in that file, and does not end it."""
+    descriptor = os.open(f"{database}.writer-lock", os.O_RDWR | os.O_CREAT, 0o600)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _children(process: int) -> list[int]:

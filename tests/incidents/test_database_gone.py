@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from time import monotonic, sleep
 from urllib.parse import urlsplit
@@ -41,34 +42,28 @@ def test_a_statement_that_takes_too_long_is_stopped(app, client, monkeypatch):
     assert client.get("/api/ping").status_code == 200, "the connection can be used again"
 
 
+@contextmanager
+def moved(file: Path) -> Iterator[None]:
+    away = file.rename(file.with_suffix(".away"))
+    try:
+        yield
+    finally:
+        away.rename(file)
+
+
 @pytest.fixture
-def lose(app: Flask, request: pytest.FixtureRequest, database_url: str) -> Iterator[Callable[[], Callable[[], None]]]:
-    """`back = lose()` makes the database unreachable, `back()` reachable again."""
+def gone(request: pytest.FixtureRequest, database_url: str) -> AbstractContextManager[None]:
+    """Within it, the database cannot be reached."""
     if database_url.startswith("sqlite"):
-        file = Path(database_url.removeprefix("sqlite:///"))
-
-        def lose_file() -> Callable[[], None]:
-            away = file.rename(file.with_suffix(".away"))
-            return lambda: away.rename(file) and None
-
-        yield lose_file
-        return
+        return moved(Path(database_url.removeprefix("sqlite:///")))
     server: Server = request.getfixturevalue("postgres_server")
-    name = urlsplit(database_url).path.removeprefix("/")
-
-    def refuse() -> Callable[[], None]:
-        server.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
-        server.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
-        return lambda: server.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
-
-    yield refuse
+    return server.refusing(database_url)
 
 
-def test_a_database_that_is_gone_is_said_and_found_again(app, client, as_role, lose):
+def test_a_database_that_is_gone_is_said_and_found_again(app, client, as_role, gone):
     admin = as_role("admin")
     assert client.get("/api/articles").status_code == 200
-    back = lose()
-    try:
+    with gone:
         check_503(client.get("/api/articles"), "unavailable")
         check_503(admin.post("/api/articles", {"title": "x", "slug": "x", "body": "x"}), "unavailable")
         health = client.get("/api/health")
@@ -78,8 +73,6 @@ def test_a_database_that_is_gone_is_said_and_found_again(app, client, as_role, l
             live = client.get("/api/health/live", headers={"Authorization": f"Bearer {token}"})
             assert (live.status_code, live.get_json()) == (200, {"status": "ok"})
         assert client.get("/api/health/live").status_code == 200
-    finally:
-        back()
     assert client.get("/api/articles").status_code == 200
     assert admin.post("/api/articles", {"title": "x", "slug": "found-again", "body": "x"}).status_code == 201
     assert client.get("/api/health").get_json()["status"] == "ok"

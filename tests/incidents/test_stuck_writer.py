@@ -3,31 +3,18 @@ soon."""
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
+from tests.databases import turn_held
 from tests.running import Instance, Served
 
 THREADS = 4
-
-
-@contextmanager
-def turn_held(database: Path) -> Iterator[None]:
-    descriptor = os.open(f"{database}.writer-lock", os.O_RDWR | os.O_CREAT, 0o600)
-    fcntl.flock(descriptor, fcntl.LOCK_EX)
-    try:
-        yield
-    finally:
-        os.close(descriptor)
 
 
 @pytest.fixture(scope="module")
