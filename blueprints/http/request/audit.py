@@ -165,8 +165,10 @@ def _refused(call: Call, reason: str, *, result: str = "refused", what: tuple[st
     id = call.facts.get("id") if call.row is not None else named if is_id(named) else None
     if decided:
         facts = decision.recorded(call, decision.of_refusal(call), resource, action, id)
+    # Another policy may have come into force since the call was decided.
+    policy = call.access.policy if hasattr(call, "access") else call.services.policy.current
     return Refusal(actor.tenant_id, actor.key, actor.role, action, resource, id, address_of(call), result, reason,
-                   call.services.policy.current.version, facts, facts is not None and decided)
+                   policy.version, facts, facts is not None and decided)
 
 
 def _note(call: Call, refusal: Refusal) -> None:

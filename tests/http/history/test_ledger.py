@@ -11,6 +11,7 @@ import pytest
 
 from blueprints.http.history import ledger as ledgers
 from blueprints.http.history.ledger import WAITING, Ledger
+from blueprints.http.request import audit
 from models.base import later, now
 from models.tables import policy_version
 from models.tables.audit import Audit, Retention, of_tenant
@@ -67,6 +68,23 @@ def test_a_start_and_every_change_of_the_files_are_written_down_with_the_files(s
         assert row is not None and row.files.keys() == services.policy.current.files.keys()
         assert row.files["articles.csv"].endswith("# one\n# end\n")
         assert policy_version.named(second[:7]) is None and policy_version.named("%" * 8) is None
+
+
+def test_a_refusal_is_of_the_policy_that_decided_it_though_another_comes_into_force_meanwhile(
+        app, services, instance, monkeypatch):
+    first, note = services.policy.current.version, audit.note_refusal
+
+    def overtaken(call, problem):
+        edit(instance, "one")
+        assert services.policy.reload().version != first
+        note(call, problem)
+
+    monkeypatch.setattr(audit, "note_refusal", overtaken)
+    assert app.test_client().post("/api/articles", json={}).status_code == 401
+    services.trail.flush(early=True)
+    with services.database.connected():
+        [row] = of_tenant(services.guest_tenant).where(Audit.result == "refused")
+    assert (row.resource, row.policy_version) == ("article", first)
 
 
 def test_a_policy_that_comes_back_has_a_row_again(services, instance):
