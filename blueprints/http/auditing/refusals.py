@@ -75,7 +75,7 @@ class Refusal(NamedTuple):
         """What tells one refusal of a source from another."""
         # Not the facts themselves: a minute's keys stay in memory.
         return (self.tenant_id, self.action, self.resource, self.reason, self.resource_id, self.result,
-                None if self.decided else hash(self.facts))
+                self.policy_version, None if self.decided else hash(self.facts))
 
 
 _FACTS = Refusal._fields.index("facts")

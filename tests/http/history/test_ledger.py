@@ -87,6 +87,20 @@ def test_a_refusal_is_of_the_policy_that_decided_it_though_another_comes_into_fo
     assert (row.resource, row.policy_version) == ("article", first)
 
 
+def test_one_refusal_under_two_policies_is_two_rows_each_with_its_facts(app, services, instance):
+    versions = []
+    for comment in ("one", "two"):
+        edit(instance, comment)
+        versions.append(services.policy.reload().version)
+        for _ in range(2):
+            assert app.test_client().post("/api/articles", json={}).status_code == 401
+    services.trail.flush(early=True)
+    with services.database.connected():
+        rows = list(of_tenant(services.guest_tenant).where(Audit.result == "refused").order_by(Audit.seq))
+    assert [(row.policy_version, row.count) for row in rows] == [(version, 2) for version in versions]
+    assert None not in [row.facts for row in rows]
+
+
 def test_a_policy_that_comes_back_has_a_row_again(services, instance):
     first = services.policy.current.version
     before = (instance / "policies" / "articles.csv").read_text()
