@@ -10,7 +10,7 @@ IN_PARALLEL := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .PHONY: help serve test test-newest coverage lint types messages bench bench-pages bench-search bench-policy bench-login \
-  bench-replay bench-export bench-imports bench-kill bench-jobs attacks faults growth proofs campaigns profile picture wheel constraints sbom clean
+  bench-replay bench-export bench-imports bench-kill bench-jobs attacks faults growth ledger proofs campaigns profile picture wheel constraints sbom clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):.*## /\1\t/' | \
@@ -75,6 +75,9 @@ faults: $(VENV)/test.stamp ## delays and errors of clients when a database is si
 growth: $(VENV)/test.stamp ## gigabytes a day that one address or account can store within the rate limits
 	$(BIN)/python -m benchmarks.growth $(BENCH_ARGS)
 
+ledger: $(VENV)/test.stamp ## policies changed in ten ways under writers and a failing database: what ledger and trail tell of it
+	$(BIN)/python -m tests.incidents.policy_changes $(BENCH_ARGS)
+
 NODE_MODULES ?= node_modules
 proofs: $(VENV)/test.stamp ## what is proved of rules and hidden fields, against Casbin, brute force and chance; PAIRS="--pairs 500"
 	$(BIN)/python -m tests.policies.evaluation.against_casbin
@@ -90,7 +93,7 @@ proofs: $(VENV)/test.stamp ## what is proved of rules and hidden fields, against
 bench-jobs: $(VENV)/test.stamp ## jobs lost and effects done twice while processes are killed; BENCH_ARGS="--kills 200"
 	$(BIN)/python -m benchmarks.job_kills $(BENCH_ARGS)
 
-campaigns: attacks faults growth bench-imports bench-kill bench-jobs proofs ## all of these, which take too long for `make test`
+campaigns: attacks faults growth ledger bench-imports bench-kill bench-jobs proofs ## all of these, which take too long for `make test`
 
 profile: $(VENV)/gatepost.stamp ## where the time of one request goes, stage by stage
 	$(BIN)/python -m benchmarks.profile

@@ -1,0 +1,193 @@
+"""What is asked of the ledger and the trail afterwards: whether they tell what happened, without a gap."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from models.engine.database import Database
+from models.tables import policy_version
+from models.tables.audit import Audit, of_all
+from models.tables.policy_version import START, PolicyVersion
+from policies import Policy
+from policies.loading.loader import from_files
+from policies.questions.judged import answer, traced
+from policies.questions.recorded import ALLOWED, COLUMNS, UNKNOWN, Entry, Recorded, decisions
+from tests.incidents.policy_changes.clients import Answered
+from tests.incidents.policy_changes.ways import Expected
+from tests.policies.shipped_vocabulary import VOCABULARY
+
+TOLD = (401, 403, 404)  # refusals that the trail keeps
+_MINUTE = "more of the same minute"
+
+
+@dataclass
+class Account:
+    """What was found: `wrong` are sentences, one for each disagreement.
+
+    agreeing   decisions that the policy of then, asked again, decides alike
+    in_code    refusals by a rule in code, which the policy alone would allow
+    untold     decisions whose facts are not in the trail, by why
+    unsure     writes that were done, though the answer was that the database was away
+    agrees     whether the policy of then says what was answered, by the id of the row
+    """
+
+    wrong: list[str] = field(default_factory=list)
+    policies: int = 0
+    late: int = 0
+    rows: int = 0
+    agreeing: int = 0
+    in_code: int = 0
+    answers: int = 0
+    matched: int = 0
+    unsure: int = 0
+    untold: Counter[str] = field(default_factory=Counter)
+    agrees: dict[str, bool] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        untold = ", ".join(f"{number}× {why}" for why, number in sorted(self.untold.items())) or "none"
+        return (f"{self.policies} policies in the ledger, {self.late} late; {self.rows} rows of decisions, of them "
+                f"{self.agreeing} agree, {self.in_code} refused by a rule in code, not recorded: {untold}; "
+                f"{self.answers} answers, {self.matched} told by a row of their own, {self.unsure} unsure; "
+                f"{len(self.wrong)} wrong")
+
+
+def account(database: Database, told: Sequence[Expected], answers: Sequence[Answered]) -> Account:
+    """Compare the ledger with the changes that were made, and the trail with the ledger and with the answers."""
+    with database.connected():
+        ledger = list(reversed(list(policy_version.listed())))
+        chain = list(_chain())
+        trail = list(of_all())
+    found = Account(policies=len(ledger), late=sum(row.late for row in ledger))
+    found.wrong += _ledger(ledger, chain, told)
+    _decisions(found, ledger, trail)
+    _answers(found, trail, answers)
+    return found
+
+
+def _chain() -> Iterator[PolicyVersion]:
+    """From the newest policy to the first, by what was before each."""
+    row = policy_version.newest()
+    while row is not None:
+        yield row
+        row = policy_version.predecessor(row)
+
+
+def _ledger(ledger: Sequence[PolicyVersion], chain: Sequence[PolicyVersion], told: Sequence[Expected]) -> Iterator[str]:
+    kept = [Expected(row.version, row.cause, row.late) for row in ledger]
+    if kept != list(told):
+        yield "the ledger tells other changes than were made:\n  " + "\n  ".join(
+            f"{'  ' if one == other else '!='} {one} {other}" for one, other in _side_by_side(kept, told))
+    if [row.seq for row in chain] != [row.seq for row in reversed(ledger)]:
+        yield "the rows before each row are not all rows"
+    if ledger and ledger[0].cause != START:
+        yield f"the first policy came by {ledger[0].cause}"
+    for before, after in pairwise(ledger):
+        if before.version == after.version:
+            yield f"{after.version} is told twice in a row"
+
+
+def _side_by_side(kept: Sequence[Expected], told: Sequence[Expected]) -> Iterable[tuple[object, object]]:
+    for number in range(max(len(kept), len(told))):
+        yield (kept[number] if number < len(kept) else None), (told[number] if number < len(told) else None)
+
+
+def _decisions(found: Account, ledger: Sequence[PolicyVersion], trail: Sequence[Audit]) -> None:
+    since: dict[str, str] = {}
+    policies: dict[str, Policy] = {}
+    for row in ledger:
+        if row.version not in policies:
+            since[row.version] = row.applied_at
+            files = {name: text.encode() for name, text in row.files.items()}
+            policies[row.version] = from_files(files, VOCABULARY)
+    for one in trail:
+        if one.policy_version is not None and one.policy_version not in policies:
+            found.wrong.append(f"row {one.id} is of {one.policy_version}, which the ledger does not have")
+            continue
+        if one.policy_version is not None and one.time < since[one.policy_version]:
+            found.wrong.append(f"row {one.id} is of {one.policy_version}, which was not in force yet at {one.time}")
+        if one.principal == "system" or one.principal == "operator":
+            continue
+        entry = Entry(**{name: getattr(one, name) for name in COLUMNS})
+        for decision in decisions(entry, VOCABULARY):
+            found.rows += 1
+            _judge(found, one, decision, policies.get(one.policy_version or ""))
+
+
+def _judge(found: Account, row: Audit, decision: Recorded, policy: Policy | None) -> None:
+    """The same decision once more, by the policy of then."""
+    if policy is None or not decision.facts or decision.answered is None:
+        found.untold[_why(row, decision)] += 1
+        return
+    again = answer(policy, decision)
+    if again.result == UNKNOWN:
+        found.wrong.append(f"{_called(row, decision)}, and its policy looks at {sorted(again.missing)}, not recorded")
+    elif again.result == decision.answered:
+        found.agreeing += 1
+        found.agrees[row.id] = True
+        if decision.answered == ALLOWED and not _names_its_line(row, decision, policy):
+            found.wrong.append(f"row {row.id}: {row.rule} of {row.policy_version} does not allow {decision.permission}")
+    elif again.result == ALLOWED and row.resource == "user" and row.reason.startswith("forbidden"):
+        found.in_code += 1
+        found.agrees[row.id] = False
+    else:
+        found.wrong.append(f"{_called(row, decision)}, and its policy says {again.result}")
+
+
+def _called(row: Audit, decision: Recorded) -> str:
+    return (f"row {row.id} ({row.principal}, {decision.permission}, {row.reason}, policy {row.policy_version}, "
+            f"{row.count} times, {json.dumps(row.facts)}) was answered {decision.answered}")
+
+
+def _why(row: Audit, decision: Recorded) -> str:
+    if _MINUTE in (row.reason or ""):
+        return "the rest of a minute's refusals"
+    return "refusals under several policies" if row.policy_version is None else f"{decision.permission} without facts"
+
+
+def _names_its_line(row: Audit, decision: Recorded, policy: Policy) -> bool:
+    """Whether the line that the row names is one that allowed it."""
+    lines = traced(policy, decision, len(decision.asked) - 1)
+    return row.rule in {step.rule.place for step in lines if step.holds and step.rule.eft == "allow"}
+
+
+def _answers(found: Account, trail: Sequence[Audit], answers: Sequence[Answered]) -> None:
+    rows: defaultdict[str, list[Audit]] = defaultdict(list)
+    for row in trail:
+        if row.request_id:
+            rows[row.request_id].append(row)
+    for one in answers:
+        if one.status is None:
+            continue
+        found.answers += 1
+        found.wrong += _answer(found, one, rows.get(one.id, []))
+    for principal in {one.principal for one in answers}:
+        mine = [one for one in answers if one.principal == principal]
+        refused = sum(one.status in TOLD for one in mine)
+        unheard = sum(one.status is None for one in mine)
+        kept = sum(row.count for row in trail if row.principal == principal and row.result == "refused")
+        if not refused <= kept <= refused + unheard:
+            found.wrong.append(f"{principal} was refused {refused} times, and the trail tells of {kept}")
+
+
+def _answer(found: Account, one: Answered, rows: Sequence[Audit]) -> Iterator[str]:
+    """What is wrong with the rows of one request."""
+    results = [(row.result, None if row.result == ALLOWED else (row.reason or "").partition(" ")[0].partition(",")[0])
+               for row in rows]
+    status = one.status or 0
+    if status < 300:
+        if results != [(ALLOWED, None)]:
+            yield f"request {one.id} was answered {status}, and the trail says {results}"
+        found.matched += bool(rows)
+    elif status in TOLD:
+        # One that is like another of the same second has no row of its own.
+        if any(result not in (("refused", one.code), ("refused", _MINUTE.split()[0])) for result in results):
+            yield f"request {one.id} was answered {status} {one.code}, and the trail says {results}"
+        found.matched += bool(rows)
+    elif results == [(ALLOWED, None)] and status == 503:
+        found.unsure += 1
+    elif results:
+        yield f"request {one.id} was answered {status} {one.code}, and the trail says {results}"
