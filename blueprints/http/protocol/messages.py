@@ -5,7 +5,7 @@ A text is its own name, as gettext has it: `translations/de.po` says what it is 
 API (fields, codes, states) are values, and stay what they are.
 
 `make messages` collects what is given to `Problem`, `Fault`, `Conflict`, `ValidationError`, `Message` and `plural`,
-and in `models` to `InvalidState`.
+in `models` to `InvalidState`, and in `policies` to `Message`.
 """
 
 from __future__ import annotations
@@ -21,31 +21,14 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from flask import Request
 
+from policies.wording.message import Message
+
 from .language import best, wishes
+
+__all__ = ["LIBRARIES", "SHIPPED", "SOURCE", "Message", "Translation", "Translations", "plural"]
 
 SOURCE = "en"  # the language of the texts in the code
 SHIPPED = files("blueprints").joinpath("translations")
-
-
-class Message(str):
-    """An English text that remembers what it was made of.
-
-    >>> Message("{name} must be from {low} to {high}.", name="page", low=1, high=7)
-    'page must be from 1 to 7.'
-    """
-
-    template: str
-    values: dict[str, Any]
-    many: str | None = None
-
-    def __new__(cls, template: str, /, **values: Any) -> Message:
-        made = super().__new__(cls, template.format(**values) if values else template)
-        made.template, made.values = template, values
-        return made
-
-    def format(self, **values: Any) -> Message:  # type: ignore[override]
-        """The same text with these values, as marshmallow fills in what it knows."""
-        return Message(self.template, **{**self.values, **values})
 
 
 def plural(one: str, many: str, number: int, /, **values: Any) -> Message:
