@@ -133,6 +133,7 @@ class Settings:
     default_tenant: str = setting("default", _text(r"[a-z0-9][a-z0-9_-]{0,62}", "lower-case letters, digits, - and _"),
                                   "the tenant of callers without credentials")
     policy_edit: bool = setting(False, _switch(), "let administrators put a policy in force over HTTP")
+    explain_refusals: str = setting("off", _choice("off", "self"), "self: a 403 of the policy tells its caller why")
     time_zone: str = setting("UTC", fields.String(validate=_time_zone), "the zone of hour, weekday and date")
     language: str = setting("en", _text(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*", "a language tag such as en or pt-BR"),
                             "the language of texts when the caller names none")
@@ -162,8 +163,7 @@ class Settings:
 
     # work outside of requests
     run_jobs: bool = setting(True, _switch(), "run jobs in the processes that serve; off: `gatepost worker` alone does")
-    job_quota: int = setting(256 * 2**20, _whole(0, 2**40),
-                             "most bytes of files of one user's jobs (268435456 are 256 MiB)")
+    job_quota: int = setting(256 * 2**20, _whole(0, 2**40), "most bytes of a user's job files (268435456 are 256 MiB)")
 
     # what is kept for how long
     audit_days: int = setting(365, _whole(0, 36500), "days that audit rows are kept; 0: for ever")

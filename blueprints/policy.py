@@ -20,6 +20,7 @@ from policies.wording.finding import single_person
 from .http.protocol.problems import not_found
 from .http.request.access import Access
 from .http.request.identity import guest, principal_of
+from .http.request.reasons import hidden_of
 from .http.resources.circumstances import (
     CircumstancesSchema,
     endpoint_of,
@@ -29,7 +30,7 @@ from .http.resources.circumstances import (
 )
 from .http.resources.names import Names, shown_to
 from .http.resources.predicted import Question, predict
-from .http.resources.untold import hidden_of, refuse_to_tell, told_persons
+from .http.resources.untold import refuse_to_tell, told_persons
 
 routes = Routes("policy", "The access rules in force, and why they allow or refuse.")
 

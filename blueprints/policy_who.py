@@ -24,8 +24,8 @@ from .http.reading.query import ListQuery
 from .http.reading.readable import Readable
 from .http.request.access import NOTHING
 from .http.request.call import Peer
+from .http.request.reasons import hidden_of
 from .http.resources.circumstances import CircumstancesSchema, endpoint_of, fixed, named_row, require_known
-from .http.resources.untold import hidden_of
 
 routes = Routes("policy_who", "Who may do something.")
 

@@ -1,11 +1,13 @@
 """Why a decision is what it is: the rule that decided, the facts that it read, and for a refusal the nearest rules.
 
-The answer is an `Explanation`.
+The answer is an `Explanation`; of a refusal, `own_reason` tells the caller no more than the caller may know.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 import peewee as pw
@@ -18,16 +20,27 @@ from ..evaluation.grants import Grants
 from ..evaluation.plan import ALWAYS, NEVER, Plan
 from ..evaluation.policy import Policy
 from ..evaluation.principal import Environment, Principal
-from ..evaluation.rule_trace import RuleTrace
+from ..evaluation.rule_trace import RuleTrace, trace_rule
 from ..evaluation.sql import where
-from ..syntax.expression import Attribute, Expression, GroupOfCaller
+from ..syntax.expression import (
+    Attribute,
+    Expression,
+    GroupOfCaller,
+    Shared,
+    atoms,
+    attributes,
+    reads_object,
+    text,
+)
 from ..syntax.rules import Rule
+from ..wording.message import Message
 from . import facts
 from .explanation import ALLOWED, DEPENDS, REFUSED, Explanation, Remark, Step
 
 MOST_MISSES = 5
 MOST_NODES = 1_000  # of the search for what another role may do; a request waits for it
 _SHARES = "id IN (SELECT object_id FROM shares …)"
+_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
 def explain(
@@ -78,6 +91,63 @@ def explain(
         policy_version=policy.version,
         lost=principal.role not in policy.roles,
     )
+
+
+def own_reason(
+    policy: Policy,
+    principal: Principal,
+    permission: str,
+    obj: Mapping[str, Any] | None,
+    env: Environment,
+    sees: Callable[[Attribute], bool],
+) -> Message | None:
+    """Why the lines of `policy` refuse the caller, in one sentence for the caller; None where it would tell too much.
+
+    It depends on nothing that the caller does not know. `sees` says of an attribute of the caller, or of `obj`, whether
+    it is known; a line that reads another one is left out, whatever it says, and so is a line that asks for shares or
+    names the id of anybody else. Without an object, only what does not depend on one is told.
+    """
+    lines = policy.reaching(principal.role, principal.key, permission)
+    if all(rule.eft == "deny" for rule, _ in lines):
+        return Message("no line lets a {role} do this", role=principal.role)
+    known = [_step(policy, principal, permission, trace, False, facts.nameless) for rule, left in lines
+             if (trace := _known(rule, left, permission, principal, obj, env, sees)) is not None]
+    denying = _decider(known, REFUSED, None)
+    if denying is not None:
+        return _denied(denying, principal)
+    allowing = [step for step in known if step.rule.eft == "allow"]
+    if any(step.holds for step in allowing):
+        return None  # a line that is left out denies it
+    nearest = min(allowing, key=_distance, default=None)
+    return None if nearest is None else Message(
+        "needs {condition}: {facts}", condition=nearest.rule.when, facts=facts.together(nearest.missing))
+
+
+def _known(rule: Rule, left: Expression, permission: str, principal: Principal, obj: Mapping[str, Any] | None,
+           env: Environment, sees: Callable[[Attribute], bool]) -> RuleTrace | None:
+    """What a line found, as far as the caller may be told; None where that is nothing."""
+    asked = [atom for atom in atoms(left) if obj is not None or not reads_object(atom)]
+    if any(isinstance(atom, Shared) for atom in asked):
+        return None
+    if not all(attribute.root == "env" or sees(attribute) for atom in asked for attribute in attributes(atom)):
+        return None
+    if any(id.lower() != principal.id for id in _ID.findall(f"{rule.when} {text(left)}")):
+        return None
+    trace = trace_rule(rule, left, permission, principal, obj, env, no_shares)
+    if obj is not None or not reads_object(left):
+        return trace
+    failed = tuple(fact for fact in trace.failed if not facts.depends(fact))
+    return replace(trace, failed=failed) if failed and rule.eft == "allow" else None
+
+
+def _denied(step: Step, principal: Principal) -> Message:
+    """What the caller is told of a line that denies."""
+    mine = step.rule.sub == principal.key
+    if not step.facts:
+        return Message("a line about the caller denies this") if mine else Message("a line denies this")
+    denied = Message("a line about the caller denies this by {condition}: {facts}") if mine else \
+        Message("a line denies this by {condition}: {facts}")
+    return denied.format(condition=step.rule.when, facts=facts.together(fact.text for fact in step.facts))
 
 
 def _step(policy: Policy, principal: Principal, permission: str, trace: RuleTrace, open_object: bool,

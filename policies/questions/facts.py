@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import reduce
 
 from ..evaluation.rule_trace import Fact
 from ..syntax.attributes import as_written, in_words
@@ -20,13 +21,24 @@ from ..syntax.expression import (
     attributes,
     reads_object,
 )
+from ..wording.message import Message
 
 _MUST = {
     "==": "must be", "!=": "must not be", "<": "must be less than", "<=": "must be at most",
     ">": "must be more than", ">=": "must be at least",
 }
-_IS = {"!=": "not", "<": "less than", "<=": "at most", ">": "more than", ">=": "at least"}
-
+# What was found beside what was wanted, and what was found beside another attribute.
+_UNMET = {
+    "==": Message("{found}, must be {wanted}"), "!=": Message("{found}, must not be {wanted}"),
+    "<": Message("{found}, must be less than {wanted}"), "<=": Message("{found}, must be at most {wanted}"),
+    ">": Message("{found}, must be more than {wanted}"), ">=": Message("{found}, must be at least {wanted}"),
+}
+_MET = {
+    "!=": Message("{found}, not {wanted}"),
+    "<": Message("{found}, less than {wanted}"), "<=": Message("{found}, at most {wanted}"),
+    ">": Message("{found}, more than {wanted}"), ">=": Message("{found}, at least {wanted}"),
+}
+_SEPARATE = Message("{first}; {other}")
 
 Called = Callable[[str, str, object], str]
 """What a value is called, such as the name of the user whose id it is: by its root (`obj`), attribute and value; ""
@@ -40,29 +52,44 @@ def nameless(root: str, attribute: str, value: object) -> str:
 
 def found(fact: Fact, permission: str, called: Called = nameless) -> str:
     """What was found, and if it does not do, what was wanted."""
+    holds = fact.holds
     match fact.atom:
         case Comparison(operator, Attribute() as left, Attribute() as right):
-            missing = _value(fact, right) is None
-            other = f"{_name(right)}, {'which is missing' if missing else _shown(fact, right, called)}"
-            if fact.holds and operator == "==":
-                return f"{_stated(fact, left, called)}, {_name(right)}"
-            return f"{_stated(fact, left, called)}, {_MUST[operator] if not fact.holds else _IS[operator]} {other}"
+            stated = _stated(fact, left, called)
+            if holds and operator == "==":
+                return Message("{found}, {name}", found=stated, name=_name(right))
+            return (_MET if holds else _UNMET)[operator].format(found=stated, wanted=_compared(fact, right, called))
         case Comparison(operator, Attribute() as left, right):
-            wanted = "" if fact.holds else f", {_MUST[operator]} {right}"
-            return f"{_stated(fact, left, called)}{wanted}"
+            stated = _stated(fact, left, called)
+            return stated if holds else _UNMET[operator].format(found=stated, wanted=right)
         case FunctionCall("ipMatch", (Attribute() as address, network)):
-            return f"{_stated(fact, address, called)}, which is {'' if fact.holds else 'not '}in {network}"
+            within = Message("{found}, which is in {network}") if holds else \
+                Message("{found}, which is not in {network}")
+            return within.format(found=_stated(fact, address, called), network=network)
         case InGroup(Attribute() as group):
-            member = "which is a group of the caller" if fact.holds else "must be a group of the caller"
-            return f"{_stated(fact, group, called)}, {member}"
+            member = Message("{found}, which is a group of the caller") if holds else \
+                Message("{found}, must be a group of the caller")
+            return member.format(found=_stated(fact, group, called))
         case InGroup(group):
-            return f"the caller is {'' if fact.holds else 'not '}in the group {group}"
+            member = Message("the caller is in the group {group}") if holds else \
+                Message("the caller is not in the group {group}")
+            return member.format(group=group)
         case Shared():
-            return f"it is {'' if fact.holds else 'not '}shared with the caller for {_action(permission)}"
+            shared = Message("it is shared with the caller for {action}") if holds else \
+                Message("it is not shared with the caller for {action}")
+            return shared.format(action=_action(permission))
         case PluginCall():
-            read = ", ".join(_stated(fact, attribute, called) for attribute in attributes(fact.atom))
-            return f"{fact.text} {'holds' if fact.holds else 'does not hold'}: {read}"
+            read = together((_stated(fact, attribute, called) for attribute in attributes(fact.atom)),
+                            by=Message("{first}, {other}"))
+            answer = Message("{call} holds: {read}") if holds else Message("{call} does not hold: {read}")
+            return answer.format(call=fact.text, read=read)
     return fact.text
+
+
+def together(texts: Iterable[str], *, by: Message = _SEPARATE) -> str:
+    """Several texts as one, which can still be said in another language; "" for none."""
+    found = list(texts)
+    return reduce(lambda first, other: by.format(first=first, other=other), found) if found else ""
 
 
 def asked(fact: Fact, permission: str) -> str:
@@ -97,7 +124,8 @@ def _any_of(group: list[Fact]) -> Fact:
     first = group[0]
     if len(group) == 1 or not isinstance(first.atom, Comparison):
         return first
-    literals = " or ".join(str(fact.atom.right) for fact in group if isinstance(fact.atom, Comparison))
+    rights = [str(fact.atom.right) for fact in group if isinstance(fact.atom, Comparison)]
+    literals = together(rights, by=Message("{first} or {other}"))
     spelling = " || ".join(fact.text for fact in group)
     return Fact(Comparison("==", first.atom.left, literals), spelling, first.values, first.holds)
 
@@ -107,9 +135,16 @@ def depends(fact: Fact) -> bool:
     return reads_object(fact.atom)
 
 
-def _stated(fact: Fact, attribute: Attribute, called: Called) -> str:
-    missing = _value(fact, attribute) is None
-    return f"{_name(attribute)} is {'missing' if missing else _shown(fact, attribute, called)}"
+def _stated(fact: Fact, attribute: Attribute, called: Called) -> Message:
+    if _value(fact, attribute) is None:
+        return Message("{name} is missing", name=_name(attribute))
+    return Message("{name} is {value}", name=_name(attribute), value=_shown(fact, attribute, called))
+
+
+def _compared(fact: Fact, attribute: Attribute, called: Called) -> Message:
+    if _value(fact, attribute) is None:
+        return Message("{name}, which is missing", name=_name(attribute))
+    return Message("{name}, {value}", name=_name(attribute), value=_shown(fact, attribute, called))
 
 
 def _shown(fact: Fact, attribute: Attribute, called: Called) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from ..wording.message import Message
 from .expression import Attribute, Expression, InGroup, Shared, atoms, attributes
 from .vocabulary import Column
 
@@ -25,21 +26,21 @@ ENVIRONMENT: Mapping[str, Column] = {
     "request": Column(str, False, values=("read", "write")),
 }
 WORDS = {
-    ("sub", "id"): "the caller's id",
-    ("sub", "key"): "the caller",
-    ("sub", "role"): "the caller's role",
-    ("sub", "tenant_id"): "the caller's tenant",
-    ("sub", "department"): "the caller's department",
-    ("sub", "groups"): "the caller's groups",
-    ("sub", "kind"): "the kind of caller",
-    ("env", "hour"): "the hour",
-    ("env", "weekday"): "the weekday (1 is Monday)",
-    ("env", "date"): "the date",
-    ("env", "now"): "the time",
-    ("env", "ip"): "the caller's address",
-    ("env", "device"): "the device",
-    ("env", "method"): "the method",
-    ("env", "request"): "the kind of request",
+    ("sub", "id"): Message("the caller's id"),
+    ("sub", "key"): Message("the caller"),
+    ("sub", "role"): Message("the caller's role"),
+    ("sub", "tenant_id"): Message("the caller's tenant"),
+    ("sub", "department"): Message("the caller's department"),
+    ("sub", "groups"): Message("the caller's groups"),
+    ("sub", "kind"): Message("the kind of caller"),
+    ("env", "hour"): Message("the hour"),
+    ("env", "weekday"): Message("the weekday (1 is Monday)"),
+    ("env", "date"): Message("the date"),
+    ("env", "now"): Message("the time"),
+    ("env", "ip"): Message("the caller's address"),
+    ("env", "device"): Message("the device"),
+    ("env", "method"): Message("the method"),
+    ("env", "request"): Message("the kind of request"),
 }
 
 

@@ -83,7 +83,9 @@ def check_problem(answer: TestResponse, status: int | None = None, code: str | N
     check_headers(answer)
     assert answer.mimetype == PROBLEM, (answer.status, answer.mimetype, answer.text[:300])
     problem: dict[str, Any] = answer.get_json()
-    assert set(problem) == {"type", "title", "status", "detail", "instance", "code", "request_id", "errors"}
+    reason = problem.get("meta")
+    assert reason is None or (answer.status_code == 403 and set(reason) == {"reason"} and reason["reason"])
+    assert set(problem) - {"meta"} == {"type", "title", "status", "detail", "instance", "code", "request_id", "errors"}
     assert problem["status"] == answer.status_code
     assert problem["type"] == f"/docs/errors#{problem['code']}"
     assert problem["request_id"] == answer.headers["X-Request-ID"]

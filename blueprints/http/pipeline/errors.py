@@ -50,6 +50,8 @@ def problem_response(problem: Problem) -> Response:
         "request_id": trace.request_id(),
         "errors": [fault.to_dict(translation) for fault in problem.faults],
     }
+    if problem.reason:
+        document["meta"] = {"reason": translation.say(problem.reason)}
     response = Response(orjson.dumps(document), status, mimetype="application/problem+json")
     response.headers.update({"Cache-Control": "no-store", "Content-Language": translation.tag,
                              "Vary": "Accept-Language"})

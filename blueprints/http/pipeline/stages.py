@@ -28,7 +28,7 @@ from ..protocol.answer_headers import carry
 from ..protocol.json_body import read_json
 from ..protocol.messages import Message
 from ..protocol.problems import Fault, Problem, not_found
-from ..request import audit, events, identity
+from ..request import audit, events, identity, reasons
 from ..request.access import Access
 from ..request.call import Call, Endpoint, Services
 from ..request.environment import RequestEnvironment
@@ -201,14 +201,14 @@ EFFECT: tuple[Stage, ...] = (claim, load, judge, check_precondition, act, judge_
 
 def run(services: Services, endpoint: Endpoint, path: dict[str, str]) -> Response:
     """Answer one request of one endpoint. Whatever refuses it is raised; `errors` translates it."""
-    call = Call(services, endpoint, request._get_current_object(), path)  # type: ignore[attr-defined]
-    g.call = call
+    g.call = call = Call(services, endpoint, request._get_current_object(), path)  # type: ignore[attr-defined]
     if services.settings.server_timing or (services.metrics is not None and services.metrics.samples()):
         call.timings = {}
     try:
         _run(call)
     except Problem as problem:
         audit.note_refusal(call, problem)
+        reasons.add(call, problem)
         raise
     assert call.write.response is not None
     return call.write.response

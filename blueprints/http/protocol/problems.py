@@ -94,6 +94,8 @@ class Problem(Exception):
     """An answer that is an error. Raise it anywhere below the pipeline.
 
     `detail` is a constant text, or a `Message` where there are values in it: it is told in the caller's language.
+    `permission` is the one that the policy does not give, where it is the policy that refuses; `reason` is then why,
+    where the setting `explain_refusals` lets that be told.
 
     >>> raise Problem("version_conflict", Message("The object is at version {version} now.", version=4))
     """
@@ -102,6 +104,8 @@ class Problem(Exception):
     detail: str = ""
     faults: Sequence[Fault] = ()
     headers: dict[str, str] = field(default_factory=dict)
+    permission: str = ""
+    reason: str = ""
 
     @property
     def status(self) -> int:

@@ -126,13 +126,18 @@ class Access:
         if not self.policy.covers(self.principal, permission):
             return Problem("insufficient_scope", Message(
                 "The token's scopes do not cover {permission}.", permission=permission),
-                           headers={"WWW-Authenticate": self._challenge(permission)})
-        return Problem("forbidden", Message("The policy does not allow {permission} here.", permission=permission))
+                           headers={"WWW-Authenticate": self._challenge(permission)}, permission=permission)
+        return Problem("forbidden", Message("The policy does not allow {permission} here.", permission=permission),
+                       permission=permission)
+
+    def needed_scope(self, permission: str) -> str | None:
+        """The scope that would cover the permission, the first in the policy's files; None where none does."""
+        return next((rule.scope for rule in self.policy.scopes if self.policy.covers(
+            replace(self.principal, scopes=frozenset((rule.scope,))), permission)), None)
 
     def _challenge(self, permission: str) -> str:
         """RFC 6750 section 3: the scope that would do, the narrowest first in the policy's files."""
-        needed = next((rule.scope for rule in self.policy.scopes if self.policy.covers(
-            replace(self.principal, scopes=frozenset((rule.scope,))), permission)), None)
+        needed = self.needed_scope(permission)
         return 'Bearer error="insufficient_scope"' + ("" if needed is None else f', scope="{needed}"')
 
     def plan(self, permission: str) -> Plan:

@@ -48,6 +48,11 @@ class FaultSchema(StrictSchema):
     meta = fields.Dict(keys=fields.String(), metadata={"description": "Machine-readable values."})
 
 
+class ReasonSchema(StrictSchema):
+    reason = fields.String(required=True, metadata={
+        "description": "Why the policy refuses, in one sentence for people, in the language of the answer."})
+
+
 class ProblemSchema(StrictSchema):
     """An error, always in this shape (RFC 9457)."""
 
@@ -59,6 +64,8 @@ class ProblemSchema(StrictSchema):
     code = fields.String(required=True, metadata={"enum": list(CATALOGUE)})
     request_id = fields.String(required=True)
     errors = fields.List(fields.Nested(FaultSchema), required=True)
+    meta = fields.Nested(ReasonSchema, metadata={
+        "description": "Only of a 403 of the policy, where the setting `explain_refusals` is `self`."})
 
 
 def describe(endpoint: Endpoint) -> dict[str, Any]:

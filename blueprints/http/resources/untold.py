@@ -13,6 +13,7 @@ from models.tables.user import User
 from ..protocol.messages import Message
 from ..protocol.problems import Problem
 from ..request.call import Call, Peer
+from ..request.reasons import hidden_of
 from .predicted import Prediction
 
 _GROUP = "group:"
@@ -46,13 +47,6 @@ def refuse_to_tell(call: Call, found: Prediction, person: dict[str, Any] | None,
     if secret:
         raise Problem("forbidden", Message("The reasons would tell {fields}, which you may not see.",
                                            fields=", ".join(sorted(secret))))
-
-
-def hidden_of(call: Call, collection: Peer, row: dict[str, Any]) -> set[str]:
-    """The fields of a row that the caller may not see, and cannot know."""
-    hidden = set(collection.hidden(call, row, collection.guards))
-    # Users own themselves: that is no secret.
-    return hidden - {"owner_id"} if row.get("owner_id") == row["id"] else hidden
 
 
 def persons_in(text: str) -> list[str]:

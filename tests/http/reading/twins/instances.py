@@ -171,7 +171,7 @@ def twins(folder: Path, urls: Sequence[str], clock: Clock) -> Iterator[tuple[Twi
             if made:
                 shutil.copy(folder / "0" / "secret.key", instance)
             edit(instance / "policies", CONDITIONS, RULES)
-            app = make_app(instance, url, [Letters])
+            app = make_app(instance, url, [Letters], explain_refusals="self")
             services = app.extensions["gatepost"]
             services.cursors._clock = clock.time
             services.background._chores = ()  # the trail is stored here, between two requests

@@ -1,0 +1,95 @@
+"""Why the policy refuses a request, told to its caller: nothing that GET of the row and of the profile would not tell.
+
+Only where the setting `explain_refusals` is `self`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from models.base import is_id
+from policies.evaluation.principal import FixedEnvironment
+from policies.questions.explain import own_reason
+from policies.syntax.attributes import ENVIRONMENT, REQUESTS
+
+from ..protocol.messages import Message
+from ..protocol.problems import Problem
+from .access import Access
+from .call import Call, Peer
+
+log = logging.getLogger("gatepost")
+
+MOST = 500  # characters of a reason: a longer one quotes a text of the row
+_NOTHING: Collection[str] = ()
+
+
+def add(call: Call, problem: Problem) -> None:
+    """Add why the policy refuses the caller to the problem that says so. Whatever fails, the refusal stays."""
+    if call.services.settings.explain_refusals == "off" or not problem.permission or problem.status != 403:
+        return
+    try:
+        with call.services.database.connected():
+            reason = _reason(call, problem.permission)
+    except Exception:
+        log.warning("why %s is refused cannot be told", problem.permission, exc_info=True)
+        return
+    if reason is not None and len(reason) <= MOST:
+        problem.reason = reason
+
+
+def hidden_of(call: Call, collection: Peer, row: Mapping[str, Any]) -> set[str]:
+    """The fields of a row that the caller may not see, and cannot know."""
+    hidden = set(collection.hidden(call, row, collection.guards))
+    # Users own themselves: that is no secret.
+    return hidden - {"owner_id"} if row.get("owner_id") == row["id"] else hidden
+
+
+def _reason(call: Call, permission: str) -> Message | None:
+    access = call.access
+    if not access.policy.covers(call.principal, permission):
+        scope = access.needed_scope(permission)
+        return Message("no scope of a token covers this") if scope is None else Message(
+            "the token needs the scope {scope}", scope=scope)
+    looking = _looking(call)
+    if not looking.access.allows("profile.view"):
+        return None  # the lines that count depend on the caller's role
+    row, seen = _row(call, looking, permission)
+    return own_reason(access.policy, call.principal, permission, row, access.environment,
+                      lambda attribute: attribute.root == "sub" or attribute.name in seen)
+
+
+def _looking(call: Call) -> Call:
+    """The same caller's call, as if it only looked."""
+    own = call.access.environment
+    environment = FixedEnvironment(**{name: getattr(own, name) for name in ENVIRONMENT}).having(
+        {"method": "GET", "request": REQUESTS["GET"]})
+    found = Call(call.services, call.endpoint, call.request, call.path)
+    found.principal, found.access = call.principal, Access(call.access.policy, call.principal, environment)
+    return found
+
+
+def _row(call: Call, looking: Call, permission: str) -> tuple[Mapping[str, Any] | None, Collection[str]]:
+    """The row that is asked about, and the columns of it that the caller knows: of a stored one those that GET shows,
+    of a new one those that were sent."""
+    resource, endpoint = permission.partition(".")[0], call.endpoint
+    collection = next((one for one in call.services.collections.values() if one.resource == resource), None)
+    if collection is None:
+        return None, _NOTHING
+    if "id" not in call.path:
+        if call.row is None or permission != endpoint.permission:
+            return None, _NOTHING
+        sent = {**call.body, "owner_id": call.body.get("owner_id", call.principal.id)}
+        return call.facts, [name for name in collection.representation.columns
+                            if name in sent and call.facts.get(name) == sent[name]]
+    id = call.path["id"]
+    if endpoint.by_slug or not is_id(id) or not endpoint.path.startswith(f"/api/{collection.name}/<"):
+        return None, _NOTHING
+    row = collection.visible(looking, id)
+    if row is None:
+        return None, _NOTHING
+    shown = collection.representation.encode(row, collection.representation.columns)
+    hidden = hidden_of(looking, collection, row)
+    # A field may show less than what is stored.
+    return row, [name for name, value in shown.items() if name not in hidden and value == row[name]]
