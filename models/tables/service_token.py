@@ -45,6 +45,10 @@ class ServiceToken(Owned):
     class Meta:
         table_name = "service_tokens"
 
+    @property
+    def has_expired(self) -> bool:
+        return self.expires_at is not None and self.expires_at <= now()
+
     @classmethod
     def by_id(cls, id: str) -> ServiceToken | None:
         # Across tenants: the token names itself before it is known whose it is.

@@ -14,8 +14,8 @@ RIGHTS: Mapping[str, tuple[str, ...]] = {
 
 # Verbs that are asked for with GET.
 READS = ("view", "export")
-# Verbs of guarded fields: they show more of what can be viewed.
-SHOWS = ("view_private", "view_facts")
+# Verbs of guarded fields, which show more of what can be viewed; and of questions that are too long for a URL.
+SHOWS = ("view_private", "view_facts", "evaluate")
 
 
 def is_read(permission: str) -> bool:

@@ -178,6 +178,8 @@ class World:
                 return {"json": {"name": "A program", "scopes": ["read:articles"]}}
             case "POST", "/api/admin/policy/try" | "/api/admin/policy/apply":
                 return {"json": {}}
+            case "POST", path if path.startswith("/access/"):
+                return {"json": {"subject": {}}}
             case "POST", "/api/contact":
                 return {"json": {"name": "A reader", "email": "reader@example.org", "subject": "S", "body": "B"}}
             case "PUT", path if path.endswith("/shares"):

@@ -1,4 +1,4 @@
-"""Every command of docs/api.md and its second part is run as it stands, and is answered what the page shows."""
+"""Every command of docs/api.md and what follows it is run as it stands, and is answered what the page shows."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tests.docs.typed import Typed
 from tests.running import PASSWORD, ROOT, Instance
 
 DOCS = ROOT / "docs"
-# In the order in which they are read: the second goes on in the shell of the first.
-PAGES = {name: (DOCS / name).read_text(encoding="utf-8") for name in ("api.md", "api/lists.md")}
+# In the order in which they are read: each goes on in the shell of the one before.
+PAGES = {name: (DOCS / name).read_text(encoding="utf-8") for name in ("api.md", "api/lists.md", "authzen.md")}
 BLOCKS = [block for text in PAGES.values() for block in typed.blocks(text)]
 CHAPTERS = [(page, chapter) for page, text in PAGES.items() for chapter in re.findall(r"^## (.+)$", text, re.MULTILINE)]
 LINKED = {**PAGES, FILE.name: FILE.read_text(encoding="utf-8")}

@@ -90,7 +90,7 @@ RESOURCES = (
     _other("health", "view"),
     _other("stats", "view"),
     _other("audit", "view", "view_facts"),
-    _other("policy", "view", "update"),
+    _other("policy", "view", "update", "evaluate"),
 )
 
 VOCABULARY = Vocabulary({resource.name: resource for resource in RESOURCES})

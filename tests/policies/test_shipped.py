@@ -40,7 +40,7 @@ GRANTED = {
     "manager": "product.*, category.*, order.*; stats.view",
     "developer": """policy.view, stats.view;
         article.view, product.view, category.view, comment.view, page.view""",
-    "owner": """user.*, audit.view, audit.view_facts, policy.view, session.view, session.delete, job.*,
+    "owner": """user.*, audit.view, audit.view_facts, policy.view, policy.evaluate, session.view, session.delete, job.*,
         token.view, token.delete""",
     "admin": "*",
 }
@@ -133,12 +133,13 @@ def test_scopes_read_write_and_manage_a_collection(shipped: Policy, resource: st
 
 def test_scopes_of_the_profile_read_and_write_it(shipped: Policy) -> None:
     assert _covered(shipped, "read:profile") == {"profile.view"}
+    assert _covered(shipped, "read:policy") == {"policy.view", "policy.evaluate"}
     assert _covered(shipped, "write:profile") == {"profile.view", "profile.update"}
 
 
 def test_there_are_no_other_scopes(shipped: Policy) -> None:
     known = {f"{verb}:{area}" for verb in ("read", "write", "manage") for area in COLLECTIONS.values()}
-    assert shipped.scope_names == known | {"read:profile", "write:profile", "read:jobs", "write:jobs"}
+    assert shipped.scope_names == known | {"read:profile", "write:profile", "read:policy", "read:jobs", "write:jobs"}
 
 
 def _covered(policy: Policy, scope: str) -> set[str]:

@@ -90,6 +90,10 @@ class Holders:
         return Narrowing((object(),), tuple(branch for branch, _ in branches), tuple(sought for _, sought in branches),
                          tuple(denies), values)
 
+    def permits(self, user: User) -> bool:
+        """Whether a user of the tenant, whom the viewer may view, is one of them."""
+        return bool(user.active) and self._may(user)
+
     def reason(self, user: Mapping[str, Any]) -> Reason:
         """Why one of these users may; of `user` are read id, role, department and groups."""
         key = f"user:{user['id']}"
@@ -176,10 +180,11 @@ class Holders:
             return False
         subject = Subject(user.role, f"user:{user.id}")
         goal = self._goal(subject)
-        if self._viewer is not None and _looks_at_guarded(goal) and not all(
-                self._viewer.allows(self._guards[one.name], user.__data__) for one in GUARDED):
-            return False
-        return self._settled(of_user(goal, user.id, user.department, user.groups), subject) is not False
+        seen = self._viewer is None or not _looks_at_guarded(goal) or all(
+            self._viewer.allows(self._guards[one.name], user.__data__) for one in GUARDED)
+        alternatives = disjuncts(goal) if not isinstance(goal, bool) else (goal,)
+        return any(self._settled(of_user(one, user.id, user.department, user.groups), subject) is not False
+                   for one in alternatives if seen or not _looks_at_guarded(one))
 
     def _goal(self, subject: Subject) -> Expression:
         return self._given(subject).goal

@@ -147,9 +147,11 @@ class Access:
             found = self._plans[permission] = self.policy.plan(self.principal, permission, self.environment)
         return found
 
-    def narrow(self, permission: str, model: type[Record], shared: Sharing = "include") -> Narrowing | None:
+    def narrow(self, permission: str, model: type[Record], shared: Sharing = "include", prefix: str = ""
+               ) -> Narrowing | None:
         """The rows on which the permission is granted, or None when there can be none.
 
+        `prefix` begins the names of its placeholders, where a statement narrows by what two principals may do.
         `shared`: `exclude` leaves out those on which a share alone grants it, `only` those that are not shared with the
         principal.
         """
@@ -160,11 +162,11 @@ class Access:
         named = self.grantees if plan.uses_shares or shared == "only" else []
         if named and not any_shared(self.principal.tenant_id, resource, named):
             named = []  # looking up what is shared takes as long as all else, and mostly nothing is
-        template = _template(plan, model, resource, verb, len(named), shared)
+        template = _template(plan, model, resource, verb, len(named), shared, prefix)
         values = {name: read(self.principal, NO_OBJECT, self.environment) for name, read in template.parameters}
         if named:
             values["tenant"] = self.principal.tenant_id
-            values |= zip(_grantees(len(named)), named, strict=True)
+            values |= zip(_grantees(len(named), prefix), named, strict=True)
         return Narrowing(template.key, template.branches, template.sought, template.denies, values)
 
     def is_constant(self, permission: str) -> bool:
@@ -189,7 +191,6 @@ class Access:
             return False
         return has_right(principal.tenant_id, resource, row["id"], self.grantees, rights)
 
-
     def rights(self, resource: str, id: str) -> list[str]:
         """The rights that shares give the principal on an object, sorted."""
         tenant_id = self.principal.tenant_id
@@ -210,23 +211,25 @@ MOST_GROUPS = 50  # of one user: a list asks for each of them
 
 
 @lru_cache(maxsize=256)
-def _grantees(number: int) -> tuple[str, ...]:
+def _grantees(number: int, prefix: str) -> tuple[str, ...]:
     """Names of the placeholders for what a share can name a caller by: themselves, their roles, their groups."""
-    return tuple(f"grantee {index}" for index in range(number))
+    return tuple(f"{prefix}grantee {index}" for index in range(number))
 
 
 @lru_cache(maxsize=4096)
-def _template(plan: Plan, model: type[Record], resource: str, verb: str, named: int, sharing: Sharing) -> _Template:
+def _template(plan: Plan, model: type[Record], resource: str, verb: str, named: int, sharing: Sharing, prefix: str
+              ) -> _Template:
     parameters: dict[str, _Reader] = {}
 
     def parameter(operand: Attribute | GroupOfCaller) -> pw.Node:
-        parameters[str(operand)] = value_of(operand)
-        return Bind(str(operand))
+        parameters[f"{prefix}{operand}"] = value_of(operand)
+        return Bind(f"{prefix}{operand}")
 
     def with_rights(rights: Collection[str]) -> pw.Expression:
         if not named:
             return _no_row()
-        return model.id.in_(shared_ids(Bind("tenant"), resource, [Bind(name) for name in _grantees(named)], rights))
+        return model.id.in_(shared_ids(Bind("tenant"), resource, [Bind(name) for name in _grantees(named, prefix)],
+                                      rights))
 
     def shared() -> pw.Expression:
         return with_rights(rights_for(verb))
@@ -247,4 +250,5 @@ def _template(plan: Plan, model: type[Record], resource: str, verb: str, named: 
         allowed = () if branches is None else (reduce(or_, branches or (_no_row(),)),)
         branches = (reduce(and_, allowed, with_rights(tuple(RIGHTS))),) if named else ()
         sought = (True,) * len(branches)
-    return _Template((plan, resource, verb, named, sharing), branches, sought, denies, tuple(parameters.items()))
+    key = (plan, resource, verb, named, sharing, prefix)
+    return _Template(key, branches, sought, denies, tuple(parameters.items()))

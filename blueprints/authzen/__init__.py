@@ -1,0 +1,8 @@
+"""AuthZEN 1.0 (OpenID Authorization API): programs beside Gatepost ask its rules, in the form that they know.
+
+What is asked is `schemas`, about whom and what `questions`, and whom, what and which actions there are `search`.
+"""
+
+from .endpoints import routes
+
+__all__ = ["routes"]

@@ -1,0 +1,110 @@
+"""The endpoints of AuthZEN 1.0, and the metadata that says where they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gatepost import Call, Problem, Routes
+
+from ..http.protocol.problems import not_found
+from ..http.schemas import validation
+from . import search
+from .questions import Question, subject_of
+from .schemas import (
+    DENY,
+    PERMIT,
+    ActionSearchSchema,
+    Asked,
+    ConfigurationSchema,
+    DecisionSchema,
+    DecisionsSchema,
+    EvaluationSchema,
+    EvaluationsSchema,
+    FoundSchema,
+    ResourceSearchSchema,
+    SubjectSearchSchema,
+)
+
+_PUBLIC = "it says where the endpoints are, and nothing else"
+_PATHS = {"access_evaluation_endpoint": "/access/v1/evaluation",
+          "access_evaluations_endpoint": "/access/v1/evaluations",
+          "search_subject_endpoint": "/access/v1/search/subject",
+          "search_resource_endpoint": "/access/v1/search/resource",
+          "search_action_endpoint": "/access/v1/search/action"}
+_INHERITED = ("subject", "action", "resource", "context")
+
+routes = Routes("authzen", "The rules asked by other programs, as AuthZEN 1.0 says.")
+_EVALUATION = EvaluationSchema()
+
+
+@routes.post("/access/v1/evaluation", permission="policy.evaluate", body=EvaluationSchema(), answer=DecisionSchema(),
+             writes=False)
+def evaluation(call: Call) -> dict[str, Any]:
+    """Say whether a subject may do an action on a resource."""
+    return {"decision": _decided(call, dict(call.body))}
+
+
+@routes.post("/access/v1/evaluations", permission="policy.evaluate", body=EvaluationsSchema(),
+             answer=DecisionsSchema(), writes=False, cost=10)
+def evaluations(call: Call) -> dict[str, Any]:
+    """Say the same of several questions at once."""
+    shared = {name: call.body[name] for name in _INHERITED if name in call.body}
+    if not call.body["evaluations"]:
+        return {"decision": _decided(call, _loaded(shared))}
+    decisions, semantic = list[dict[str, Any]](), call.body["options"]["evaluations_semantic"]
+    for one in call.body["evaluations"]:
+        decisions.append(_one_of_several(call, {**shared, **one}))
+        if (semantic, decisions[-1]["decision"]) in ((DENY, False), (PERMIT, True)):
+            break
+    return {"evaluations": decisions}
+
+
+@routes.post("/access/v1/search/subject", permission="policy.evaluate", body=SubjectSearchSchema(),
+             answer=FoundSchema(), writes=False, cost=5)
+def subject_search(call: Call) -> dict[str, Any]:
+    """List the subjects of a type that may do an action on a resource."""
+    return search.subjects(call, dict(call.body))
+
+
+@routes.post("/access/v1/search/resource", permission="policy.evaluate", body=ResourceSearchSchema(),
+             answer=FoundSchema(), writes=False, cost=5)
+def resource_search(call: Call) -> dict[str, Any]:
+    """List the resources of a type on which a subject may do an action."""
+    return search.resources(call, dict(call.body))
+
+
+@routes.post("/access/v1/search/action", permission="policy.evaluate", body=ActionSearchSchema(),
+             answer=FoundSchema(), writes=False, cost=5)
+def action_search(call: Call) -> dict[str, Any]:
+    """List the actions that a subject may do on a resource."""
+    return search.actions(call, dict(call.body))
+
+
+@routes.get("/.well-known/authzen-configuration", public=_PUBLIC, answer=ConfigurationSchema(), answers_404=True,
+            offline=True)
+def configuration(call: Call) -> dict[str, Any]:
+    """Where the endpoints are; 404 without the setting `public_url`."""
+    if not call.services.settings.public_url:
+        raise not_found()
+    base = call.services.settings.url
+    return {"policy_decision_point": base, **{name: f"{base}{path}" for name, path in _PATHS.items()}}
+
+
+def _loaded(asked: Asked) -> Asked:
+    """One of several evaluations, with what it inherits. Raises `Problem` for one that is not whole."""
+    loaded, _ = validation.load_body(_EVALUATION, asked)
+    return loaded
+
+
+def _one_of_several(call: Call, asked: Asked) -> dict[str, Any]:
+    """One that is not whole is refused by itself: the others are answered."""
+    try:
+        return {"decision": _decided(call, _loaded(asked))}
+    except Problem as problem:
+        said = call.services.translations.wanted(call.request).say(problem.detail)
+        return {"decision": False, "context": {"error": {"status": problem.status, "message": said}}}
+
+
+def _decided(call: Call, asked: Asked) -> bool:
+    question = Question(call, asked["resource"]["type"], asked["action"]["name"], asked.get("context", {}))
+    return question.permits(subject_of(call, asked["subject"]), asked["resource"])

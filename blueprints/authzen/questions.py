@@ -1,0 +1,177 @@
+"""One evaluation: the caller that a subject is, the object that a resource is, and what the service would decide.
+
+What the asker may not view is not there, and where the rules look at what the asker may not see, nothing is permitted:
+no answer tells it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from marshmallow import ValidationError
+
+from gatepost import Call, Collection, Fault, Message, Problem, Rows, is_id
+from models.tables.service_token import ServiceToken
+from models.tables.user import User
+from policies import Principal
+from policies.syntax.attributes import ENVIRONMENT
+
+from ..http.holders.holders import Holders, asked_about, ranks
+from ..http.request.access import Access
+from ..http.request.identity import guest, principal_of
+from ..http.request.reasons import hidden_of
+from ..http.resources.circumstances import CircumstancesSchema, endpoint_of, environment
+from .schemas import Asked
+
+USER, ROLE, SERVICE, GUEST = "user", "role", "service", "guest"
+_SOMEBODY = "00000000-0000-0000-0000-000000000000"  # no user's id
+_KNOWN = {"time": "at", "ip": "ip", "device": "device", "method": "method"}  # of a context
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A caller; `user` is the person who it is, or for whom a service token acts."""
+
+    principal: Principal
+    user: User | None = None
+
+
+def subject_of(call: Call, asked: Asked) -> Subject | None:
+    """The subject; None where there is none that the asker may view."""
+    kind, id = asked["type"], asked["id"]
+    if kind == USER and id == GUEST:
+        return Subject(guest(call.tenant_id)) if call.tenant_id == call.services.guest_tenant else None
+    if kind == USER:
+        return _person(call, id)
+    if kind == ROLE and id in call.access.policy.roles and id != GUEST:
+        return role(call, id)
+    if kind == SERVICE and is_id(id) and call.services.collections["tokens"].sees(call, id):
+        token = Rows(ServiceToken, call.tenant_id).find(id)
+        return None if token is None else service(call, token)
+    return None
+
+
+def role(call: Call, name: str) -> Subject:
+    """Somebody of a role, of whom nothing else is known."""
+    return Subject(Principal(_SOMEBODY, f"user:{_SOMEBODY}", name, call.tenant_id))
+
+
+def service(call: Call, token: ServiceToken) -> Subject | None:
+    """A service token: what its owner may do, as far as its scopes go. None once it has expired."""
+    owner = None if token.has_expired else _person(call, token.owner_id)
+    return None if owner is None else Subject(
+        replace(owner.principal, kind="service", scopes=frozenset(token.scopes)), owner.user)
+
+
+def _person(call: Call, id: str) -> Subject | None:
+    users = call.services.collections["users"]
+    found = Rows(User, call.tenant_id).find(id) if is_id(id) and users.sees(call, id) else None
+    return None if found is None or not found.active else Subject(principal_of(found), found)
+
+
+def circumstances(call: Call, asked: Asked) -> Mapping[str, Any]:
+    """What a context says that the rules know. Raises `Problem` for what is no time, address, device or method."""
+    said = {name: asked[key] for key, name in _KNOWN.items() if key in asked}
+    try:
+        loaded: Mapping[str, Any] = CircumstancesSchema().load(said)
+    except ValidationError as error:
+        names = {name: key for key, name in _KNOWN.items()}
+        faults = [Fault("invalid_field", Message("This cannot be the {name} of a request.", name=names[name]),
+                        pointer=f"/context/{names[name]}") for name in error.messages_dict]
+        raise Problem.of(faults, "invalid_body") from None
+    return loaded
+
+
+class Question:
+    """One resource type and action, in certain circumstances, as one asker asks about them."""
+
+    def __init__(self, call: Call, kind: str, action: str, context: Asked) -> None:
+        self.call, self.permission, self.verb = call, f"{kind}.{action}", action
+        self.known = self.permission in call.access.policy.vocabulary.by_permission
+        self.collection = cast(Collection | None, next(
+            (one for one in call.services.collections.values() if one.resource == kind), None))
+        self._said = circumstances(call, context)
+
+    def environment(self, *, about_row: bool) -> Any:
+        """`r.env` of the request that would ask for it."""
+        endpoint = endpoint_of(self.call.services.registry.by_permission.get(self.permission, ()), about_row=about_row,
+                               method=self._said.get("method"))
+        return environment(self._said, self.permission, endpoint, self.call.services.settings.zone,
+                           self.call.access.environment)
+
+    def access(self, subject: Subject, *, about_row: bool) -> Access:
+        return Access(self.call.access.policy, subject.principal, self.environment(about_row=about_row))
+
+    def row(self, id: str) -> Any:
+        """The object, if the asker may view it; None."""
+        if self.collection is None or not is_id(id) or self.collection.visible(self.call, id) is None:
+            return None
+        return Rows(self.collection.model, self.call.tenant_id).find(id)
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The permissions that a request about a row needs: what may not be viewed is not there."""
+        assert self.collection is not None
+        return tuple(dict.fromkeys((self.collection.view, self.permission)))
+
+    def holders(self, row: Any) -> Holders:
+        """Those who may do it to a row, or to any (None)."""
+        call, at = self.call, self.environment(about_row=row is not None)
+        about = asked_about(self.permission, self.collection, row, call.tenant_id,
+                            {name: getattr(at, name) for name in ENVIRONMENT})
+        return Holders(call.services.database, call.access.policy, about, viewer=call.access,
+                       ranks=ranks(call.access.policy, self.permission, self.collection, row),
+                       guards=call.services.collections["users"].guards,
+                       guests=call.tenant_id == call.services.guest_tenant)
+
+    def permits(self, subject: Subject | None, resource: Asked) -> bool:
+        """Whether a request of the subject would be permitted."""
+        if subject is None or not self.known:
+            return False
+        if self.verb == "create":  # of an object that is to be made the id is not known
+            properties = resource["properties"]
+            return self._creates(subject, properties) if properties else self._decided(
+                subject, None, (self.permission,))
+        if not resource["id"]:
+            return self._decided(subject, None, (self.permission,))
+        row = self.row(resource["id"])
+        return row is not None and self.permits_on(subject, row)
+
+    def permits_on(self, subject: Subject, row: Any) -> bool:
+        """The same of a row that the asker may view."""
+        return not self.hides(row) and self._decided(subject, row, self.needed)
+
+    def hides(self, row: Any) -> bool:
+        """Whether the rules look at something of a row that the asker may not see."""
+        assert self.collection is not None
+        read = set(self.call.access.policy.looks_at(self.needed).obj)
+        return bool(read & hidden_of(self.call, self.collection, dict(row.__data__)))
+
+    def _decided(self, subject: Subject, row: Any, needed: tuple[str, ...]) -> bool:
+        access, who = self.access(subject, about_row=row is not None), subject.principal
+        if not all(access.policy.covers(who, permission) for permission in needed):
+            return False
+        if subject.user is not None or who.kind == GUEST:
+            holders = self.holders(row)
+            return holders.guests is not None if subject.user is None else holders.permits(subject.user)
+        if row is None:
+            return access.may_ever(self.permission)
+        roles = ranks(access.policy, self.permission, self.collection, row)
+        return (roles is None or who.role in roles) and all(access.allows(one, row.__data__) for one in needed)
+
+    def _creates(self, subject: Subject, properties: Mapping[str, Any]) -> bool:
+        """Whether the subject may create an object with these properties, of which it is the owner."""
+        access, who = self.access(subject, about_row=False), subject.principal
+        columns = access.policy.vocabulary.by_permission[self.permission].columns
+        for name, value in properties.items():
+            if name not in columns or not (value is None or type(value) is columns[name].type):
+                return False
+        reads = {name for root, name in access.policy.reads(who, self.permission) if root == "sub"} - {"tenant_id"}
+        if subject.user is not None and reads & hidden_of(
+                self.call, self.call.services.collections["users"], dict(subject.user.__data__)):
+            return False
+        own = {"tenant_id": who.tenant_id, "owner_id": who.id, "department": who.department}
+        row = {name: own.get(name) for name in columns} | dict(properties)
+        return access.allows(self.permission, row)

@@ -1,0 +1,140 @@
+"""The information model of AuthZEN 1.0: members that are not known are ignored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from marshmallow import EXCLUDE, fields
+
+from gatepost import Int, StrictSchema, Text
+
+from ..http.schemas.fields import length, one_of
+
+MOST = 100  # evaluations of one request: each may take a statement or two
+_LONGEST = 1_000  # characters of an id
+EXECUTE_ALL, DENY, PERMIT = "execute_all", "deny_on_first_deny", "permit_on_first_permit"
+
+
+class OpenSchema(StrictSchema):
+    """One that ignores what it does not know."""
+
+    class Meta:
+        unknown = EXCLUDE
+
+
+def _properties() -> fields.Dict:
+    return fields.Dict(keys=fields.String(), load_default=dict)
+
+
+class KindSchema(OpenSchema):
+    """What is searched for; an id is ignored."""
+
+    type = Text(required=True, maximum=_LONGEST, minimum=1)
+    properties = _properties()
+
+
+class SubjectSchema(KindSchema):
+    """`user` (an id, or `guest`), `role`, or `service` (the id of a service token)."""
+
+    id = Text(required=True, maximum=_LONGEST)
+
+
+class ResourceSchema(KindSchema):
+    """The name of a resource, such as `article`. The id "" means any object that there could be."""
+
+    id = Text(required=True, maximum=_LONGEST)
+
+
+class ActionSchema(OpenSchema):
+    """A verb of the resource: `update`."""
+
+    name = Text(required=True, maximum=_LONGEST, minimum=1)
+    properties = _properties()
+
+
+class SearchPageSchema(OpenSchema):
+    token = Text(maximum=8_192)
+    limit = Int(minimum=1)
+    properties = _properties()
+
+
+def _context() -> fields.Dict:
+    return fields.Dict(keys=fields.String(), metadata={
+        "description": "`time` (RFC 3339), `ip`, `device` and `method` count; without them it is now, and as for the "
+                       "asker's own request."})
+
+
+class EvaluationSchema(OpenSchema):
+    subject = fields.Nested(SubjectSchema, required=True)
+    action = fields.Nested(ActionSchema, required=True)
+    resource = fields.Nested(ResourceSchema, required=True)
+    context = _context()
+
+
+class OptionsSchema(OpenSchema):
+    evaluations_semantic = fields.String(validate=one_of([EXECUTE_ALL, DENY, PERMIT]), load_default=EXECUTE_ALL)
+
+
+class EvaluationsSchema(OpenSchema):
+    """What stands beside `evaluations` are defaults of each; without any it is one evaluation."""
+
+    subject = fields.Nested(SubjectSchema)
+    action = fields.Nested(ActionSchema)
+    resource = fields.Nested(ResourceSchema)
+    context = _context()
+    evaluations = fields.List(fields.Dict(), validate=length(0, MOST), load_default=list)
+    options = fields.Nested(OptionsSchema, load_default=lambda: {"evaluations_semantic": EXECUTE_ALL})
+
+
+class SubjectSearchSchema(EvaluationSchema):
+    subject = fields.Nested(KindSchema, required=True)
+    page = fields.Nested(SearchPageSchema, load_default=dict)
+
+
+class ResourceSearchSchema(EvaluationSchema):
+    resource = fields.Nested(KindSchema, required=True)
+    page = fields.Nested(SearchPageSchema, load_default=dict)
+
+
+class ActionSearchSchema(OpenSchema):
+    subject = fields.Nested(SubjectSchema, required=True)
+    resource = fields.Nested(ResourceSchema, required=True)
+    context = _context()
+    page = fields.Nested(SearchPageSchema, load_default=dict)
+
+
+class DecisionSchema(StrictSchema):
+    decision = fields.Boolean(required=True)
+    context = fields.Dict(metadata={
+        "description": "`error`, with `status` and `message`: this one of several is not whole."})
+
+
+class DecisionsSchema(StrictSchema):
+    """`evaluations`, in the order in which they were asked; or one `decision`."""
+
+    decision = fields.Boolean()
+    evaluations = fields.List(fields.Nested(DecisionSchema))
+
+
+class FoundPageSchema(StrictSchema):
+    next_token = fields.String(required=True, metadata={"description": "Empty: there is no more."})
+    count = fields.Integer(required=True)
+
+
+class FoundSchema(StrictSchema):
+    """What a search found: `{type, id}` of subjects and resources, `{name}` of actions."""
+
+    page = fields.Nested(FoundPageSchema, required=True)
+    results = fields.List(fields.Dict(), required=True)
+
+
+class ConfigurationSchema(StrictSchema):
+    policy_decision_point = fields.String(required=True)
+    access_evaluation_endpoint = fields.String(required=True)
+    access_evaluations_endpoint = fields.String(required=True)
+    search_subject_endpoint = fields.String(required=True)
+    search_resource_endpoint = fields.String(required=True)
+    search_action_endpoint = fields.String(required=True)
+
+
+Asked = dict[str, Any]

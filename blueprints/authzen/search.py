@@ -1,0 +1,150 @@
+"""The searches: every subject, resource or action for which an evaluation says yes, in pages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gatepost import Call, Fault, Problem
+from models.base import Rows, now
+from models.lists import paging
+from models.lists.keyset import Key, sort_order
+from models.records.columns import reader
+from models.tables.service_token import ServiceToken
+from models.tables.user import User
+
+from ..http.resources.collection import Collection
+from ..http.security.cursors import Cursor, CursorError, fingerprint
+from .questions import GUEST, ROLE, SERVICE, USER, Question, Subject, role, service, subject_of
+from .schemas import Asked
+
+_SUBJECT, _TENANT = "subject ", "tenant"  # how the placeholders of the subject's rights begin; the tenant's
+_AT_ONCE = 100  # tokens looked at by one statement
+
+
+class Pages:
+    """The pages of one search: a token belongs to its question."""
+
+    def __init__(self, call: Call, name: str, question: Asked) -> None:
+        self._call, self._name, self._page = call, f"authzen {name}", question["page"]
+        settings = call.services.settings
+        kind = "service" if call.principal.kind == "service" else call.principal.role
+        most = settings.page_sizes.get(kind, settings.max_page_size)
+        self.size = min(self._page.get("limit", settings.page_size), most)
+        asked = {key: value for key, value in question.items() if key != "page"}
+        self._print = fingerprint(filters={"asked": asked}, sort="", q=None, tenant=call.tenant_id)
+
+    @property
+    def position(self) -> tuple[Any, ...] | None:
+        """Where this page begins; None: at the start. Raises `Problem` for a token of another question."""
+        if not (token := self._page.get("token")):
+            return None
+        try:
+            return self._call.services.cursors.read(token, self._name, self._print).position
+        except CursorError as error:
+            raise Problem.of([Fault(error.code, "Ask for the first page again.", pointer="/page/token")],
+                             "invalid_body") from None
+
+    def answer(self, results: list[Asked], position: tuple[Any, ...] | None) -> Asked:
+        """`position` is that of the last result; None: there is no more."""
+        token = "" if position is None else self._call.services.cursors.write(
+            self._name, Cursor(position), self._print)
+        return {"page": {"next_token": token, "count": len(results)}, "results": results}
+
+
+def subjects(call: Call, asked: Asked) -> Asked:
+    """Those of the type of subject who are permitted."""
+    question = Question(call, asked["resource"]["type"], asked["action"]["name"], asked.get("context", {}))
+    pages, kind = Pages(call, "subject", asked), asked["subject"]["type"]
+    start, row, id = pages.position, None, asked["resource"]["id"] if question.verb != "create" else ""
+    if not question.known or (id and (row := question.row(id)) is None):
+        return pages.answer([], None)
+    match kind:
+        case "user":
+            return _users(question, asked["resource"], row, pages, start)
+        case "role":
+            names = [name for name in call.access.policy.roles.names
+                     if name != GUEST and question.permits(role(call, name), asked["resource"])]
+            return pages.answer([{"type": ROLE, "id": name} for name in names], None)
+        case "service":
+            return _services(question, asked["resource"], pages, start)
+    return pages.answer([], None)
+
+
+def _users(question: Question, resource: Asked, row: Any, pages: Pages, start: Any) -> Asked:
+    call, found = question.call, list[Asked]()
+    holders = question.holders(row)
+    if start is None and question.permits(subject_of(call, {"type": USER, "id": GUEST}), resource):
+        found.append({"type": USER, "id": GUEST})
+    if holders.narrowing is None or (row is not None and question.hides(row)):
+        return pages.answer(found, None)
+    shape = paging.Shape(User, (User.id,), sort_order(Key(User.created_at)), (User.tenant_id == call.tenant_id,),
+                         holders.narrowing.branches, holders.narrowing.denies)
+    page = paging.walk(call.services.database, shape, holders.narrowing.values, size=pages.size, position=start)
+    found += [{"type": USER, "id": User.id.python_value(one[0])} for one in page.rows]  # type: ignore[no-untyped-call]
+    return pages.answer(found, page.last if page.has_next else None)
+
+
+def _services(question: Question, resource: Asked, pages: Pages, start: Any) -> Asked:
+    """Tokens are few, and each is asked about."""
+    call, found, last = question.call, list[Asked](), None if start is None else start[-1]
+    while True:
+        rows = Rows(ServiceToken, call.tenant_id).select()
+        batch = list((rows if last is None else rows.where(ServiceToken.id > last))
+                     .order_by(ServiceToken.id).limit(_AT_ONCE))
+        for token in batch:
+            if len(found) == pages.size:
+                return pages.answer(found, (last,))
+            last = token.id
+            tokens = call.services.collections["tokens"]
+            if call.access.allows(tokens.view, token.__data__) and question.permits(service(call, token), resource):
+                found.append({"type": SERVICE, "id": token.id})
+        if len(batch) < _AT_ONCE:
+            return pages.answer(found, None)
+
+
+def resources(call: Call, asked: Asked) -> Asked:
+    """The objects of a type on which the subject is permitted, of those that the asker may view."""
+    question = Question(call, asked["resource"]["type"], asked["action"]["name"], asked.get("context", {}))
+    subject, pages = subject_of(call, asked["subject"]), Pages(call, "resource", asked)
+    start, collection = pages.position, question.collection
+    if subject is None or not question.known or collection is None:
+        return pages.answer([], None)
+    access = question.access(subject, about_row=True)
+    seen = call.access.narrow(collection.view, collection.model)
+    viewed, given = (access.narrow(permission, collection.model, prefix=_SUBJECT)
+                     for permission in (collection.view, question.permission))
+    if seen is None or viewed is None or given is None:
+        return pages.answer([], None)
+    return _rows(question, collection, subject, pages, start, (seen, viewed, given))
+
+
+def _rows(question: Question, collection: Collection, subject: Subject, pages: Pages, start: Any,
+          narrowings: Any) -> Asked:
+    """A page of rows; those of which the answer would tell what the asker may not see, or that rank closes, are left
+    out of it."""
+    call, model, columns = question.call, collection.model, tuple(collection.columns)
+    read = reader(columns)
+    seen, viewed, given = narrowings
+    order = collection.listing.query.orders[collection.default_sort]
+    conditions = [model.tenant_id == call.tenant_id, *collection.lasting,
+                  *(one.expression() for one in (seen, viewed) if not one.everything)]
+    shape = paging.Shape(model, columns, order, tuple(conditions), given.branches, given.denies)
+    values = {_TENANT: call.tenant_id, "now": now(), **seen.values, **viewed.values, **given.values}
+    found: list[Asked] = []
+    position, has_next = start, True
+    while has_next and len(found) < pages.size:
+        page = paging.walk(call.services.database, shape, values, size=pages.size - len(found), position=position)
+        for row in (model(**read(one[:len(columns)])) for one in page.rows):
+            if question.permits_on(subject, row):
+                found.append({"type": collection.resource, "id": row.id})
+        position, has_next = page.last or position, page.has_next
+    return pages.answer(found, position if has_next else None)
+
+
+def actions(call: Call, asked: Asked) -> Asked:
+    """The actions that the subject is permitted on the resource."""
+    pages, subject = Pages(call, "action", asked), subject_of(call, asked["subject"])
+    known = call.access.policy.vocabulary.resources.get(asked["resource"]["type"])
+    verbs = sorted(one.partition(".")[2] for one in known.permissions) if known is not None else []
+    return pages.answer([{"name": verb} for verb in verbs if Question(
+        call, asked["resource"]["type"], verb, asked.get("context", {})).permits(subject, asked["resource"])], None)
