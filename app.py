@@ -14,6 +14,7 @@ from blueprints.commands import commands
 from blueprints.commands.printing import Group
 from blueprints.http.auditing.trail import Trail
 from blueprints.http.history.ledger import Ledger
+from blueprints.http.history.line_uses import EVERY, LineUses
 from blueprints.http.jobs import transfers
 from blueprints.http.jobs.hooks import Clock
 from blueprints.http.jobs.runner import Runner
@@ -45,6 +46,7 @@ from models.tables.load import undo_left
 from models.tables.policy_version import START
 from models.tables.tenant import Tenant
 from models.tables.user import User
+from policies import Policy
 from policies.cases.case_file import failures
 from policies.loading.folder import Folder
 from policies.loading.lost import LostRoles
@@ -92,13 +94,19 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
     ledger = Ledger(database, settings.instance, registry.vocabulary, tenant.id, registry.plugin_policies,
                     settings.policies)
     ledger.note(policy.current, START)
-    policy.announce = ledger.note
+    lines = LineUses(database, policy.current)
+
+    def announce(new: Policy) -> None:
+        lines.follow(new)
+        ledger.note(new)
+
+    policy.announce = announce
     services = app.extensions["gatepost"] = Services(
         settings=settings, database=database, policy=policy, keys=keys, registry=registry,
         access_tokens=AccessTokens(app, settings, keys), limits=Limits(settings), guest_tenant=tenant.id,
         ownership=Ownership(settings.owner_rows), cursors=cursors, trail=trail, deprecated_uses=uses,
         translations=Translations(settings.language, registry.translations),
-        background=_chores(settings, database, policy, keys, trail, uses, ledger))
+        background=_chores(settings, database, policy, keys, trail, uses, ledger, lines))
     hooks = registry.hooks.values()
     asked_for = transfers.kinds(app, ((one, one.listing, one.endpoints()) for one in registry.collections.values()))
     services.jobs = Runner(services, asked_for | {hook.name: hook.run for hook in hooks}, Clock(database, hooks))
@@ -130,13 +138,14 @@ def _held_roles(database: Database) -> frozenset[str]:
 
 
 def _chores(settings: Settings, database: Database, policy: Watcher, keys: Keys, trail: Trail,
-            uses: DeprecatedUses, ledger: Ledger) -> Background:
+            uses: DeprecatedUses, ledger: Ledger, lines: LineUses) -> Background:
     """The chores, in the order in which those that are due are done."""
     lost = LostRoles(policy, lambda: _held_roles(database))
     return Background(
         Chore("storing refusals", 1, trail.flush, last=lambda: trail.flush(early=True)),
         Chore("sealing the audit trail", 2, trail.seal, last=trail.seal),
         Chore("storing uses of what is deprecated", 1, uses.store, last=uses.store),
+        Chore("storing uses of the policy's lines", EVERY, lines.store, last=lines.end),
         Chore("telling what the log left out", MINUTE, logs.repetitions.tell),
         Chore("following the key file", 1, keys.refresh),
         Chore("following the policy files", 1, policy.prove_followed),

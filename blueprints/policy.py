@@ -18,7 +18,7 @@ from policies.lint.warnings import warnings
 from policies.wording.finding import single_person
 
 from .http.protocol.problems import not_found
-from .http.request.access import Access
+from .http.request.access import Supposed
 from .http.request.identity import guest, principal_of
 from .http.request.reasons import hidden_of
 from .http.resources.circumstances import (
@@ -189,7 +189,7 @@ def explained(call: Call) -> dict[str, Any]:
     endpoint = endpoint_of(call.services.registry.by_permission.get(permission, ()), about_row=row is not None,
                            method=call.query.get("method"))
     circumstances = environment(call.query, permission, endpoint, call.services.settings.zone, call.access.environment)
-    access = Access(policy, principal, circumstances)
+    access = Supposed(policy, principal, circumstances)
     asked = Call(call.services, endpoint or call.endpoint, call.request, {} if row is None else {"id": row.id})
     asked.principal, asked.access = principal, access
     names = Names(shown_to(call))

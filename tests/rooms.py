@@ -23,7 +23,7 @@ HOUSES: Mapping[str, Steps] = {
     "models": (("engine",), ("records", "lists"), ("tables",)),
     "models/engine": ((".",), ("sqlite", "postgres"), ("connect",)),
     "policies": (("wording",), ("syntax",), ("evaluation",), ("comparison",), ("invariants",), ("loading", "lint"),
-                 ("cases", "tools", "questions", "holders")),
+                 ("cases", "tools", "questions", "holders"), ("usage",)),
 }
 FACE = "gatepost"
 INNER = ("blueprints/http", "models", "policies")  # what the face is made of

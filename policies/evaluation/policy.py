@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 from ..syntax.attributes import Reads, reads_of
 from ..syntax.conditions import Condition
@@ -18,7 +19,7 @@ from .fold import Folder
 from .index import Index
 from .plan import NEVER, Plan
 from .principal import Environment, Principal
-from .residual import Residual
+from .residual import Residual, Uses
 from .rule_trace import RuleTrace, trace_rule
 
 # Answers for persons whom rules name that are remembered: all permissions of a hundred or two, the last who asked. The
@@ -50,6 +51,7 @@ class Policy:
         # The keys that can be answered otherwise than their role.
         self._persons = frozenset(name for name in named if name not in self.roles or (
             name == GUEST and self._index.knows_key_of(GUEST)))
+        self.uses = Uses()
         self._residuals: dict[tuple[str, str | None, str], Residual] = {}
         self._of_persons: deque[tuple[str, str, str]] = deque()
         self._covered: dict[tuple[str, str], bool] = {}
@@ -70,13 +72,26 @@ class Policy:
         A permission that is not in the vocabulary is never given. Raises KeyError for a row that lacks a column which
         a rule reads: a denial must not vanish because a query selected too few columns.
         """
+        return self._asked(principal, permission).decide(principal, NO_OBJECT if obj is None else obj, env, shared)
+
+    def settle(
+        self, principal: Principal, permission: str, obj: Row | None, env: Environment, shared: SharedWith = no_shares
+    ) -> bool:
+        """`decide` for a request that is really made: a use of the line that settles it is counted in `uses`."""
+        return self._asked(principal, permission).settle(principal, NO_OBJECT if obj is None else obj, env, shared)
+
+    def glance(self, principal: Principal, permission: str, rows: Sequence[Mapping[str, Any]], env: Environment
+               ) -> None:
+        """Count in `uses` by which lines these rows of a list, which were found by a plan, are shown: now and then."""
+        self._asked(principal, permission).glance(principal, rows, env)
+
+    def _asked(self, principal: Principal, permission: str) -> Residual:
+        """What is left of the rules for a caller and a permission: of none, where scopes do not cover it."""
         if principal.scopes is not None and not self.covers(principal, permission):
-            return False
+            return _NO_RULES
         key = principal.key
-        residual = self._residuals.get((principal.role, key if key in self._persons else None, permission))
-        if residual is None:
-            residual = self.residual(principal.role, key, permission)
-        return residual.decide(principal, NO_OBJECT if obj is None else obj, env, shared)
+        found = self._residuals.get((principal.role, key if key in self._persons else None, permission))
+        return self.residual(principal.role, key, permission) if found is None else found
 
     def deciding(
         self, principal: Principal, permission: str, obj: Row | None, env: Environment, shared: SharedWith = no_shares
@@ -87,9 +102,7 @@ class Policy:
 
     def plan(self, principal: Principal, permission: str, env: Environment) -> Plan:
         """The rows on which `principal` has this permission now: hashable, a key for caches."""
-        if principal.scopes is not None and not self.covers(principal, permission):
-            return _NO_RULES.plan(principal, env)
-        return self.residual(principal.role, principal.key, permission).plan(principal, env)
+        return self._asked(principal, permission).plan(principal, env)
 
     def may_ever(self, principal: Principal, permission: str, env: Environment) -> bool:
         """Whether there can be an object on which `principal` has this permission now."""
@@ -127,7 +140,7 @@ class Policy:
         return self._left(role, person, permission) if known is None else known.rules
 
     def _of_role(self, role: str, permission: str) -> Residual:
-        found = Residual(permission, self._left(role, None, permission))
+        found = Residual(permission, self._left(role, None, permission), self.uses)
         # Of two threads that find it at the same time, both go on with the same one.
         return self._residuals.setdefault((role, None, permission), found)
 
@@ -137,7 +150,7 @@ class Policy:
         if self._index.sets_apart(person, permission):
             lines = self._left(role, person, permission)
             if lines != found.rules:
-                found = Residual(permission, lines)
+                found = Residual(permission, lines, self.uses)
         self._residuals[role, person, permission] = found
         # Threads append and remove one at a time, without a lock; nothing is iterated.
         self._of_persons.append((role, person, permission))

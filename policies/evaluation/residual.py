@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from time import monotonic
+from typing import Any
 
 from ..syntax.expression import (
     AllOf,
@@ -12,28 +14,52 @@ from ..syntax.expression import (
     Expression,
     InGroup,
     Negation,
+    Shared,
     atoms,
     attributes,
+    columns,
     conjunction,
     disjunction,
     negation,
     reads_object,
 )
 from ..syntax.rules import Rule
-from .compiled import NO_OBJECT, Row, SharedWith, Test, compiled, either, no_shares, value_of
+from .compiled import NO_OBJECT, FunctionFailed, Row, SharedWith, Test, compiled, either, no_shares, value_of
 from .plan import Plan, planned
 from .principal import Environment, Principal
 
 # Callers differ by their groups: conditions that name twenty could be answered in a million ways.
 MOST_PLANS = 512
+GLANCE = 1.0  # seconds between two pages of rows of which it is counted by which lines they are shown
+
+Cell = list[int]
+"""One number: how often a line has settled a permission. A list, since its increment cannot be divided by threads."""
+
+
+class Uses:
+    """How often each line of one policy has settled an object, or shown rows of a list, in this process."""
+
+    def __init__(self) -> None:
+        self._cells: dict[tuple[Rule, str], Cell] = {}
+
+    def cell(self, rule: Rule, permission: str) -> Cell:
+        """The cell of a line and a permission."""
+        return self._cells.setdefault((rule, permission), [0])
+
+    def counts(self) -> dict[tuple[Rule, str], int]:
+        """(line, permission) → how often, of those that have settled anything."""
+        return {key: cell[0] for key, cell in list(self._cells.items()) if cell[0]}
 
 
 class Residual:
-    """The rules that reach a role and a permission, folded. Immutable but for its cache of MOST_PLANS plans."""
+    """The rules that reach a role and a permission, folded. Immutable but for its cache of MOST_PLANS plans, and for
+    what it counts in `uses`."""
 
-    def __init__(self, permission: str, rules: Iterable[tuple[Rule, Expression]]) -> None:
+    def __init__(self, permission: str, rules: Iterable[tuple[Rule, Expression]], uses: Uses | None = None) -> None:
         self.permission = permission
         self.rules = tuple(rules)
+        self._uses = uses or Uses()
+        self._next_glance = 0.0
         self._allows = list(dict.fromkeys(left for rule, left in self.rules if rule.eft == "allow"))
         self._denies = list(dict.fromkeys(left for rule, left in self.rules if rule.eft == "deny"))
         self.decide = self._decision()
@@ -70,6 +96,69 @@ class Residual:
     @cached_property
     def _reasons(self) -> list[tuple[Rule, Test]]:
         return [(rule, compiled(left, self.permission)) for rule, left in self.rules if rule.eft == "allow"]
+
+    @cached_property
+    def settle(self) -> Test:
+        """`decide`, and a use of the line is counted that settles it: the first that allows, or the first that denies
+        what a line allows. Nothing is, where no line allows it."""
+        allows, denies = self._counted("allow"), self._counted("deny")
+
+        def settle(s: Principal, o: Row, e: Any, x: SharedWith) -> bool:
+            for allow, cell in allows:
+                if allow(s, o, e, x):
+                    for deny, refusing in denies:
+                        if deny(s, o, e, x):
+                            refusing[0] += 1
+                            return False
+                    cell[0] += 1
+                    return True
+            return False
+
+        return settle
+
+    def glance(self, principal: Principal, rows: Sequence[Mapping[str, Any]], env: Environment) -> None:
+        """Count by which lines a page of a list shows its rows: one page each `GLANCE` seconds, and a line once a page.
+
+        A line counts whose condition holds for a row. One that asks for shares, or for a column that the rows lack,
+        counts where there is a row for which no other line holds: it is counted too often rather than not at all.
+        """
+        moment = monotonic()
+        if moment < self._next_glance or not rows:
+            return
+        self._next_glance = moment + GLANCE
+        known, covered, uncertain = rows[0].keys(), set[int](), list[Cell]()
+        for left, test, cell in self._showing:
+            if any(isinstance(atom, Shared) for atom in atoms(left)) or not columns(left) <= known:
+                uncertain.append(cell)
+                continue
+            try:
+                holding = [number for number, row in enumerate(rows) if test(principal, row, env, no_shares)]
+            except FunctionFailed:
+                uncertain.append(cell)
+                continue
+            if holding:
+                cell[0] += 1
+                covered.update(holding)
+        if len(covered) < len(rows):
+            for cell in uncertain:
+                cell[0] += 1
+
+    @cached_property
+    def _showing(self) -> list[tuple[Expression, Test, Cell]]:
+        return [(left, *counted) for left, counted in zip(self._first_lines("allow"), self._counted("allow"),
+                                                          strict=True)]
+
+    def _counted(self, effect: str) -> list[tuple[Test, Cell]]:
+        return [(compiled(left, self.permission), self._uses.cell(rule, self.permission))
+                for left, rule in self._first_lines(effect).items()]
+
+    def _first_lines(self, effect: str) -> dict[Expression, Rule]:
+        """Each condition with the first line that asks it; where one line has none, that alone."""
+        found: dict[Expression, Rule] = {}
+        for rule, left in self.rules:
+            if rule.eft == effect:
+                found.setdefault(left, rule)
+        return {True: found[True]} if True in found else found
 
     def _decision(self) -> Test:
         allow = _any_of(self._allows, self.permission)

@@ -52,7 +52,7 @@ class Listing:
         while True:
             page = paging.walk(call.services.database, shape, values, size=size, position=position)
             if page.rows:
-                yield self._items(call, asked, projection, page)
+                yield self._items(call, asked, projection, page, (permission,))
             if not page.has_next:
                 return
             position = page.last
@@ -146,8 +146,10 @@ class Listing:
     # Rows
 
     def _items(self, call: Call, asked: ListRequest, projection: Projection,
-               page: paging.Page) -> list[dict[str, Any]]:
+               page: paging.Page, also: tuple[str, ...] = ()) -> list[dict[str, Any]]:
         rows = [projection.read(row) for row in page.rows]
+        for permission in (*projection.shown_by, *also):
+            call.access.note_shown(permission, rows)
         if not projection.plain:
             return self.collection.represent(call, rows, asked.names, asked.expand)
         for picking, names in projection.withheld:

@@ -185,7 +185,9 @@ class Readable:
 
         found = self._statements.get((database.dialect, narrowing.key, len(wanted)), statement).run(
             database, {**narrowing.values, "tenant": call.tenant_id, **self.moment(), **wanted})
-        shown = self.represent(call, [self._read(row) for row in found], self.representation.names)
+        rows = [self._read(row) for row in found]
+        call.access.note_shown(self.view, rows)
+        shown = self.represent(call, rows, self.representation.names)
         return {row[self._id]: answer for row, answer in zip(found, shown, strict=True)}
 
     # From rows to JSON

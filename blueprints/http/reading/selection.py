@@ -38,12 +38,14 @@ class Projection:
     """Which columns are read for a set of fields, and how a row becomes its values by name.
 
     plain     the values are the answer but for what is withheld: no field is expanded, computed or from another table
+    shown_by  the permissions by whose plans rows and, where it is plain, fields are shown
     withheld  guarded fields that are shown in some rows only, each set with the test of a row that shows it
     """
 
     columns: tuple[pw.Field, ...]
     read: Callable[[tuple[Any, ...]], dict[str, Any]]
     plain: bool
+    shown_by: tuple[str, ...]
     withheld: tuple[tuple[Picker, tuple[str, ...]], ...] = ()
 
 
@@ -93,7 +95,7 @@ class Selection:
 
     def _project(self, asked: ListRequest, plans: tuple[Plan, ...]) -> Projection:
         known, representation = self._collection.columns, self._collection.representation
-        whole = Projection(known, reader(known), plain=False)
+        whole = Projection(known, reader(known), False, (self._collection.view,))
         if asked.expand:
             return whole
         guarding = list(zip(plans, self._collection.guarding.values(), strict=True))
@@ -106,7 +108,8 @@ class Selection:
                 plan.uses_shares or not plan.columns.issubset(names) for plan, _ in withheld):
             return whole
         columns = tuple(self._model._meta.fields[name] for name in names)
-        return Projection(columns, reader(columns), True,
+        guards = (permission for permission, fields in self._collection.guarding.items() if fields.intersection(names))
+        return Projection(columns, reader(columns), True, (self._collection.view, *guards),
                           tuple((picking(plan), tuple(kept)) for plan, kept in withheld))
 
     def _build(self, asked: ListRequest, projection: Projection, narrowing: Narrowing,

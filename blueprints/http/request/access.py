@@ -6,7 +6,7 @@ table, and answers the question "is this row shared with the caller?" from the t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from operator import and_, or_
@@ -108,8 +108,16 @@ class Access:
         return [name for name in sorted(self.policy.vocabulary.by_permission) if self.may_ever(name)]
 
     def allows(self, permission: str, row: Mapping[str, Any] | None = None) -> bool:
-        """Whether the principal may do this, to this row (column name → value)."""
+        """Whether the principal may do this, to this row (column name → value); the line that settles it is counted."""
+        return self.policy.settle(self.principal, permission, row, self.environment, self.shared)
+
+    def would_allow(self, permission: str, row: Mapping[str, Any] | None = None) -> bool:
+        """`allows`, where nothing is done: no use of a line is counted."""
         return self.policy.decide(self.principal, permission, row, self.environment, self.shared)
+
+    def note_shown(self, permission: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Count the lines by which rows are shown that were found by the plan of a permission."""
+        self.policy.glance(self.principal, permission, rows, self.environment)
 
     def require(self, permission: str, row: Mapping[str, Any] | None = None) -> None:
         """Raises the `Problem` that refuses, unless the policy allows."""
@@ -196,6 +204,16 @@ class Access:
         tenant_id = self.principal.tenant_id
         # Remembered until something is committed; mostly nothing is shared.
         return rights(tenant_id, resource, id, self.grantees) if any_in(tenant_id, resource) else []
+
+
+class Supposed(Access):
+    """The access of a principal who does not ask: what is found out about it counts as no use of a line."""
+
+    __slots__ = ()
+    allows = Access.would_allow
+
+    def note_shown(self, permission: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Counts nothing."""
 
 
 @dataclass(frozen=True, slots=True)

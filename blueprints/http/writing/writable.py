@@ -112,10 +112,10 @@ class Writable(Readable):
     def allowed_actions(self, call: Call, row: Values) -> list[str]:
         """What this caller may do to this row now: verbs whose permission holds and whose state fits."""
         # A state that the caller may not see is not told by the verbs that are left out.
-        verbs = [verb for verb in ("update", "delete", "share") if call.access.allows(self.permission(verb), row)]
+        verbs = [verb for verb in ("update", "delete", "share") if call.access.would_allow(self.permission(verb), row)]
         return verbs + [found.name for found in self.actions
                         if (row[found.state] in found.transitions or self.hidden(call, row, (found.state,)))
-                        and call.access.allows(self.permission(found.name), row)]
+                        and call.access.would_allow(self.permission(found.name), row)]
 
     def _shown(self, call: Call, row: Values, names: Sequence[str]) -> dict[str, Any]:
         answer = super()._shown(call, row, names)

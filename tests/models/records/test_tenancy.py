@@ -43,7 +43,8 @@ CROSSING = {
     "service_token.ServiceToken.by_id", "service_token.ServiceToken.bearer", "service_token.ServiceToken.touch",
     "service_token.ServiceToken.valid",
     "policy_version.append", "policy_version.listed", "policy_version.untold", "policy_version.by_number",
-    "policy_version.tell", "policy_version.purge",  # one policy for all tenants
+    "policy_version.tell", "policy_version.purge", "policy_use.note_uses", "policy_use.used_since",
+    "policy_use.counted_since", "policy_use.purge",  # one policy for all tenants
     "paging._reading",  # looks up, in the same statement, what `Shape.rows` has found
     "shape.Shape.rows",  # its filters hold the tenant
     "session.Session.by_id", "session.Session.user_of",

@@ -1,0 +1,88 @@
+"""Uses of the policy's lines: counted in memory as requests are decided (`policies.evaluation`), stored by a chore.
+
+A process that is killed loses what it counted since it stored last: `EVERY` seconds, or more while the database could
+not be written. The row of its process tells until when its counts are there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from threading import Lock
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from models.base import new_id, now
+from models.tables.policy_use import note_uses
+from policies.usage.lines import digest
+
+if TYPE_CHECKING:
+    from models.engine.database import Database
+    from policies import Policy
+    from policies.syntax.rules import Rule
+
+EVERY = 10.0  # seconds between two times at which counts are stored
+IDLE = 60.0  # seconds between two times at which a process says that it has nothing to store
+_FOLLOWED = 4  # the policy in use, and those before it by which requests may still be decided
+
+
+class LineUses:
+    """What one process counts of each policy that it uses."""
+
+    def __init__(self, database: Database, policy: Policy) -> None:
+        self._database = database
+        self._lock = Lock()
+        self._stored: dict[Policy, dict[tuple[Rule, str], int]] = {policy: {}}
+        self._process, self._id, self._since, self._said = 0, "", "", 0.0
+
+    def follow(self, policy: Policy) -> None:
+        """Count for this policy, too, from now on."""
+        with self._lock:
+            self._stored.setdefault(policy, {})
+
+    def store(self, *, ended: bool = False) -> None:
+        """Add what was counted to the tables. What a database cannot take now, it gets the next time.
+
+        Each use is stored at most once: what a COMMIT that is not answered may have stored is not added again.
+        """
+        self._begin()
+        with self._lock:
+            followed = dict(self._stored)
+        counted = {policy: policy.uses.counts() for policy in followed}
+        uses: Counter[tuple[str, str]] = Counter()
+        for policy, counts in counted.items():
+            for (rule, permission), count in counts.items():
+                # Two threads that count at once may leave a number below one that was stored.
+                if new := max(0, count - followed[policy].get((rule, permission), 0)):
+                    uses[digest(rule), permission] += new
+        if not uses and not ended and monotonic() - self._said < IDLE:
+            return
+        done = False
+
+        def work() -> None:
+            nonlocal done
+            done = False
+            note_uses(self._id, self._since, uses, ended=ended)
+            done = True
+
+        try:
+            self._database.transact(work)
+        finally:
+            if done:
+                self._said = monotonic()
+                self._remember(counted)
+
+    def end(self) -> None:
+        """Store the rest, and that this process has ended in good order."""
+        self.store(ended=True)
+
+    def _begin(self) -> None:
+        """Be a process of its own after a fork."""
+        if self._process != os.getpid():
+            self._process, self._id, self._since, self._said = os.getpid(), new_id(), now(), float("-inf")
+
+    def _remember(self, counted: dict[Policy, dict[tuple[Rule, str], int]]) -> None:
+        with self._lock:
+            self._stored.update(counted)
+            for policy in list(self._stored)[:-_FOLLOWED]:
+                del self._stored[policy]
