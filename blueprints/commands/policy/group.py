@@ -20,6 +20,8 @@ from blueprints.commands.policy.export import export_command
 from blueprints.commands.policy.history import log_command, show_command
 from blueprints.commands.policy.matrix import matrix_command
 from blueprints.commands.policy.output import show_error
+from blueprints.commands.policy.review import review_command
+from blueprints.commands.policy.unused import unused_command
 from blueprints.commands.policy.who import who_command
 from blueprints.commands.printing import Group
 from policies.evaluation.compiled import FunctionFailed
@@ -53,6 +55,7 @@ def policy() -> None:
     """
 
 
-for _command in (explain_command, who_command, matrix_command, check, test_command, diff_command, apply_command,
-                 log_command, show_command, revert_command, accept_command, adopt, export_command):
+for _command in (explain_command, who_command, matrix_command, check, test_command, diff_command, unused_command,
+                 review_command, apply_command, log_command, show_command, revert_command, accept_command, adopt,
+                 export_command):
     policy.add_command(_command)

@@ -1,0 +1,92 @@
+"""Reviews of access: every user with what tells whether the account is still used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import peewee as pw
+
+from models.engine.database import current
+from models.engine.prepared import Bind, prepare
+from models.records.table import Table
+from models.records.times import now
+from models.tables.audit import Audit
+from models.tables.service_token import ServiceToken
+from models.tables.session import Session
+from models.tables.tenant import Tenant
+from models.tables.user import User
+
+AT_ONCE = 5_000  # users of one statement: constant memory, and far from the time limit of a statement
+_BATCH = 500  # ids in one statement
+
+
+class Account(NamedTuple):
+    """A user of some tenant.
+
+    last_login  by the audit trail, as far back as it goes, and the sessions that there are; None: not known
+    last_use    the last audit row, refresh of a session, or use of a service token; None: not known
+    tokens      service tokens that are valid
+    """
+
+    id: str
+    tenant: str
+    email: str
+    role: str
+    active: bool
+    last_login: str | None
+    last_use: str | None
+    tokens: int
+
+
+def accounts() -> Iterator[Account]:
+    """Every user of every tenant, the oldest account first, `AT_ONCE` a statement. Raises Damaged."""
+    statement, last = prepare(current, _accounts()), ""
+    while True:
+        found = statement.run(current, {"after": last or _BEFORE_ALL, "now": now()})
+        for id, tenant, email, role, active, login, opened, done, refreshed, used, tokens in found:
+            yield Account(id, tenant, email, role, bool(active), _latest(login, opened),
+                          _latest(login, opened, done, refreshed, used), tokens)
+        if len(found) < AT_ONCE:
+            return
+        last = found[-1][0]
+
+
+def active_of(ids: Sequence[str]) -> dict[str, bool]:
+    """Whether each of these users is active, by id; those that there are."""
+    # Across tenants: the lines of a policy name persons of any.
+    batches = (ids[start:start + _BATCH] for start in range(0, len(ids), _BATCH))
+    return {user.id: user.active for batch in batches
+            for user in User.select(User.id, User.active).where(User.id.in_(batch))}
+
+
+def _accounts() -> pw.ModelSelect[Any]:
+    # Across tenants: the operator looks after all of them.
+    key = pw.NodeList((pw.SQL("'user:' ||"), User.id))
+    theirs = (Audit.tenant_id == User.tenant_id) & (Audit.principal == key)
+    # Constants in the statement itself: SQLite takes the index of logins only where it sees that they are those of it.
+    login = [column == pw.SQL(value) for column, value in (
+        (Audit.resource, "'session'"), (Audit.action, "'create'"), (Audit.result, "'allowed'"))]
+    valid = ServiceToken.expires_at.is_null() | (ServiceToken.expires_at > Bind("now"))
+    return (User.select(User.id, Tenant.name, User.email, User.role, User.active,
+                        _last(Audit, Audit.time, theirs, *login), _last(Session, Session.created_at, *_owned(Session)),
+                        _last(Audit, Audit.time, theirs), _last(Session, Session.last_used_at, *_owned(Session)),
+                        _last(ServiceToken, ServiceToken.last_used_at, *_owned(ServiceToken)),
+                        ServiceToken.select(pw.fn.COUNT(ServiceToken.id)).where(*_owned(ServiceToken), valid))
+            .join(Tenant, on=(Tenant.id == User.tenant_id))
+            .where(User.id > Bind("after")).order_by(User.id).limit(AT_ONCE))
+
+
+def _last(table: type[Table], time: pw.Field, *where: pw.Expression) -> pw.ModelSelect[Any]:
+    return table.select(pw.fn.MAX(time)).where(*where)
+
+
+def _owned(table: type[Session] | type[ServiceToken]) -> tuple[pw.Expression, pw.Expression]:
+    return table.tenant_id == User.tenant_id, table.owner_id == User.id
+
+
+def _latest(*times: str | None) -> str | None:
+    return max((time for time in times if time is not None), default=None)
+
+
+_BEFORE_ALL = "00000000-0000-0000-0000-000000000000"

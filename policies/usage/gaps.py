@@ -1,0 +1,43 @@
+"""When nothing was counted, told from what each process says of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+LOST = 90.0  # seconds without a word after which a process is taken for killed: a living one speaks once a minute
+_HOLE = 600.0  # seconds between two processes that are told: a restart takes less
+
+
+class Span(NamedTuple):
+    """From when to when a process has counted, as RFC 3339, and whether it ended in good order."""
+
+    since: str
+    until: str
+    ended: bool
+
+
+def gaps(since: str, now: str, spans: Iterable[Span]) -> Iterator[str]:
+    """Sentences about the times from `since` to `now` of which not all is counted. `spans` are in order of `since`."""
+    found = list(spans)
+    if not found:
+        yield "Nothing was counted since then: the service did not run, or could not store what it counted."
+        return
+    first, covered = found[0].since, found[0].since
+    if _seconds(since, first) > _HOLE:
+        yield f"Nothing was counted before {first}: the service did not run, or did not count yet."
+    for span in found:
+        if _seconds(covered, span.since) > _HOLE:
+            yield f"Nothing was counted from {covered} to {span.since}: the service did not run, or could not store."
+        covered = max(covered, span.until)
+        if not span.ended and _seconds(span.until, now) > LOST:
+            yield f"A process that began at {span.since} was killed, or cannot store: its counts after {span.until} " \
+                  "are missing."
+    if all(span.ended for span in found) and _seconds(covered, now) > _HOLE:
+        yield f"Nothing was counted after {covered}: the service does not run."
+
+
+def _seconds(one: str, other: str) -> float:
+    start, end = (datetime.fromisoformat(time).astimezone(UTC) for time in (one, other))
+    return (end - start).total_seconds()

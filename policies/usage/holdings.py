@@ -1,0 +1,84 @@
+"""Which roles a person holds, and how they got each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..evaluation.policy import Policy
+from ..syntax.rules import Rule
+
+STORED = "stored"
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """A role, and every way in which a person got it: `stored`, `inherited from editor`, `lent by roles.csv:14`."""
+
+    role: str
+    how: tuple[str, ...]
+
+
+class Holdings:
+    """Who holds what by the lines of one policy."""
+
+    def __init__(self, policy: Policy) -> None:
+        self._policy = policy
+        self._of_roles: dict[str, tuple[Holding, ...]] = {}
+
+    def of(self, key: str, role: str) -> tuple[Holding, ...]:
+        """The roles of a person `user:<id>` with this stored role: that one first."""
+        if key not in self._policy.roles.parents:
+            known = self._of_roles.get(role)
+            if known is None:
+                known = self._of_roles[role] = self._found(None, role)
+            return known
+        return self._found(key, role)
+
+    def lines(self, key: str) -> tuple[Rule, ...]:
+        """The `p` lines that name a person."""
+        return self._lines.get(key, ())
+
+    def links(self, key: str) -> tuple[str, ...]:
+        """Where `g` lines name a person: `roles.csv:14`."""
+        return tuple(f"{link.file}:{link.line}" for link in self._policy.roles.parents.get(key, ()))
+
+    def lent(self, key: str) -> tuple[Holding, ...]:
+        """The roles that lines lend to a person, and what these inherit."""
+        return self._found(key, None)
+
+    @cached_property
+    def persons(self) -> tuple[str, ...]:
+        """The keys of the persons whom lines name, sorted."""
+        return tuple(sorted({name for name in (*self._lines, *self._policy.roles.parents)
+                             if name not in self._policy.roles}))
+
+    @cached_property
+    def _lines(self) -> Mapping[str, tuple[Rule, ...]]:
+        found: dict[str, list[Rule]] = {}
+        for rule in self._policy.rules:
+            found.setdefault(rule.sub, []).append(rule)
+        return {name: tuple(rules) for name, rules in found.items()}
+
+    def _found(self, key: str | None, role: str | None) -> tuple[Holding, ...]:
+        ways: dict[str, list[str]] = {}
+        for name, way in self._ways(key, role):
+            ways.setdefault(name, []).append(way)
+        return tuple(Holding(name, tuple(how)) for name, how in ways.items())
+
+    def _ways(self, key: str | None, role: str | None) -> Iterator[tuple[str, str]]:
+        roles = self._policy.roles
+        if role is not None and role not in roles:
+            yield role, f"{STORED}, but the policy has no such role: the person may do nothing"
+        elif role is not None:
+            yield role, STORED
+            yield from ((name, f"inherited from {role}") for name in self._inherited(role))
+        for link in roles.parents.get(key, ()) if key is not None else ():
+            lent = f"lent by {link.file}:{link.line}"
+            yield link.inherits, lent
+            yield from ((name, f"inherited from {link.inherits}, {lent}") for name in self._inherited(link.inherits))
+
+    def _inherited(self, role: str) -> Iterator[str]:
+        closure = self._policy.roles.closure(role)
+        return (name for name in reversed(self._policy.roles.names) if name in closure and name != role)

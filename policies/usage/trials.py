@@ -1,0 +1,103 @@
+"""Whether what the audit trail recorded would have been decided otherwise without some lines.
+
+All of them are taken out, and those are put back without which a decision comes out otherwise. Lines that allow are
+tried beside all that deny, and the reverse: so putting one back changes no decision that was tried before, and what is
+left out at the end can be taken out together.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from ..evaluation.policy import Policy
+from ..questions.judged import answer
+from ..questions.recorded import ALLOWED, UNKNOWN, Entry, Recorded, decisions
+from ..syntax.rules import Lines, Rule
+
+
+@dataclass
+class Trials:
+    """What became of recorded decisions without lines.
+
+    decisions    how many there were
+    untold       those of them of which it was not recorded what was asked
+    needed       the lines that were put back
+    unknown      for each line, how many decisions it bears on that depend on what was not recorded
+    permissions  those that somebody used: what was asked where it was allowed
+    """
+
+    decisions: int = 0
+    untold: int = 0
+    needed: set[Rule] = field(default_factory=set)
+    unknown: Counter[Rule] = field(default_factory=Counter)
+    permissions: set[str] = field(default_factory=set)
+
+    def alike(self, rule: Rule) -> bool:
+        """Whether every decision is known to come out the same without a line."""
+        return not (rule in self.needed or self.unknown[rule] or self.untold)
+
+
+def tried(policy: Policy, idle: Iterable[Rule], rules: Iterable[Rule], rows: Iterable[Entry]) -> Trials:
+    """Decide what rows of the audit trail tell, with and without `rules`; without those in `idle`, which have no effect
+    all together, in any case."""
+    found = Trials()
+    base = _without(policy, frozenset(idle))
+    halves = {effect: _Half(base, [rule for rule in rules if rule.eft == effect]) for effect in ("allow", "deny")}
+    for row in rows:
+        for decision in decisions(row, policy.vocabulary):
+            found.decisions += decision.count
+            if decision.permission not in policy.vocabulary.by_permission:
+                found.untold += decision.count
+            else:
+                _try(found, base, halves, decision)
+    return found
+
+
+def _try(found: Trials, base: Policy, halves: dict[str, _Half], decision: Recorded) -> None:
+    if decision.answered == ALLOWED:
+        found.permissions.update(decision.asked)
+    reaching = {rule for permission in decision.asked
+                for rule, _ in base.reaching(decision.caller.role, decision.caller.key, permission)}
+    bearing = {effect: [rule for rule in half.out if rule in reaching] for effect, half in halves.items()}
+    if not any(bearing.values()):
+        return
+    before = answer(base, decision).result
+    if before == UNKNOWN:
+        found.unknown.update(dict.fromkeys((*bearing["allow"], *bearing["deny"]), decision.count))
+        return
+    # Without a line that allows, less is allowed; without one that denies, more.
+    effect = "allow" if before == ALLOWED else "deny"
+    if not bearing[effect]:
+        return
+    after = answer(halves[effect].policy, decision).result
+    if after == UNKNOWN:
+        found.unknown.update(dict.fromkeys(bearing[effect], decision.count))
+    elif (after == ALLOWED) is not (before == ALLOWED):
+        found.needed.update(halves[effect].put_back(bearing[effect], decision, before))
+
+
+class _Half:
+    """A policy without those lines of one effect that are still out."""
+
+    def __init__(self, base: Policy, rules: Iterable[Rule]) -> None:
+        self._base = base
+        self.out = frozenset(rules)
+        self.policy = _without(base, self.out)
+
+    def put_back(self, bearing: list[Rule], decision: Recorded, before: str) -> set[Rule]:
+        """Put back one line with which a decision comes out as before, or all that bear on it; which."""
+        for rule in sorted(bearing, key=lambda rule: (rule.file, rule.line)):
+            policy = _without(self._base, self.out - {rule})
+            if (answer(policy, decision).result == ALLOWED) is (before == ALLOWED):
+                self.out, self.policy = self.out - {rule}, policy
+                return {rule}
+        self.out -= set(bearing)
+        self.policy = _without(self._base, self.out)
+        return set(bearing)
+
+
+def _without(policy: Policy, out: frozenset[Rule]) -> Policy:
+    lines = Lines([rule for rule in policy.rules if rule not in out], list(policy.scopes), list(policy.roles.links))
+    return Policy(policy.vocabulary, policy.model, lines, policy.files, policy.version)

@@ -1,0 +1,178 @@
+"""Lines and permissions that nobody uses, in two grades: proved, and not seen.
+
+*Proved*: no request at all is answered otherwise without the line (`lint.redundant`), or nothing that the audit trail
+recorded is (`trials`). *Not seen*: the line settled nothing, and showed no row of a list, as far as that was counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..evaluation.policy import Policy
+from ..lint.redundant import Idle, Redundancy, redundancy
+from ..lint.standing import Standing
+from ..questions.changes import wrapped
+from ..questions.recorded import Entry
+from ..syntax.rules import Rule
+from .lines import digest, line_of
+from .trials import Trials, tried
+
+LISTS = ("Lists are counted by one page each second of each role and permission. What a line that denies keeps out of "
+         "lists is not counted, nor what commands do: what they write is replayed.")
+
+
+@dataclass(frozen=True, slots=True)
+class UnusedLine:
+    """A line that nobody uses.
+
+    reason   why it has no effect; null: it was not seen
+    seen     how often it settled something all the same
+    alike    whether all that was recorded is known to come out the same without it
+    unknown  how many recorded decisions depend on what was not recorded
+    """
+
+    rule: Rule
+    reason: str | None
+    seen: int
+    alike: bool
+    unknown: int
+
+    def as_json(self) -> dict[str, Any]:
+        proved = "comparison" if self.reason else "replay" if self.alike else None
+        return {"file": self.rule.file, "line": self.rule.line, "text": line_of(self.rule), "proved": proved,
+                "reason": self.reason, "seen": self.seen, "unknown": self.unknown}
+
+
+@dataclass(frozen=True, slots=True)
+class Unused:
+    """What nobody used since a time.
+
+    idle         lines without effect
+    unseen       lines that were not seen; those that are proved, and all in `idle`, can be taken out together
+    undecided    lines that were seen, of which it cannot be proved whether they have an effect
+    permissions  those that nobody used → whether some line gives them
+    gaps         sentences: when nothing was counted
+    """
+
+    version: str
+    since: str
+    lines: int
+    decisions: int
+    untold: int
+    idle: tuple[UnusedLine, ...]
+    unseen: tuple[UnusedLine, ...]
+    undecided: tuple[Rule, ...]
+    permissions: Mapping[str, bool]
+    gaps: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        """Whether any line is unused."""
+        return bool(self.idle or self.unseen)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "policy_version": self.version, "since": self.since, "lines": self.lines,
+            "replayed": {"decisions": self.decisions, "not_told": self.untold},
+            "without_effect": [line.as_json() for line in self.idle],
+            "not_seen": [line.as_json() for line in self.unseen],
+            "undecided": [{"file": rule.file, "line": rule.line, "text": line_of(rule)} for rule in self.undecided],
+            "permissions": [{"permission": name, "given": given} for name, given in self.permissions.items()],
+            "gaps": list(self.gaps), "note": LISTS,
+        }
+
+    def as_lines(self) -> Iterator[str]:
+        """For a terminal."""
+        yield from wrapped(f"Of {self.lines} lines {len(self.idle)} have no effect, and {len(self.unseen)} others were "
+                           f"not seen since {self.since}.")
+        yield from self._listed("Without effect: proved, no request is answered otherwise without all of these.",
+                                self.idle)
+        alike = [line for line in self.unseen if line.alike]
+        yield from self._listed(f"Not seen, and proved for what was recorded: {self.decisions} decisions come out the "
+                                "same without all of these.", alike)
+        yield from self._listed("Not seen, and not proved: some of what was recorded depends on what was not.",
+                                [line for line in self.unseen if not line.alike])
+        if self.undecided:
+            yield from ("", *wrapped("Seen; whether they have an effect cannot be decided, simplify their conditions:"))
+            yield from (f"  {rule.place}  {line_of(rule)}" for rule in self.undecided)
+        if self.permissions:
+            yield from ("", "Permissions that nobody used (* no line gives it):")
+            for resource, verbs in self._by_resource().items():
+                yield from wrapped(f"{resource}: {', '.join(verbs)}", "  ")
+        if self.untold:
+            yield from ("", *wrapped(f"Of {self.untold} refusals it was not recorded what was asked."))
+        if self.gaps:
+            yield from ("", "Not counted:")
+            for gap in self.gaps:
+                yield from wrapped(gap, "  ")
+        yield from ("", *wrapped(LISTS))
+
+    def _by_resource(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for name, given in self.permissions.items():
+            resource, _, verb = name.partition(".")
+            found.setdefault(resource, []).append(verb if given else f"{verb}*")
+        return found
+
+    @staticmethod
+    def _listed(head: str, lines: Iterable[UnusedLine]) -> Iterator[str]:
+        for number, line in enumerate(lines):
+            if not number:
+                yield from ("", *wrapped(head))
+            said = [line.reason] if line.reason else []
+            said += [f"seen {line.seen} times"] if line.seen else []
+            said += [f"unknown for {line.unknown} decisions"] if line.unknown else []
+            remark = f"  ({'; '.join(said)})" if said else ""
+            yield f"  {line.rule.place}  {line_of(line.rule)}{remark}"
+
+
+def unused(policy: Policy, since: str, counts: Mapping[tuple[str, str], int], rows: Iterable[Entry],
+           gaps: Iterable[str]) -> Unused:
+    """What nobody used since that time.
+
+    counts  (digest of a line, permission) → how often it settled that since then
+    rows    what the audit trail recorded since then
+    """
+    by_digest: dict[str, int] = {}
+    for (line, _), count in counts.items():
+        by_digest[line] = by_digest.get(line, 0) + count
+    seen = {rule: by_digest.get(digest(rule), 0) for rule in policy.rules}
+    found = redundancy(Standing(policy))
+    reasons = _reasons(found)
+    trials = tried(policy, reasons, [rule for rule in policy.rules if not seen[rule] and rule not in reasons], rows)
+
+    def told(rule: Rule) -> UnusedLine:
+        return UnusedLine(rule, reasons.get(rule), seen[rule], trials.alike(rule), trials.unknown[rule])
+
+    unseen = [rule for rule in policy.rules if not seen[rule] and rule not in reasons and rule not in trials.needed]
+    return Unused(
+        policy.version, since, len(policy.rules), trials.decisions, trials.untold,
+        tuple(told(rule) for rule in policy.rules if rule in reasons), tuple(map(told, unseen)),
+        tuple(rule for rule in policy.rules if rule in found.undecided and rule not in unseen),
+        _permissions(policy, counts, trials), tuple(gaps))
+
+
+def _reasons(found: Redundancy) -> dict[Rule, str]:
+    """Why each line without effect has none."""
+    return {**{rule: f"the same as {first.place}" for rule, first in found.copies.items()},
+            **dict.fromkeys(found.never, "it holds for no caller whom it reaches"),
+            **{idle.rule: _settled(idle) for idle in found.idle}}
+
+
+def _settled(idle: Idle) -> str:
+    if not idle.by:
+        return "no line allows what it denies"
+    by = ", ".join(rule.place for rule in idle.by)
+    return f"denied anyway by {by}" if idle.refused else f"settled by {by}"
+
+
+def _permissions(policy: Policy, counts: Mapping[tuple[str, str], int], trials: Trials) -> dict[str, bool]:
+    allowing = {digest(rule) for rule in policy.rules if rule.eft == "allow"}
+    # A line that is gone has allowed something, too: what is known of it is that it was used.
+    denying = {digest(rule) for rule in policy.rules} - allowing
+    used = trials.permissions | {permission for (line, permission), count in counts.items()
+                                 if count and line not in denying}
+    given = {permission for rule in policy.rules if rule.eft == "allow"
+             for permission in policy.permissions_of_line(rule)}
+    return {name: name in given for name in sorted(policy.vocabulary.by_permission) if name not in used}
