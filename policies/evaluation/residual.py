@@ -127,8 +127,8 @@ class Residual:
             return
         self._next_glance = moment + GLANCE
         known, covered, uncertain = rows[0].keys(), set[int](), list[Cell]()
-        for left, test, cell in self._showing:
-            if any(isinstance(atom, Shared) for atom in atoms(left)) or not columns(left) <= known:
+        for read, test, cell in self._showing:
+            if read is None or not read <= known:
                 uncertain.append(cell)
                 continue
             try:
@@ -144,9 +144,11 @@ class Residual:
                 cell[0] += 1
 
     @cached_property
-    def _showing(self) -> list[tuple[Expression, Test, Cell]]:
-        return [(left, *counted) for left, counted in zip(self._first_lines("allow"), self._counted("allow"),
-                                                          strict=True)]
+    def _showing(self) -> list[tuple[frozenset[str] | None, Test, Cell]]:
+        """Of each line that allows the columns that it reads (None: it asks for shares), its test and its cell."""
+        read = (None if any(isinstance(atom, Shared) for atom in atoms(left)) else columns(left)
+                for left in self._first_lines("allow"))
+        return [(names, *counted) for names, counted in zip(read, self._counted("allow"), strict=True)]
 
     def _counted(self, effect: str) -> list[tuple[Test, Cell]]:
         return [(compiled(left, self.permission), self._uses.cell(rule, self.permission))
