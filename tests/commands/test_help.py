@@ -60,8 +60,8 @@ def test_no_option_is_described_in_the_words_of_the_library(path):
 def test_the_policy_commands_stand_in_the_order_of_their_use():
     listed = help_of(("policy",)).partition("Commands:\n")[2].splitlines()
     assert [line.split()[0] for line in listed] == [
-        "explain", "who", "matrix", "check", "test", "diff", "apply", "log", "show", "revert", "accept", "adopt",
-        "export"]
+        "explain", "who", "matrix", "check", "test", "diff", "unused", "review", "apply", "log", "show", "revert",
+        "accept", "adopt", "export"]
 
 
 def test_gatepost_says_its_version():

@@ -99,6 +99,7 @@ WALK = [
     ("policy", "test", "--junit", f"{HOSTILE}/x"), ("policy", "test", HOSTILE, "--json"),
     ("policy", "diff", "shipped"), ("policy", "diff", HOSTILE), ("policy", "adopt", HOSTILE),
     ("policy", "who", "article.update"), ("policy", "who", HOSTILE), ("policy", "who", "article.view", "--json"),
+    ("policy", "unused"), ("policy", "unused", "--json"), ("policy", "review", "--csv", f"/{HOSTILE}"),
     ("policy", "log"), ("policy", "log", "--json"), ("policy", "show", HOSTILE), ("policy", "revert", HOSTILE),
     ("policy", "apply", HOSTILE), ("policy", "accept", "--note", HOSTILE),
     ("policy", "explain", "--as", EMAIL, "article.view"),

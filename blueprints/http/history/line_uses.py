@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 EVERY = 10.0  # seconds between two times at which counts are stored
 IDLE = 60.0  # seconds between two times at which a process says that it has nothing to store
+_NEVER = float("-inf")
 _FOLLOWED = 4  # the policy in use, and those before it by which requests may still be decided
 
 
@@ -55,7 +56,7 @@ class LineUses:
                 # Two threads that count at once may leave a number below one that was stored.
                 if new := max(0, count - followed[policy].get((rule, permission), 0)):
                     uses[digest(rule), permission] += new
-        if not uses and not ended and monotonic() - self._said < IDLE:
+        if not uses and (self._said == _NEVER if ended else monotonic() - self._said < IDLE):
             return
         done = False
 
@@ -79,7 +80,7 @@ class LineUses:
     def _begin(self) -> None:
         """Be a process of its own after a fork."""
         if self._process != os.getpid():
-            self._process, self._id, self._since, self._said = os.getpid(), new_id(), now(), float("-inf")
+            self._process, self._id, self._since, self._said = os.getpid(), new_id(), now(), _NEVER
 
     def _remember(self, counted: dict[Policy, dict[tuple[Rule, str], int]]) -> None:
         with self._lock:
