@@ -87,15 +87,15 @@ class _Half:
         self.policy = _without(base, self.out)
 
     def put_back(self, bearing: list[Rule], decision: Recorded, before: str) -> set[Rule]:
-        """Put back one line with which a decision comes out as before, or all that bear on it; which."""
-        for rule in sorted(bearing, key=lambda rule: (rule.file, rule.line)):
-            policy = _without(self._base, self.out - {rule})
+        """Put back as few of the lines that bear on a decision as let it come out as before, the first ones; which."""
+        back = set(bearing)
+        for rule in sorted(bearing, key=lambda rule: (rule.file, rule.line), reverse=True):
+            policy = _without(self._base, self.out - (back - {rule}))
             if (answer(policy, decision).result == ALLOWED) is (before == ALLOWED):
-                self.out, self.policy = self.out - {rule}, policy
-                return {rule}
-        self.out -= set(bearing)
+                back.remove(rule)
+        self.out -= back
         self.policy = _without(self._base, self.out)
-        return set(bearing)
+        return back
 
 
 def _without(policy: Policy, out: frozenset[Rule]) -> Policy:

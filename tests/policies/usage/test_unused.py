@@ -76,6 +76,12 @@ def test_of_two_lines_that_stand_in_for_each_other_one_stays() -> None:
     assert told(result.unseen) == {PERSONAL: "replay"}, "each alone can go, both together cannot"
 
 
+def test_of_the_lines_that_bear_on_a_decision_those_stay_that_it_needs_together() -> None:
+    shared = [line.replace("own", "shared") for line in (VIEW, OWN)]
+    result = found([VIEW, OWN, *shared], entry(facts={"obj": MINE, "new": {}, "shares": []}))
+    assert told(result.unseen) == dict.fromkeys(shared, "replay"), "to see it, and to update it"
+
+
 def test_a_line_that_denies_is_used_where_something_refused_would_be_let_in_without_it() -> None:
     assert told(found([PERSONAL, NOT_OWN], refused(), seen=(PERSONAL,)).unseen) == {}
     assert told(found([PERSONAL, NOT_OWN], entry(facts={"obj": {**MINE, "owner_id": None}, "new": {}, "shares": [],
