@@ -16,7 +16,7 @@ from policies.syntax.attributes import ENVIRONMENT, REQUESTS
 
 from ..protocol.messages import Message
 from ..protocol.problems import Problem
-from .access import Access
+from .access import Supposed
 from .call import Call, Peer
 
 log = logging.getLogger("gatepost")
@@ -66,7 +66,7 @@ def _looking(call: Call) -> Call:
     environment = FixedEnvironment(**{name: getattr(own, name) for name in ENVIRONMENT}).having(
         {"method": "GET", "request": REQUESTS["GET"]})
     found = Call(call.services, call.endpoint, call.request, call.path)
-    found.principal, found.access = call.principal, Access(call.access.policy, call.principal, environment)
+    found.principal, found.access = call.principal, Supposed(call.access.policy, call.principal, environment)
     return found
 
 
