@@ -159,7 +159,7 @@ class Question:
         if row is None:
             return access.may_ever(self.permission)
         roles = ranks(access.policy, self.permission, self.collection, row)
-        return (roles is None or who.role in roles) and all(access.allows(one, row.__data__) for one in needed)
+        return (roles is None or who.role in roles) and all(access.would_allow(one, row.__data__) for one in needed)
 
     def _creates(self, subject: Subject, properties: Mapping[str, Any]) -> bool:
         """Whether the subject may create an object with these properties, of which it is the owner."""
@@ -174,4 +174,4 @@ class Question:
             return False
         own = {"tenant_id": who.tenant_id, "owner_id": who.id, "department": who.department}
         row = {name: own.get(name) for name in columns} | dict(properties)
-        return access.allows(self.permission, row)
+        return access.would_allow(self.permission, row)
