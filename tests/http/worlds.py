@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import random
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -55,6 +56,9 @@ CONDITIONS = read_model(MODEL.encode())[0].conditions
 ROLES = ("guest", "user", "editor")
 
 
+USERS = int(os.environ.get("USERS", "4"))  # of each role, in each of two tenants
+
+
 class World:
     """Users of three roles and two tenants, with rows of theirs and of others, some of them shared."""
 
@@ -70,9 +74,9 @@ class World:
     def _fill(self, tenant: Given) -> None:
         some, pick = self.chance, self.chance.choice
         departments = itertools.cycle((None, "sales", "press", "sales"))
-        users = [tenant.user(role, department=next(departments), active=number < 3,
+        users = [tenant.user(role, department=next(departments), active=number % 4 < 3,
                              groups=some.sample(["press", "sales", "a'b"], number % 3))
-                 for role in ("user", "editor", "manager", "support") for number in range(4)]
+                 for role in ("user", "editor", "manager", "support") for number in range(USERS)]
         owners = (None, *(user.id for user in users[:6]))
         times = itertools.cycle((*TIMES, "2027-01-01T00:00:00.000000Z"))
 
