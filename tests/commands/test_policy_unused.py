@@ -27,7 +27,7 @@ HEALTH = "p, guest, health.view, always, allow"
 def test_what_a_process_has_stored_counts_and_what_is_lost_when_it_is_killed_is_said(instance, monkeypatch):
     first = asked(instance)
     assert (first["gaps"], first["lines"]) == ([
-        "Nothing was counted since then: the service did not run, or could not store what it counted."], 84)
+        "Nothing was counted since then: the service did not run, or could not store what it counted."], 85)
     with instance.served() as server:
         token = server.log_in()
         server.call("POST", "/api/categories", {"name": "News", "slug": "news"}, token)

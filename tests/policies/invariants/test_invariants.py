@@ -198,7 +198,7 @@ def test_a_matcher_that_asks_more_of_every_line_breaks_what_is_promised(old: str
         from_files({**files("always, admin, *, always"), "model.conf": text.encode()}, VOCABULARY)
     (finding,) = map(str, broken.value.findings)
     assert finding.startswith(f"model.conf:{number}: admin may not ")
-    assert "though admin.csv:11 gives it on `always`: the matcher asks something more; invariants.csv:1 " in finding
+    assert "though admin.csv:12 gives it on `always`: the matcher asks something more; invariants.csv:1 " in finding
 
 
 def test_a_broad_edit_is_summed_up() -> None:

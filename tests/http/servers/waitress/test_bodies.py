@@ -221,7 +221,7 @@ def test_requests_that_follow_an_import_are_answered(address, allowed):
 
 def test_a_body_that_was_not_read_is_never_taken_for_an_empty_one(address, allowed, monkeypatch):
     """Where the server does not know a request for the import that it is for the application."""
-    monkeypatch.setattr(waitress_bodies, "_IMPORT", re.compile("/never"))
+    monkeypatch.setattr(waitress_bodies, "_LARGER", re.compile("/never"))
     refused(ask(address, post(IMPORT, NDJSON, allowed, length=2 * LIMIT)), 413, "body_too_large")
 
 
