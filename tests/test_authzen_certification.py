@@ -107,7 +107,9 @@ def test_basic_what_is_missing_or_of_another_type_is_400(harness, change):
     assert harness.post("evaluation", body)[0] == 400
 
 
-def test_basic_malformed_and_empty_bodies_are_refused_and_request_ids_come_back(harness):
+def test_basic_other_types_malformed_and_empty_bodies_are_400_and_request_ids_come_back(harness):
+    other = harness.asker.call("POST", "/access/v1/evaluation", data=json.dumps(WHOLE), content_type="text/plain")
+    assert (other.status_code, other.get_json()["code"]) == (400, "invalid_header")
     for body in (b"", b"{", b"[]"):
         answer = harness.asker.call("POST", "/access/v1/evaluation", data=body, content_type="application/json")
         assert answer.status_code == 400

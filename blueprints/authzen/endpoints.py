@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from gatepost import Call, Problem, Routes
+from gatepost import Call, Fault, Problem, Routes
 
+from ..http.protocol.json_body import JSON
 from ..http.protocol.problems import not_found
 from ..http.schemas import validation
 from . import search
 from .questions import Question, subject_of
 from .schemas import (
     DENY,
+    MEDIA_TYPES,
     PERMIT,
     ActionSearchSchema,
     Asked,
@@ -32,20 +34,27 @@ _PATHS = {"access_evaluation_endpoint": "/access/v1/evaluation",
           "search_resource_endpoint": "/access/v1/search/resource",
           "search_action_endpoint": "/access/v1/search/action"}
 _INHERITED = ("subject", "action", "resource", "context")
+_EVALUATION = EvaluationSchema()
 
 routes = Routes("authzen", "The rules asked by other programs, as AuthZEN 1.0 says.")
-_EVALUATION = EvaluationSchema()
+
+
+def _require_json(call: Call) -> None:
+    """400 for a body of another type, as AuthZEN wants it."""
+    if call.request.mimetype not in JSON:
+        fault = Fault("invalid_header", "Send the body as application/json.", header="Content-Type")
+        raise Problem.of([fault], "invalid_header")
 
 
 @routes.post("/access/v1/evaluation", permission="policy.evaluate", body=EvaluationSchema(), answer=DecisionSchema(),
-             writes=False)
+             writes=False, accepts=MEDIA_TYPES, prepare=_require_json)
 def evaluation(call: Call) -> dict[str, Any]:
     """Say whether a subject may do an action on a resource."""
     return {"decision": _decided(call, dict(call.body))}
 
 
 @routes.post("/access/v1/evaluations", permission="policy.evaluate", body=EvaluationsSchema(),
-             answer=DecisionsSchema(), writes=False, cost=10)
+             answer=DecisionsSchema(), writes=False, accepts=MEDIA_TYPES, prepare=_require_json, cost=10)
 def evaluations(call: Call) -> dict[str, Any]:
     """Say the same of several questions at once."""
     shared = {name: call.body[name] for name in _INHERITED if name in call.body}
@@ -60,21 +69,21 @@ def evaluations(call: Call) -> dict[str, Any]:
 
 
 @routes.post("/access/v1/search/subject", permission="policy.evaluate", body=SubjectSearchSchema(),
-             answer=FoundSchema(), writes=False, cost=5)
+             answer=FoundSchema(), writes=False, accepts=MEDIA_TYPES, prepare=_require_json, cost=5)
 def subject_search(call: Call) -> dict[str, Any]:
     """List the subjects of a type that may do an action on a resource."""
     return search.subjects(call, dict(call.body))
 
 
 @routes.post("/access/v1/search/resource", permission="policy.evaluate", body=ResourceSearchSchema(),
-             answer=FoundSchema(), writes=False, cost=5)
+             answer=FoundSchema(), writes=False, accepts=MEDIA_TYPES, prepare=_require_json, cost=5)
 def resource_search(call: Call) -> dict[str, Any]:
     """List the resources of a type on which a subject may do an action."""
     return search.resources(call, dict(call.body))
 
 
 @routes.post("/access/v1/search/action", permission="policy.evaluate", body=ActionSearchSchema(),
-             answer=FoundSchema(), writes=False, cost=5)
+             answer=FoundSchema(), writes=False, accepts=MEDIA_TYPES, prepare=_require_json, cost=5)
 def action_search(call: Call) -> dict[str, Any]:
     """List the actions that a subject may do on a resource."""
     return search.actions(call, dict(call.body))

@@ -8,6 +8,7 @@ from marshmallow import EXCLUDE, fields
 
 from gatepost import Int, StrictSchema, Text
 
+from ..http.protocol.json_body import ANY, JSON
 from ..http.schemas.fields import length, one_of
 
 MOST = 100  # evaluations of one request: each may take a statement or two
@@ -138,3 +139,4 @@ class ConfigurationSchema(StrictSchema):
 
 
 Asked = dict[str, Any]
+MEDIA_TYPES = (*JSON, ANY)  # another one is 400 in AuthZEN, not 415

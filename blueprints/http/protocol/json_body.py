@@ -19,6 +19,7 @@ from .problems import Fault, Problem, unsupported_media_type
 MAX_DEPTH = 64
 INT64 = range(-(2**63), 2**63)
 JSON = ("application/json",)
+ANY = "*/*"  # beside the others: the endpoint judges the media type by itself
 MERGE_PATCH = ("application/merge-patch+json", "application/json")
 
 
@@ -35,7 +36,7 @@ def read_json(request: Request, *, accepts: tuple[str, ...] = JSON, required: bo
     raw = request.get_data()
     if not raw and not required:
         return {}
-    if request.mimetype not in accepts:
+    if request.mimetype not in accepts and ANY not in accepts:
         raise unsupported_media_type(accepts, "Accept-Patch" if request.method == "PATCH" else "Accept")
     return parse_object(raw)
 

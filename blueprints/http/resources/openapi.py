@@ -18,6 +18,7 @@ from flask_smorest import Api
 from marshmallow import Schema, fields
 
 from ..pipeline.browsers import page_headers
+from ..protocol.json_body import ANY
 from ..protocol.language import PARAMETER
 from ..protocol.problems import CATALOGUE, Problem
 from ..request.call import Discovered, Endpoint
@@ -130,7 +131,8 @@ def _errors(endpoint: Endpoint) -> dict[int, str]:
     if endpoint.deprecated is not None:
         titles[410] = "The endpoint is no longer there"
     if endpoint.body is not None or endpoint.prepare is not None:
-        titles |= {413: "The body is too large", 415: "The media type is not supported"}
+        titles |= {413: "The body is too large"}
+        titles |= {} if ANY in endpoint.accepts else {415: "The media type is not supported"}
     if endpoint.writes:
         titles[409] = "The state does not allow this"
     if endpoint.writes and endpoint.method in ("POST", "PATCH") and not endpoint.secret:
