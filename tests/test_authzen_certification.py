@@ -62,14 +62,15 @@ class Harness:
 def harness(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Harness]:
     folder = new_instance(tmp_path_factory.mktemp("authzen") / "instance", database_url, "default")
     edit(folder / "policies", "    p.when == 'archived' && r.obj.status == 'archived' || \\\n"
-                              "    p.when == 'kept' && r.obj.status != 'archived' || \\\n")
+                              "    p.when == 'kept' && r.obj.status != 'archived' || \\\n"
+                              "    p.when == 'in_town' && intown(r.sub, r.obj, r.env) || \\\n")
     database = open_database(database_url, pool_size=1, synchronous="normal", statement_timeout=10)
     with database.connected():
         upgrade(database, discover([authzen_fixture]).migrations)
     database.close_all()
     app = make_app(folder, database_url, [authzen_fixture], public_url=BASE)
     given = Given(app, "default")
-    names = {"alice": given.user("user").id, "bob": given.user("support").id}
+    names = {"alice": given.user("user", department="town").id, "bob": given.user("support").id}
     with given.database.connected():
         for name, status in (("record-1", "active"), ("record-2", "archived")):
             names[name] = given.database.transact(
@@ -173,3 +174,12 @@ def test_discovery_names_the_endpoints_by_the_url_that_clients_use(harness):
     told = answer.get_json()
     assert told.pop("policy_decision_point") == BASE
     assert all(url.startswith(f"{BASE}/access/v1/") for url in told.values()) and len(told) == 5
+
+
+def test_a_condition_of_a_plugin_that_asks_who_calls_is_asked_about_each(harness):
+    update = {"name": "update"}
+    for resource in (ONE, {"type": "record", "id": ""}):
+        assert [harness.decision(one, update, resource) for one in (ALICE, BOB)] == [True, False]
+        found = harness.results("subject", subject={"type": "user"}, action=update, resource=resource)
+        assert "alice" in found and "bob" not in found
+    assert "record-1" in harness.results("resource", subject=ALICE, action=update, resource={"type": "record"})

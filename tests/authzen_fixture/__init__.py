@@ -1,5 +1,5 @@
 """A plugin that serves the fixture of AuthZEN's certification scenario: records that are read, written and deleted."""
 
-from .records import Records
+from .records import Records, intown
 
-__all__ = ["Records"]
+__all__ = ["Records", "intown"]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import peewee as pw
 from marshmallow import fields
 
-from gatepost import Call, Collection, Endpoint, Owned, OwnedSchema
+from gatepost import Call, Collection, Endpoint, Function, Owned, OwnedSchema
 
 
 class Record(Owned):
@@ -37,6 +37,10 @@ class Records(Collection):
         for verb in ("read", "write"):
             yield Endpoint(name=verb, method="GET", path=f"/api/records/<id>/{verb}", permission=f"record.{verb}",
                            load=self.load_record, handler=_done, summary="Do it.")
+
+
+# A condition that asks who calls: it has to be asked about each user.
+intown = Function("intown", reads=(("sub", "department"),), literals=(), holds=lambda department: department == "town")
 
 
 def _done(call: Call) -> dict[str, bool]:
