@@ -42,7 +42,7 @@ class Trail:
 
     def __init__(self, database: Database, keys: Keys) -> None:
         self._database, self._keys = database, keys
-        self._lock = Lock()
+        self._lock, self._flushing = Lock(), Lock()
         self._refusals = Refusals()
         self._doubtful: list[Audit] = []
         self._hour = ""
@@ -63,10 +63,15 @@ class Trail:
             self._looked.setdefault(row.id, row)
 
     def flush(self, *, early: bool = False) -> None:
-        """Store what waits, in one transaction; `early`: also what would wait for the end of its minute.
+        """Store what waits, in one transaction; `early`: also what would wait for the end of its minute. What another
+        thread has taken is stored before this returns, too.
 
         Raises `RowError`; then it waits for the next flush.
         """
+        with self._flushing:
+            self._flush(early=early)
+
+    def _flush(self, *, early: bool) -> None:
         self._store_doubtful()
         taken = self._refusals.take(early=early)
         used = self.token_uses.take()
