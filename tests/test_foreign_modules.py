@@ -87,7 +87,7 @@ def test_a_folder_that_is_imported_in_place_of_a_package_is_named(tmp_path, monk
 
 
 def test_files_that_an_installer_has_linked_into_place_are_gateposts_own(tmp_path, monkeypatch):
-    for name in ("app.py", "settings.py"):
+    for name in ("app.py", "settings"):
         (tmp_path / name).symlink_to(ROOT / name)
     look_only_in(tmp_path, monkeypatch)
     assert foreign(tmp_path) is None

@@ -19,8 +19,8 @@ import pytest
 from tests.docs.documents import blocks
 from tests.running import PASSWORD, ROOT
 
-PACKAGES = ("blueprints", "gatepost", "gatepost_start", "models", "policies")
-SOURCES = ("app.py", "settings.py", "setup.cfg", "pyproject.toml", "README.md", "LICENSE")
+PACKAGES = ("blueprints", "gatepost", "gatepost_start", "models", "policies", "settings")
+SOURCES = ("app.py", "setup.cfg", "pyproject.toml", "README.md", "LICENSE")
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def test_the_wheel_carries_what_is_read_at_run_time(wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
     assert {
         "app.py",
-        "settings.py",
+        "settings/declared.py",
         "policies/model.conf",
         "policies/articles.csv",
         "policies/README.md",
@@ -79,7 +79,7 @@ def test_the_wheel_carries_every_file_of_the_packages_and_nothing_else(wheel):
         for file in (ROOT / room).rglob("*")
         if file.is_file() and "__pycache__" not in file.parts
     }
-    assert names == rooms | {"app.py", "settings.py"}
+    assert names == rooms | {"app.py"}
 
 
 def test_the_sample_plugin_is_strictly_typed_by_what_the_wheel_says(installed, tmp_path):

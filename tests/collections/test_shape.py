@@ -16,8 +16,8 @@ from tests.running import ROOT
 
 COLLECTIONS = ("articles", "categories", "comments", "contact", "orders", "pages", "products", "sessions", "tokens",
                "users")
-PARTS = ("app.py", "settings.py", "setup.cfg", "pyproject.toml", "README.md", "LICENSE", "blueprints",
-         "gatepost", "gatepost_start", "models", "policies")
+PARTS = ("app.py", "setup.cfg", "pyproject.toml", "README.md", "LICENSE", "blueprints",
+         "gatepost", "gatepost_start", "models", "policies", "settings")
 
 
 @pytest.mark.parametrize("name", COLLECTIONS)

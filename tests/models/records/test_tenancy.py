@@ -88,7 +88,7 @@ def starts(tree: ast.Module, names: set[str]) -> Iterator[tuple[str, ast.Call]]:
 
 def test_nothing_outside_models_starts_a_query_on_a_table() -> None:
     names = {table.__name__ for table in tables()}
-    files = [ROOT / "app.py", ROOT / "settings.py", *(ROOT / "blueprints").rglob("*.py"),
+    files = [ROOT / "app.py", *(ROOT / "settings").rglob("*.py"), *(ROOT / "blueprints").rglob("*.py"),
              *(ROOT / "policies").rglob("*.py")]
     found = [f"{path.relative_to(ROOT)}:{call.lineno}: {ast.unparse(call)}" for path in files if path.exists()
              for _, call in starts(ast.parse(path.read_text()), names)]

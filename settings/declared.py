@@ -1,0 +1,164 @@
+"""Every setting, once: name, type, default, what is allowed and what it is for."""
+
+import dataclasses
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+from zoneinfo import ZoneInfo
+
+from marshmallow import fields
+
+from settings.kinds import by_role, choice, known_origins, known_time_zone, seconds, switch, text, url_of, whole
+from settings.sources import PREFIX, from_environment, merge, read_toml
+
+
+def setting(default: Any, field: fields.Field[Any], help: str, *, secret: bool = False) -> Any:
+    """Declare one setting: its default, the marshmallow field that parses and checks it, and its help."""
+    metadata = {"field": field, "help": help, "secret": secret}
+    if isinstance(default, dict):
+        return dataclasses.field(default_factory=lambda: dict(default), metadata=metadata)
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Settings:
+    """The values in force. Immutable: a change needs a restart. Every number's help names its unit."""
+
+    instance: Path = setting(Path("instance"), fields.String(), "the folder of secrets, policies and SQLite")
+
+    # where the rows are
+    database_url: str = setting("", url_of("sqlite", "postgresql"),
+                                "sqlite:///path or postgresql://…; empty: the instance", secret=True)
+    pool_size: int = setting(8, whole(4, 500), "database connections that one process keeps to Postgres")
+    synchronous: str = setting("full", choice("full", "normal"),
+                               "SQLite: full survives a power cut, normal a killed process only")
+    group_commit: bool = setting(True, switch(), "SQLite: writers at one time share a transaction; off: none does")
+    statement_timeout: float = setting(10.0, seconds(0.1, 3600),
+                                       "seconds after which a database statement is stopped; a silent Postgres: 1 more")
+    redis_url: str = setting("", url_of("redis", "rediss", "unix"),
+                             "limits that processes share; empty: in memory", secret=True)
+
+    # where the service listens
+    host: str = setting("127.0.0.1", text(r"\S+", "a host name or an address"), "address to listen on")
+    port: int = setting(8000, whole(0, 65535), "port to listen on; 0 chooses a free one")
+    threads: int = setting(8, whole(1, 500), "requests that one process handles at a time")
+    one_core: bool = setting(True, switch(), "keep the requests of each process on one core (Linux): twice as quick")
+    workers: int = setting(0, whole(0, 64), "processes of granian (extra `fast`); 0: one of waitress")
+    trusted_proxies: int = setting(0, whole(0, 10), "proxies in front whose X-Forwarded-* headers count")
+    public_url: str = setting("", url_of("http", "https"), "the URL that clients use; empty: http://host:port")
+    drain_timeout: float = setting(30.0, seconds(0, 3600), "seconds that a stop waits for requests under way")
+
+    # who and where
+    default_tenant: str = setting("default", text(r"[a-z0-9][a-z0-9_-]{0,62}", "lower-case letters, digits, - and _"),
+                                  "the tenant of callers without credentials")
+    policy_edit: bool = setting(False, switch(), "let administrators put a policy in force over HTTP")
+    explain_refusals: str = setting("off", choice("off", "self"), "self: a 403 of the policy tells its caller why")
+    time_zone: str = setting("UTC", fields.String(validate=known_time_zone), "the zone of hour, weekday and date")
+    language: str = setting("en", text(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*", "a language tag such as en or pt-BR"),
+                            "the language of texts when the caller names none")
+
+    # sessions
+    issuer: str = setting("gatepost", text(r"\S+", "text without spaces"), "iss and aud of access tokens")
+    token_algorithm: str = setting("HS256", choice("HS256", "ES256", "EdDSA"),
+                                   "what signs access tokens; ES256 and EdDSA publish a JWKS")
+    access_token_minutes: int = setting(15, whole(1, 1440), "minutes that an access token is valid")
+    refresh_idle_days: int = setting(7, whole(1, 365), "days after which an unused session ends")
+    refresh_absolute_days: int = setting(30, whole(1, 3650), "days after which every session ends")
+    user_sessions: int = setting(100, whole(1, 10**6), "most live sessions of a user; one more ends the least used")
+    token_max_days: int = setting(365, whole(1, 3650), "most days that a service token made over HTTP is valid")
+
+    # limits
+    rate_limits: bool = setting(True, switch(), "count requests and answer 429; off only to measure")
+    principal_units: int = setting(600, whole(1, 10**9), "cost units a minute for one principal")
+    role_units: Mapping[str, int] = setting(
+        {}, by_role("units", 10**9), "units a minute of one role, or of service tokens, instead of principal_units")
+    address_units: int = setting(6000, whole(1, 10**9), "cost units a minute for one address")
+    login_attempts: int = setting(10, whole(1, 10**6), "failed logins a minute from a network; tenfold for an account")
+    body_limit: int = setting(2**20, whole(1024, 2**30), "most bytes of a request body (1048576 are 1 MiB)")
+    import_limit: int = setting(32 * 2**20, whole(1024, 2**30), "most bytes of an import (33554432 are 32 MiB)")
+    import_changes: int = setting(10_000, whole(0, 10**9), "lines of one import that may change rows that are there")
+    owner_rows: int = setting(100_000, whole(0, 10**9),
+                              "rows of one collection that a user may own, without its manage; 0: any number")
+
+    # work outside of requests
+    run_jobs: bool = setting(True, switch(), "run jobs in the processes that serve; off: `gatepost worker` alone does")
+    job_quota: int = setting(256 * 2**20, whole(0, 2**40), "most bytes of a user's job files (268435456 are 256 MiB)")
+
+    # what is kept for how long
+    audit_days: int = setting(365, whole(0, 36500), "days that audit rows are kept; 0: for ever")
+    job_days: int = setting(30, whole(0, 36500), "days that jobs are kept once they have ended; 0: for ever")
+    contact_days: int = setting(365, whole(0, 36500), "days that contact messages are kept; 0: for ever")
+
+    # answers
+    page_size: int = setting(20, whole(1, 1000), "rows on a page when the caller names no size")
+    max_page_size: int = setting(100, whole(1, 1000), "most rows on a page")
+    page_sizes: Mapping[str, int] = setting(
+        {"admin": 200, "owner": 200, "support": 200, "developer": 200, "service": 200}, by_role("size", 1000),
+        "most rows on a page for one role, or for service tokens")
+    require_if_match: bool = setting(False, switch(), "refuse PUT, PATCH and DELETE without If-Match (428)")
+    server_timing: bool = setting(False, switch(), "send Server-Timing; tells hidden rows from absent ones")
+    docs: bool = setting(True, switch(), "serve /docs and /api/openapi.json")
+    metrics_token: str = setting("", text(r"(\S{16,})?", "at least 16 characters, without spaces"),
+                                 "token of /metrics; empty: off", secret=True)
+    cors_origins: str = setting("", fields.String(validate=known_origins),
+                                "origins whose pages may call the API, or *; empty: none (no CORS)")
+    hsts_seconds: int = setting(0, whole(0, 10**9),
+                                "seconds that browsers must use HTTPS only (Strict-Transport-Security); 0: not said")
+
+    # the log
+    log_level: str = setting("info", choice("debug", "info", "warning", "error"), "least severity logged")
+    log_requests: bool = setting(False, switch(), "log one line for every request")
+
+    @classmethod
+    def load(
+        cls,
+        instance: str | Path | None = None,
+        overrides: Mapping[str, Any] | None = None,
+        environ: Mapping[str, str] = os.environ,
+    ) -> Self:
+        """Read all sources and check every value.
+
+        `instance` wins over ``GATEPOST_INSTANCE``; it need not exist yet.
+        Raises `SettingError` at the first source that has something wrong, with all that is wrong in it.
+        """
+        environment = dict(from_environment(environ))
+        explicit = dict(overrides or {})
+        chosen = instance or explicit.get("instance") or environment.get("instance") or "instance"
+        folder = Path(chosen).expanduser().absolute()
+        file = folder / "settings.toml"
+
+        declared = {field.name: field for field in dataclasses.fields(cls)}
+        values: dict[str, Any] = {}
+        merge(values, read_toml(file), str(file), declared)
+        merge(values, environment, "the environment", declared, prefix=PREFIX)
+        merge(values, explicit, "the command line or configuration", declared)
+        values["instance"] = folder
+        values["database_url"] = values.get("database_url") or f"sqlite:///{folder / 'gatepost.db'}"
+        return cls(**values)
+
+    @property
+    def secret_file(self) -> Path:
+        """The key ring from which the key of each purpose is derived."""
+        return self.instance / "secret.key"
+
+    @property
+    def policies(self) -> Path:
+        """The folder of policy files in force."""
+        return self.instance / "policies"
+
+    @property
+    def url(self) -> str:
+        """The base URL that clients use, without a final slash."""
+        if self.public_url:
+            return self.public_url.rstrip("/")
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}"
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """The time zone of ``r.env``."""
+        return ZoneInfo(self.time_zone)
+
+
+DECLARED = {field.name: field for field in dataclasses.fields(Settings)}

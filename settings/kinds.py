@@ -1,0 +1,81 @@
+"""What values a setting may have: marshmallow fields whose errors say what is allowed."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from zoneinfo import available_timezones
+
+from marshmallow import ValidationError, fields, validate
+
+_ORIGIN = re.compile(r"https?://[a-z0-9.-]+(:\d{1,5})?|https?://\[[0-9a-f:.]+\](:\d{1,5})?")
+
+
+class Whole(fields.Integer):
+    """A whole number: TOML's ``true`` and ``1.5`` are not, though Python would convert them."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
+        if isinstance(value, bool | float):
+            raise self.make_error("invalid", input=value)
+        return super()._deserialize(value, attr, data, **kwargs)
+
+
+def whole(low: int, high: int) -> fields.Field[Any]:
+    """A whole number within these bounds."""
+    allowed = f"a whole number from {low} to {high}"
+    return Whole(validate=validate.Range(low, high, error=allowed), error_messages={"invalid": allowed})
+
+
+def choice(*choices: str) -> fields.Field[Any]:
+    """One of these words."""
+    return fields.String(validate=validate.OneOf(choices, error=f"one of {', '.join(choices)}"))
+
+
+def text(pattern: str, allowed: str) -> fields.Field[Any]:
+    """Text that matches the pattern as a whole; `allowed` says in words what that is."""
+    shape = validate.Regexp(rf"(?:{pattern})\Z", error=allowed)
+    return fields.String(validate=shape, error_messages={"invalid": allowed})
+
+
+def switch() -> fields.Field[Any]:
+    """on or off."""
+    on, off = {"on", "true", "1", True}, {"off", "false", "0", False}
+    return fields.Boolean(truthy=on, falsy=off, error_messages={"invalid": "on or off"})
+
+
+def seconds(low: float, high: float) -> fields.Field[Any]:
+    """A number of seconds within these bounds."""
+    allowed = f"seconds from {low:g} to {high:g}"
+    within = validate.Range(low, high, error=allowed)
+    return fields.Float(validate=within, error_messages={"invalid": allowed, "special": allowed})
+
+
+def url_of(*schemes: str) -> fields.Field[Any]:
+    """A URL of one of these schemes, or nothing."""
+    allowed = "a URL that starts with " + " or ".join(f"{scheme}://" for scheme in schemes)
+
+    def check(value: str) -> None:
+        scheme, separator, rest = value.partition("://")
+        if value and not (separator and rest and scheme in schemes):
+            raise ValidationError(allowed)
+
+    return fields.String(validate=check)
+
+
+def known_time_zone(value: str) -> None:
+    """Raises ValidationError for what is no time zone."""
+    if value not in available_timezones():
+        raise ValidationError("a name of the IANA time zone database, such as Europe/Berlin")
+
+
+def by_role(what: str, high: int) -> fields.Field[Any]:
+    """A table of whole numbers from 1, by role."""
+    wrong = f"a table of role = {what}"
+    return fields.Dict(keys=fields.String(), values=whole(1, high), error_messages={"invalid": wrong})
+
+
+def known_origins(value: str) -> None:
+    """Origins as browsers send them (RFC 6454 section 6.2): scheme, host, port, and nothing else."""
+    for origin in value.split():
+        if origin != "*" and not _ORIGIN.fullmatch(origin):
+            raise ValidationError("origins such as https://app.example.org, separated by spaces, or *")

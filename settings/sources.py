@@ -1,0 +1,78 @@
+"""Where values come from: a file, the environment, options; and what is wrong with them."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import Field
+from pathlib import Path
+from typing import Any
+
+from marshmallow import ValidationError
+
+PREFIX = "GATEPOST_"
+REDACTED = "********"
+
+
+class SettingError(ValueError):
+    """A setting is unknown or has a value that is not allowed; the text names it, its source and what is."""
+
+
+def from_environment(environ: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+    """``GATEPOST_A=x`` as (a, x) and ``GATEPOST_A__B=x`` as (a, {b: x}), as Flask's from_prefixed_env has it.
+
+    Values stay text: a password of digits must not become a number.
+    """
+    tables: dict[str, dict[str, str]] = {}
+    for variable, text in environ.items():
+        if not variable.startswith(PREFIX):
+            continue
+        name, _, entry = variable.removeprefix(PREFIX).lower().partition("__")
+        if entry:
+            tables.setdefault(name, {})[entry] = text
+        else:
+            yield name, text
+    yield from tables.items()
+
+
+def read_toml(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingError(f"{file}: cannot be read: {error}") from error
+
+
+def merge(values: dict[str, Any], source: Mapping[str, Any], where: str, declared: Mapping[str, Field[Any]],
+          prefix: str = "") -> None:
+    """Check what one source says and lay it over `values`; a table is completed, not replaced."""
+    wrong = []
+    for name, raw in source.items():
+        shown = prefix + name.upper() if prefix else name
+        if name not in declared:
+            near = difflib.get_close_matches(name, declared, n=1)
+            meant = f"; did you mean {prefix + near[0].upper() if prefix else near[0]}?" if near else ""
+            wrong.append(f"{shown} ({where}): there is no such setting{meant}")
+            continue
+        known = declared[name]
+        try:
+            value = known.metadata["field"].deserialize(str(raw) if isinstance(raw, Path) else raw)
+        except ValidationError as error:
+            given = REDACTED if known.metadata["secret"] else repr(raw)
+            wrong.append(f"{shown} ({where}): {given} is not allowed: {_allowed(error.messages)}")
+            continue
+        if isinstance(value, dict) and known.default_factory is not dataclasses.MISSING:
+            value = values.get(name, known.default_factory()) | value
+        values[name] = value
+    if wrong:
+        raise SettingError("\n".join(wrong))
+
+
+def _allowed(messages: Any) -> str:
+    """Marshmallow's messages, which nest where the value is a table, as one line."""
+    if isinstance(messages, dict):
+        return "; ".join(_allowed(inner) for inner in messages.values())
+    return "; ".join(map(str, messages))
