@@ -33,6 +33,8 @@ CROSSING = {
     "seals.seal", "seals.verify", "seals.heads", "seals.retire", "seals._last", "seals._newest",
     "seals._forget_seals", "sealed_rows.between",  # the chain is one for all tenants
     "sealed_rows._erase",  # of the row that the caller names
+    "instance.the_instance", "instance.note_fingerprint", "instance.beat",
+    "backup.note_backup", "backup.note_proof", "backup.ages",  # one instance has all tenants
     "category.hold_tree",  # locks the tenant's own row
     "deprecated_use.note_use",  # each row names its tenant
     "job.Job.by_id", "job.Job.newest", "job._backlog", "job.Job.purge",  # for operators
