@@ -36,6 +36,7 @@ from blueprints.http.resources.registry import Plugin, discover
 from blueprints.http.resources.routes import answer_options, refuse_strays
 from blueprints.http.security.access_tokens import AccessTokens
 from blueprints.http.security.cursors import Cursors
+from blueprints.http.security.epoch import Epoch
 from blueprints.http.security.keys import Keys
 from models.engine.connect import open_database
 from models.engine.database import Database
@@ -82,13 +83,12 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
                 if collection.search and not is_current(database, collection.model):
                     raise NotReady(f"The words of {name} have no index, or one that all tenants share. Its plugin "
                                    "needs a migration that calls ddl.searchable (docs/plugins.md, Search).")
-            tenant = Tenant.by_name(settings.default_tenant)
-            if tenant is None:
-                raise NotReady(f"There is no tenant {settings.default_tenant}. Run: gatepost init")
+            tenant = _default_tenant(settings)
     except BaseException:
         database.close_all()
         raise
-    cursors = Cursors(keys.secrets("cursor"), refresh=keys.refresh)
+    epoch = Epoch(database)
+    cursors = Cursors(keys.secrets("cursor"), refresh=keys.refresh, epoch=epoch.value)
     keys.followers.append(lambda: cursors.renew(keys.secrets("cursor")))
     trail, uses = Trail(database, keys), DeprecatedUses(database)
     ledger = Ledger(database, settings.instance, registry.vocabulary, tenant.id, registry.plugin_policies,
@@ -102,11 +102,12 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
 
     policy.announce = announce
     services = app.extensions["gatepost"] = Services(
-        settings=settings, database=database, policy=policy, keys=keys, registry=registry,
+        settings=settings, database=database, epoch=epoch, policy=policy, keys=keys, registry=registry,
         access_tokens=AccessTokens(app, settings, keys), limits=Limits(settings), guest_tenant=tenant.id,
         ownership=Ownership(settings.owner_rows), cursors=cursors, trail=trail, deprecated_uses=uses,
         translations=Translations(settings.language, registry.translations),
-        background=_chores(settings, database, policy, keys, trail, uses, ledger, lines))
+        background=_chores(settings, database, epoch, policy, keys, trail, uses, ledger, lines))
+    epoch.followers.append(lambda: _drop_what_was_restored(services))
     hooks = registry.hooks.values()
     asked_for = transfers.kinds(app, ((one, one.listing, one.endpoints()) for one in registry.collections.values()))
     services.jobs = Runner(services, asked_for | {hook.name: hook.run for hook in hooks}, Clock(database, hooks))
@@ -132,12 +133,27 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
     return app
 
 
+def _default_tenant(settings: Settings) -> Tenant:
+    found = Tenant.by_name(settings.default_tenant)
+    if found is None:
+        raise NotReady(f"There is no tenant {settings.default_tenant}. Run: gatepost init")
+    return found
+
+
+def _drop_what_was_restored(services: Services) -> None:
+    """Forget rows that a restore has replaced. Policies and keys are followed as files."""
+    services.cursors.epoch = services.epoch.value
+    services.ownership.forget_all()
+    with services.database.connected():
+        services.guest_tenant = _default_tenant(services.settings).id
+
+
 def _held_roles(database: Database) -> frozenset[str]:
     with database.connected():
         return User.held_roles(database)
 
 
-def _chores(settings: Settings, database: Database, policy: Watcher, keys: Keys, trail: Trail,
+def _chores(settings: Settings, database: Database, epoch: Epoch, policy: Watcher, keys: Keys, trail: Trail,
             uses: DeprecatedUses, ledger: Ledger, lines: LineUses) -> Background:
     """The chores, in the order in which those that are due are done."""
     lost = LostRoles(policy, lambda: _held_roles(database))
@@ -147,6 +163,7 @@ def _chores(settings: Settings, database: Database, policy: Watcher, keys: Keys,
         Chore("storing uses of what is deprecated", 1, uses.store, last=uses.store),
         Chore("storing uses of the policy's lines", EVERY, lines.store, last=lines.end),
         Chore("telling what the log left out", MINUTE, logs.repetitions.tell),
+        Chore("following restores", 1, epoch.refresh),
         Chore("following the key file", 1, keys.refresh),
         Chore("following the policy files", 1, policy.prove_followed),
         Chore("writing down which policy is in force", 1, ledger.store, last=ledger.store),

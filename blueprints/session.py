@@ -15,7 +15,7 @@ from models.tables.user import User
 from .http.credentials import sessions, step_up
 from .http.credentials.guessing import guessing
 from .http.pipeline.limiting import count_for_the_day
-from .http.protocol.entity_tags import entity_tag
+from .http.protocol.entity_tags import entity_tag, version_of
 from .http.protocol.json_body import MERGE_PATCH
 from .http.request import audit
 from .http.request.access import lost_role
@@ -212,6 +212,6 @@ def _wrong(call: Call, user: User | None) -> Problem:
 
 
 def _shown(call: Call, user: User) -> dict[str, Any]:
-    call.headers["ETag"] = entity_tag(user.version)
+    call.headers["ETag"] = entity_tag(version_of(call.services.epoch.value, user.version))
     representation = call.services.collections["users"].representation
     return representation.encode(dict(user.__data__), representation.names)

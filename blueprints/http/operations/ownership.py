@@ -108,6 +108,10 @@ class Ownership:
             return 0, None
         return most, _too_many(most) if owned(collection.model, row.tenant_id, owner, most) >= most else None
 
+    def forget_all(self) -> None:
+        """Forget every count: rows were replaced that were not counted."""
+        self._counts.clear()
+
     def forget(self, collection: Counted, owner: str | None) -> None:
         """Forget the owner's count: a row is being deleted."""
         if owner is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ..protocol.entity_tags import TAG, TAGS, VERSION, entity_tag, names_version
+from ..protocol.entity_tags import TAG, TAGS, VERSION, entity_tag, names_version, version_of
 from ..protocol.messages import Message
 from ..protocol.problems import Fault, Problem
 from ..request.call import Call
@@ -54,17 +54,17 @@ def is_known(call: Call, tag: str) -> bool:
 
 def written_version(call: Call, permission: str | None) -> str:
     """The version of the call's row as a tag writes it for the caller, if `permission` is what shows it."""
-    version = call.facts["version"]
+    version = version_of(call.services.epoch.value, call.facts["version"])
     if _is_shown(call, permission):
-        return str(version)
+        return version
     return hidden_version(call.services.keys, call.facts["id"], version)
 
 
 def _versions(call: Call) -> Collection[str]:
     """How a tag that the caller sends may write the version of the loaded row."""
-    version = call.facts["version"]
+    version = version_of(call.services.epoch.value, call.facts["version"])
     if _is_shown(call, call.endpoint.version_guard):
-        return (str(version),)
+        return (version,)
     return hidden_versions(call.services.keys, call.facts["id"], version)
 
 
@@ -74,7 +74,7 @@ def _is_shown(call: Call, permission: str | None) -> bool:
 
 def _conflict(call: Call) -> Problem:
     version = written_version(call, call.endpoint.version_guard)
-    detail = (Message("The object is at version {version} now.", version=version)
+    detail = (Message("The object is at version {version} now.", version=call.facts["version"])
               if _is_shown(call, call.endpoint.version_guard)
               else Message("The object as it is now is not what the precondition says."))
     return Problem("version_conflict", detail, headers={"ETag": entity_tag(version)})

@@ -1,7 +1,8 @@
 """Entity tags (RFC 9110 section 8.8.3): written for answers, and read from `If-Match` and `If-None-Match`.
 
 A row's tag is `"<version>"`; a partial or personalised view adds a hash of itself, `"<version>-<hash>"`. For a reader
-who may not see the version, a keyed hash (`h…`) stands in its place.
+who may not see the version, a keyed hash (`h…`) stands in its place. After a restore the version says of which epoch it
+is, `"<epoch>.<version>"`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from hashlib import sha256
 
 TAG = re.compile(r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"')
 TAGS = re.compile(rf"\s*(?:\*|{TAG.pattern}(?:\s*,\s*{TAG.pattern})*)\s*")
-VERSION = re.compile(r'(W/)?"(\d{1,19}|h[0-9a-f]{32})(?:-[0-9a-f]+)?"')
+VERSION = re.compile(r'(W/)?"((?:[0-9a-f]{8}\.)?\d{1,19}|h[0-9a-f]{32})(?:-[0-9a-f]+)?"')
 
 
 def entity_tag(version: int | str, fingerprint: str | None = None) -> str:
@@ -24,6 +25,11 @@ def entity_tag(version: int | str, fingerprint: str | None = None) -> str:
 def body_hash(body: bytes) -> str:
     """Sixteen hex digits that change whenever a representation does."""
     return sha256(body).hexdigest()[:16]
+
+
+def version_of(epoch: str, version: int) -> str:
+    """The version as a tag writes it: the same number is another version in another epoch."""
+    return f"{epoch}.{version}" if epoch else str(version)
 
 
 @lru_cache(maxsize=1024)

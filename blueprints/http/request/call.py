@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from ..schemas.representation import Representation
     from ..security.access_tokens import AccessTokens
     from ..security.cursors import Cursors
+    from ..security.epoch import Epoch
     from ..security.keys import Keys
     from .access import Access
 
@@ -260,6 +261,7 @@ class Services(Process):
 
     settings: Settings
     database: Database
+    epoch: Epoch
     policy: Watcher
     keys: Keys
     access_tokens: AccessTokens
@@ -277,8 +279,7 @@ class Services(Process):
 
     def __post_init__(self) -> None:
         self.threads = threads_of(self.settings)
-        few = most_waiting(self.threads)
-        self.long_answers, self.large_bodies = Slots(few), Slots(few)
+        self.long_answers, self.large_bodies = (Slots(most_waiting(self.threads)) for _ in range(2))
 
     @property
     def collections(self) -> Mapping[str, Peer]:

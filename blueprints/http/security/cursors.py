@@ -46,7 +46,7 @@ class CursorMismatch(CursorError):
 
 
 class CursorExpired(CursorError):
-    """Older than a day."""
+    """Older than a day, or than the last restore."""
 
     code = "cursor_expired"
 
@@ -75,13 +75,15 @@ class Cursors:
     """Writes and reads cursors with a ring of secrets, newest first.
 
     The newest secret signs, all of them are accepted: to rotate, put a new one in front, and drop the old one
-    after a day. `refresh` is asked once for newer secrets (`renew`) when none of ours wrote a cursor. Raises
-    ValueError for an empty ring.
+    after a day. `refresh` is asked once for newer secrets (`renew`) when none of ours wrote a cursor. Those of another
+    `epoch` have expired. Raises ValueError for an empty ring.
     """
 
     def __init__(self, secrets: Sequence[str | bytes], *, max_age: int = MAX_AGE,
-                 clock: Callable[[], float] = time.time, refresh: Callable[[], bool] = lambda: False) -> None:
+                 clock: Callable[[], float] = time.time, refresh: Callable[[], bool] = lambda: False,
+                 epoch: str = "") -> None:
         self.renew(secrets)
+        self.epoch = epoch
         self._max_age = max_age
         self._clock = clock
         self._refresh = refresh
@@ -95,7 +97,7 @@ class Cursors:
     def write(self, collection: str, cursor: Cursor, question: str) -> str:
         """The text of a cursor, URL-safe; `question` is the `fingerprint` of the list."""
         written = int(self._clock()) // _GRAIN * _GRAIN
-        payload = orjson.dumps([collection, cursor.position, question, cursor.snapshot, written])
+        payload = orjson.dumps([collection, cursor.position, question, cursor.snapshot, written, self.epoch])
         return encode(_mac(self._keys[0], payload) + payload)
 
     def read(self, text: str, collection: str, question: str) -> Cursor:
@@ -103,8 +105,8 @@ class Cursors:
 
         Raises InvalidCursor, CursorExpired, CursorMismatch; what is wrong first in this order.
         """
-        of, position, asked, snapshot, written = self._verified(text)
-        if self._clock() - written > self._max_age:
+        of, position, asked, snapshot, written, epoch = self._verified(text)
+        if epoch != self.epoch or self._clock() - written > self._max_age:
             raise CursorExpired
         if of != collection or asked != question:
             raise CursorMismatch
@@ -121,7 +123,8 @@ class Cursors:
         if not self._wrote(mac, payload) and not (self._refresh() and self._wrote(mac, payload)):
             raise InvalidCursor
         found: list[Any] = orjson.loads(payload)
-        return found
+        # Written before an upgrade: until then no instance had an epoch.
+        return found if len(found) == 6 else [*found, ""]
 
     def _wrote(self, mac: bytes, payload: bytes) -> bool:
         return any([compare_digest(_mac(key, payload), mac) for key in self._keys])

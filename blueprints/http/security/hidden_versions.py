@@ -15,15 +15,15 @@ _PURPOSE = "hidden version"
 _SIZE = 16  # bytes
 
 
-def hidden_version(keys: Keys, id: str, version: int) -> str:
+def hidden_version(keys: Keys, id: str, version: str) -> str:
     """The version as the newest key writes it: `h` and 32 hex digits."""
     return _written(keys.derive(_PURPOSE), id, version)
 
 
-def hidden_versions(keys: Keys, id: str, version: int) -> frozenset[str]:
+def hidden_versions(keys: Keys, id: str, version: str) -> frozenset[str]:
     """The version as every key writes it that still verifies."""
     return frozenset(_written(key, id, version) for key in keys.secrets(_PURPOSE))
 
 
-def _written(key: bytes, id: str, version: int) -> str:
+def _written(key: bytes, id: str, version: str) -> str:
     return "h" + hashlib.blake2b(f"{id} {version}".encode(), key=key, digest_size=_SIZE).hexdigest()

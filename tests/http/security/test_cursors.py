@@ -136,6 +136,16 @@ def test_a_cursor_lives_for_a_day(cursors, clock, text):
         cursors.read(text, "articles", QUESTION)
 
 
+@pytest.mark.parametrize(("written_in", "read_in"), [("", "0badcafe"), ("0badcafe", "0badf00d")])
+def test_a_cursor_ends_with_its_epoch(cursors, written_in, read_in):
+    cursors.epoch = written_in
+    text = cursors.write("articles", CURSOR, QUESTION)
+    assert cursors.read(text, "articles", QUESTION) == CURSOR
+    cursors.epoch = read_in
+    with pytest.raises(CursorExpired):
+        cursors.read(text, "articles", QUESTION)
+
+
 def test_a_rotated_key_is_accepted_until_it_leaves_the_ring(clock):
     before = Cursors([OLD], clock=clock).write("articles", CURSOR, QUESTION)
     during = Cursors([NEW, OLD], clock=clock)
