@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Any, TypeVar, cast
@@ -15,6 +14,7 @@ from playhouse.apsw_ext import APSWDatabase
 
 from models.engine.database import Database, Parameters, driver_error
 from models.engine.errors import Busy, Damaged, RowError, TimedOut, Unavailable
+from models.engine.sqlite import statistics
 from models.engine.sqlite.checkpoints import Checkpoints
 from models.engine.sqlite.connection import BUSY_TIMEOUT, Connection, Cursor, Fetched, Pool
 from models.engine.sqlite.errors import busy, meaning
@@ -29,7 +29,6 @@ T = TypeVar("T")
 MIGRATION_WAIT = 600.0  # seconds
 # Seconds that any number of writers may wait: for a commit that they share, a checkpoint, the statistics of a table.
 MOMENT = 0.5
-ANALYSED = 1000  # entries of an index whose values are compared for statistics; it is always counted to the end
 
 
 class SqliteDatabase(Database, APSWDatabase):
@@ -167,46 +166,18 @@ class SqliteDatabase(Database, APSWDatabase):
     def analyze(self) -> None:
         # Where other writers leave no pause, this can wait for the next time.
         with suppress(Busy):
-            self.transact(lambda: self._analyze(map(_analyze, self._analysable()), dropping="sqlite_stat1"))
+            statistics.analyze(self)
 
     def refresh_statistics(self) -> bool:
         try:
-            due = self.transact(self._grown)
-            # Index by index, since each is counted to its end: other writers come in between.
-            for statement in due:
-                self.transact(partial(self._analyze, [statement]))
-            if due:
-                self.transact(partial(self._analyze, [], dropping="sqlite_stat4"))
+            return statistics.refresh(self)
         except Busy:
             return False
-        return bool(due)
 
-    def _grown(self) -> list[str]:
-        if self._state.conn.shadowed:
-            return []  # A load is open: what it fills is counted once it is whole.
-        # Says what it would do to any table, and does nothing; but takes the lock for it.
-        due = {statement for statement, in self.query("PRAGMA optimize = 0x10003")}
-        tables = [name for name in self._analysable() if _analyze(name) in due]
-        return [_analyze(index) for table in tables for index, in self.query(
-            "SELECT name FROM pragma_index_list(?, 'main')", [table])]
-
-    def _analysable(self) -> list[str]:
-        """Each table, but for those of which FTS5 makes an index of words (`shadow`): it finds their rows by key,
-        unless statistics from when they were empty say that all of them are read as fast."""
-        return [name for name, in self.query("SELECT name FROM pragma_table_list WHERE schema = 'main' "
-                                             "AND type = 'table' AND name NOT GLOB 'sqlite_*'")]
-
-    def _analyze(self, statements: Iterable[str], *, dropping: str | None = None) -> None:
-        self.query(f"PRAGMA analysis_limit = {ANALYSED}")
-        # Other connections look at new statistics only when the schema has changed: dropping a table that ANALYZE makes
-        # anew changes it. With a limit nothing is ever stored in sqlite_stat4, so that one can go without loss.
-        if dropping is not None:
-            self.query(f"DROP TABLE IF EXISTS {dropping}")
-        for statement in statements:
-            self.query(statement)
-        # Each index begins with the tenant, whom each query names, unless its rows are looked up by id. Skipping over
-        # the tenants (sqlite.org/optoverview.html#skipscan) would walk those of all of them instead.
-        self.query("UPDATE sqlite_stat1 SET stat = stat || ' noskipscan' WHERE stat NOT LIKE '%noskipscan'")
+    @property
+    def loading(self) -> bool:
+        """Whether a load is open, as this thread's connection knows."""
+        return bool(self._state.conn.shadowed)
 
     def query(self, sql: str, params: Parameters = ()) -> list[tuple[Any, ...]]:
         conn = self._state.conn
@@ -289,8 +260,3 @@ class SqliteDatabase(Database, APSWDatabase):
             conn.close()
             raise
         return conn
-
-
-def _analyze(name: str) -> str:
-    """The statement that makes the statistics of a table or of an index."""
-    return f'ANALYZE "main"."{name}"'
