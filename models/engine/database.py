@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from random import uniform
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self, TypeVar
@@ -154,8 +155,28 @@ class Database(pw.Database):
         """
         raise NotImplementedError
 
-    def backup(self, target: str) -> None:
-        """Write a consistent copy to the file `target` while other connections read and write."""
+    def copied(self, target: str) -> AbstractContextManager[Database]:
+        """Write a consistent copy to the new file `target` while other connections read and write. In the block, the
+        database that it gives, which is the current one there, holds what the copy holds.
+
+        Raises `Unavailable`, `Damaged`, FileExistsError.
+        """
+        raise NotImplementedError
+
+    def scratch(self, copy: str) -> AbstractContextManager[Database]:
+        """A database of its own that holds what the file `copy` holds (`copied`), until the block ends: on Postgres
+        beside this one, on SQLite that file itself.
+
+        Raises `Unavailable`.
+        """
+        raise NotImplementedError
+
+    def take_over(self, staged: Database, aside: Path) -> None:
+        """Put what a `scratch` database holds in the place of what this one holds, all or nothing.
+
+        Files that cannot be read any more are moved into the folder `aside`. Nothing of this database may be in use by
+        the caller. Raises `InUse` where others use it and may not, `Unavailable`.
+        """
         raise NotImplementedError
 
     def analyze(self) -> None:

@@ -24,6 +24,10 @@ class Busy(Unavailable):
     """Other writers kept the database (SQLite) longer than a writer waits."""
 
 
+class InUse(Unavailable):
+    """Others use the database, and what was asked for needs it alone."""
+
+
 class Overloaded(Unavailable):
     """As many threads as may wait for the database are waiting already. `retry_after`: seconds, at least 1."""
 

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import peewee as pw
 import psycopg
 from psycopg.adapt import AdaptersMap, Loader
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.sql import SQL, Identifier, Literal
 
 from models.engine.database import Database, Parameters, driver_error
 from models.engine.errors import (
     AlreadyExists,
     Contended,
     Damaged,
+    InUse,
     InvalidReference,
     InvalidValue,
     RowError,
@@ -26,6 +28,7 @@ from models.engine.errors import (
     TimedOut,
     Unavailable,
 )
+from models.engine.postgres import copies
 from models.engine.postgres.connection import MOMENT, Connection, Pool
 from models.engine.waiting import Places
 
@@ -90,17 +93,44 @@ class PostgresDatabase(Database, pw.PostgresqlDatabase):
                 if not self._state.conn.closed:
                     self.execute_sql("SELECT pg_advisory_unlock(%s)", (MIGRATION_LOCK,))
 
-    def backup(self, target: str) -> None:
-        # Anybody may read the list of processes, so the password does not go there.
-        given: dict[str, Any] = {"connect_timeout": CONNECT_TIMEOUT, **conninfo_to_dict(self.database)}
-        password = given.pop("password", None)
-        environment = {**os.environ, **({"PGPASSWORD": password} if password else {})}
-        done = subprocess.run(
-            ["pg_dump", "--format=custom", "--no-password", f"--file={target}",
-             f"--dbname={make_conninfo(**given)}"],
-            env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise Unavailable(f"pg_dump: {done.stderr.strip()}")
+    @contextmanager
+    def copied(self, target: str) -> Iterator[Database]:
+        with self.connected(), self._unhurried():
+            self.execute_sql("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            try:
+                self.execute_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
+                snapshot = self.query("SELECT pg_export_snapshot()")[0][0]
+                copies.dump(self.database, target, snapshot)
+                yield self
+            finally:
+                if not self._state.conn.closed:
+                    self.execute_sql("ROLLBACK")
+
+    @contextmanager
+    def scratch(self, copy: str) -> Iterator[Database]:
+        name = copies.scratch_name(token_hex(4))
+        url = copies.url_of(self.database, name)
+        self._make_scratch(name)
+        staged = type(self)(url, pool_size=4, statement_timeout=self._patience - GRACE, pool_wait=CONNECT_TIMEOUT,
+                            waiting=None)
+        try:
+            copies.load(url, copy)
+            yield staged
+        finally:
+            staged.close_all()
+            with self.connected(), self._unhurried():
+                self._drop(name)
+
+    def take_over(self, staged: Database, aside: Path) -> None:
+        staged.close_all()
+        self.close_all()
+        with self.connected(), self._unhurried():
+            others = self.query("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
+                                "AND pid <> pg_backend_pid() AND backend_type = 'client backend'")[0][0]
+        if others:
+            raise InUse(f"{others} other connections to the database are open: stop Gatepost on every machine first")
+        self.close_all()
+        copies.replace(self.database, staged.database)
 
     def analyze(self) -> None:
         with self.connected(), self._unhurried():
@@ -162,6 +192,27 @@ class PostgresDatabase(Database, pw.PostgresqlDatabase):
         conn.patience = self._patience
         return conn
 
+    def _make_scratch(self, name: str) -> None:
+        """Raises `Unavailable`."""
+        create = SQL("CREATE DATABASE {} TEMPLATE template0 ENCODING {} LC_COLLATE {} LC_CTYPE {}")
+        with self.connected(), self._unhurried():
+            self._drop_left()
+            like = self.query("SELECT pg_encoding_to_char(encoding), datcollate, datctype FROM pg_database "
+                              "WHERE datname = current_database()")[0]
+            try:
+                self.execute_sql(create.format(Identifier(name), *map(Literal, like)).as_string())
+            except Exception as error:
+                raise _no_scratch(driver_error(error)) from error
+
+    def _drop_left(self) -> None:
+        for name, in self.query("SELECT datname FROM pg_database WHERE datname LIKE %s", [f"{copies.SCRATCH}%"]):
+            if copies.is_left(name):
+                with suppress(Exception):  # it may be another user's
+                    self._drop(name)
+
+    def _drop(self, name: str) -> None:
+        self.execute_sql(SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(Identifier(name)).as_string())
+
     @contextmanager
     def _unhurried(self) -> Iterator[None]:
         """Let the statements of this thread's connection take their time."""
@@ -174,6 +225,13 @@ class PostgresDatabase(Database, pw.PostgresqlDatabase):
             if not conn.closed:
                 conn.patience = self._patience
                 self.execute_sql("RESET statement_timeout")
+
+
+def _no_scratch(error: BaseException) -> Unavailable:
+    if isinstance(error, psycopg.errors.InsufficientPrivilege):
+        return Unavailable("the database's user may not create databases, and a restore needs a scratch one; a "
+                           "superuser allows it: ALTER ROLE … CREATEDB")
+    return Unavailable(str(error))
 
 
 def _none_free() -> Unavailable:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from math import inf
 from pathlib import Path
 from time import monotonic
 from typing import Any, TypeVar, cast
@@ -14,7 +15,7 @@ from playhouse.apsw_ext import APSWDatabase
 
 from models.engine.database import Database, Parameters, driver_error
 from models.engine.errors import Busy, Damaged, RowError, TimedOut, Unavailable
-from models.engine.sqlite import statistics
+from models.engine.sqlite import copies, statistics
 from models.engine.sqlite.checkpoints import Checkpoints
 from models.engine.sqlite.connection import BUSY_TIMEOUT, Connection, Cursor, Fetched, Pool
 from models.engine.sqlite.errors import busy, meaning
@@ -27,6 +28,7 @@ from models.engine.waiting import Places, Wait
 T = TypeVar("T")
 
 MIGRATION_WAIT = 600.0  # seconds
+RESTORE_WAIT = 60.0  # seconds that a restore waits for its turn
 # Seconds that any number of writers may wait: for a commit that they share, a checkpoint, the statistics of a table.
 MOMENT = 0.5
 
@@ -139,7 +141,7 @@ class SqliteDatabase(Database, APSWDatabase):
             lock = WriterLock(self.path)
             # A second process must outlast the migrations of the first, not just another writer's statements.
             lock.acquire(Wait(Places(None, moment=MOMENT, timeout=MIGRATION_WAIT, late=busy)))
-            limit, self.statement_timeout = self.statement_timeout, float("inf")
+            limit, self.statement_timeout = self.statement_timeout, inf
             conn = self._state.conn
             try:
                 conn.heedless = True
@@ -150,18 +152,36 @@ class SqliteDatabase(Database, APSWDatabase):
                 self.statement_timeout = limit
                 lock.release()
 
-    def backup(self, target: str) -> None:
-        if Path(target).exists():
-            raise FileExistsError(target)
-        os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        copy = apsw.Connection(target)
+    @contextmanager
+    def copied(self, target: str) -> Iterator[Database]:
+        with self.connected():
+            self._state.conn.deadline = inf
+            copies.copy(self._state.conn, target)
+        with self.scratch(target) as copy, copy.connected():
+            yield copy
+
+    @contextmanager
+    def scratch(self, copy: str) -> Iterator[Database]:
+        staged = type(self)(copy, synchronous="full", group_commit=False, statement_timeout=inf, waiting=None)
         try:
-            # In one step: it reads one snapshot, and in WAL mode keeps no writer waiting.
-            with self.connected(), copy.backup("main", self._state.conn, "main") as progress:
-                self._state.conn.deadline = float("inf")
-                progress.step(-1)
+            yield staged
         finally:
-            copy.close()
+            staged.close_all()
+
+    def take_over(self, staged: Database, aside: Path) -> None:
+        staged.close_all()
+        self.close_all()
+        source = cast(SqliteDatabase, staged).path
+        self.writer_lock.acquire(Wait(Places(None, moment=MOMENT, timeout=RESTORE_WAIT, late=busy)))
+        try:
+            try:
+                if not self.path.exists():
+                    raise apsw.CantOpenError
+                copies.overwrite(self.path, source)
+            except (apsw.CorruptError, apsw.NotADBError, apsw.CantOpenError, apsw.ReadOnlyError):
+                copies.exchange(self.path, source, aside)
+        finally:
+            self.writer_lock.release()
 
     def analyze(self) -> None:
         # Where other writers leave no pause, this can wait for the next time.

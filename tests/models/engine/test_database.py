@@ -13,7 +13,7 @@ import pytest
 from models.base import new_id
 from models.engine.connect import open_database
 from models.engine.database import Database, current
-from models.engine.errors import AlreadyExists, RowError, TimedOut, Unavailable
+from models.engine.errors import AlreadyExists, InUse, RowError, TimedOut, Unavailable
 from models.engine.sqlite.database import SqliteDatabase
 from models.engine.sqlite.version import check_version
 from models.tables.tenant import Tenant
@@ -301,7 +301,8 @@ def test_no_connection_stays_open_to_a_sqlite_file_that_was_replaced(request: py
     with ThreadPoolExecutor(3) as threads:
         before = set(threads.map(hold, range(3)))
     copy = database.path.with_suffix(".copy")
-    database.backup(str(copy))
+    with database.copied(str(copy)):
+        pass
     for journal in database.path.parent.glob(f"{database.path.name}-*"):
         journal.unlink()
     os.replace(copy, database.path)
@@ -348,17 +349,47 @@ def test_a_postgres_that_restarts_is_unavailable_meanwhile_and_served_again_afte
         database.close_all()
 
 
-def test_a_backup_is_a_consistent_copy(opened: Database, tmp_path: Path) -> None:
-    if opened.dialect == "postgres":
-        opened.backup(str(tmp_path / "copy"))
-        assert (tmp_path / "copy").read_bytes().startswith(b"PGDMP")
-        return
+def test_a_copy_is_consistent_and_can_be_looked_at(opened: Database, tmp_path: Path) -> None:
     name = opened.transact(lambda: Tenant.add(f"kept {new_id()}").name)
-    opened.backup(str(tmp_path / "copy"))
-    copy = open_database(f"sqlite:///{tmp_path}/copy", **OPTIONS)
-    with copy.connected():
+    with opened.copied(str(tmp_path / "copy")):
         assert Tenant.by_name(name) is not None
-        assert copy.query("PRAGMA integrity_check") == [("ok",)]
-    copy.close_all()
-    with pytest.raises(FileExistsError):
-        opened.backup(str(tmp_path / "copy"))
+        later = f"later {new_id()}"
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(opened.transact, lambda: Tenant.add(later)).result(10)
+        assert Tenant.by_name(later) is None
+    with opened.connected():
+        assert Tenant.by_name(later) is not None
+    with opened.scratch(str(tmp_path / "copy")) as scratch, scratch.connected():
+        assert (Tenant.by_name(name) is not None, Tenant.by_name(later)) == (True, None)
+    with pytest.raises(FileExistsError), opened.copied(str(tmp_path / "copy")):
+        pass
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "postgres"])
+def test_a_scratch_database_takes_the_place_of_another_one(
+        dialect: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    database = open_database(new_database(dialect, request), **OPTIONS)
+    names = [f"{word} {new_id()}" for word in ("before", "after")]
+    database.transact(lambda: Tenant.add(names[0]))
+    with database.copied(str(tmp_path / "copy")):
+        pass
+    database.transact(lambda: Tenant.add(names[1]))
+    with database.scratch(str(tmp_path / "copy")) as scratch:
+        database.take_over(scratch, tmp_path / "aside")
+    with database.connected():
+        assert [Tenant.by_name(name) is not None for name in names] == [True, False]
+    database.close_all()
+
+
+def test_a_postgres_database_that_others_use_is_not_taken_over(postgres_server: Server, tmp_path: Path,
+                                                               request: pytest.FixtureRequest) -> None:
+    url = new_database("postgres", request)
+    database, other = open_database(url, **OPTIONS), open_database(url, **OPTIONS)
+    other.ping()
+    with database.copied(str(tmp_path / "copy")):
+        pass
+    with database.scratch(str(tmp_path / "copy")) as scratch, pytest.raises(InUse):
+        database.take_over(scratch, tmp_path / "aside")
+    other.ping()
+    for each in (database, other):
+        each.close_all()

@@ -272,7 +272,8 @@ def test_tables_are_migrated_while_a_load_is_open(database, tenant):
 def test_a_copy_of_the_database_hides_the_load_and_another_process_undoes_it(database, tenant, tmp_path):
     with load.opened(database, tenant, Product) as loading:
         loading.store(lambda: add(database, tenant, AT_ONCE))
-        database.backup(str(tmp_path / "copy.db"))
+        with database.copied(str(tmp_path / "copy.db")):
+            pass
         database.transact(loading.close)
     copy = open_database(f"sqlite:///{tmp_path / 'copy.db'}", synchronous="normal")
     assert seen(copy, tenant) == {0}

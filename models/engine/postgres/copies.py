@@ -1,0 +1,105 @@
+"""Copies of a whole Postgres database, by the server's own programs: `pg_dump`, `pg_restore` and `psql`.
+
+They must be as new as the server. Passwords are handed on in the environment: anybody may read the list of processes.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from time import time
+from typing import Any
+from urllib.parse import urlsplit
+
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from models.engine.errors import Unavailable
+
+SCRATCH = "gatepost_scratch_"  # how the name of a scratch database begins; then the time of its making, in seconds
+LEFT = 24 * 3600  # seconds after which a scratch database is one that a killed process has left
+_OPTIONS = "-c lock_timeout=10s -c statement_timeout=0 -c client_min_messages=warning"
+
+# Everything goes that is no extension's own, and no part of something else; also tables that the copy does not have.
+_CLEAR = r"""
+DO $$
+DECLARE each record;
+BEGIN
+  FOR each IN
+    SELECT format('DROP %s IF EXISTS %I.%I CASCADE',
+                  CASE relkind WHEN 'v' THEN 'VIEW' WHEN 'm' THEN 'MATERIALIZED VIEW' WHEN 'S' THEN 'SEQUENCE'
+                               ELSE 'TABLE' END, nspname, relname) AS statement
+    FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+    WHERE nspname = current_schema() AND relkind IN ('r', 'p', 'v', 'm', 'S') AND NOT EXISTS (
+      SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype IN ('e', 'i'))
+  LOOP EXECUTE each.statement; END LOOP;
+  FOR each IN
+    SELECT format('DROP ROUTINE IF EXISTS %s CASCADE', pg_proc.oid::regprocedure) AS statement
+    FROM pg_proc JOIN pg_namespace ON pg_namespace.oid = pronamespace
+    WHERE nspname = current_schema() AND NOT EXISTS (
+      SELECT FROM pg_depend WHERE classid = 'pg_proc'::regclass AND objid = pg_proc.oid AND deptype = 'e')
+  LOOP EXECUTE each.statement; END LOOP;
+END $$;
+"""
+
+
+def dump(url: str, target: str, snapshot: str) -> None:
+    """Write what a snapshot (`pg_export_snapshot`) holds to the new file `target`, readable by its owner alone.
+
+    Raises `Unavailable`, FileExistsError.
+    """
+    os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    _run(url, "pg_dump", "--format=custom", f"--snapshot={snapshot}", f"--file={target}")
+
+
+def load(url: str, source: str) -> None:
+    """Fill an empty database with what `dump` wrote. Raises `Unavailable`."""
+    _run(url, "pg_restore", "--no-owner", "--no-privileges", "--exit-on-error", source)
+
+
+def replace(url: str, staged: str) -> None:
+    """Put the content of the database `staged` in the place of that of another one, in one transaction.
+
+    Raises `Unavailable`; then nothing has changed.
+    """
+    with tempfile.TemporaryDirectory(prefix="gatepost-restore-") as folder:
+        clear, content = Path(folder) / "clear.sql", Path(folder) / "content.sql"
+        clear.write_text(_CLEAR, encoding="utf-8")
+        _run(staged, "pg_dump", "--no-owner", "--no-privileges", f"--file={content}")
+        _run(url, "psql", "--no-psqlrc", "--quiet", "--single-transaction", "--set=ON_ERROR_STOP=1",
+             "--output=/dev/null", f"--file={clear}", f"--file={content}")
+
+
+def scratch_name(random: str) -> str:
+    """The name of a new scratch database."""
+    return f"{SCRATCH}{int(time())}_{random}"
+
+
+def is_left(name: str) -> bool:
+    """Whether a scratch database is so old that no process uses it any more."""
+    made = name.removeprefix(SCRATCH).partition("_")[0]
+    return made.isdecimal() and time() - int(made) > LEFT
+
+
+def url_of(url: str, name: str) -> str:
+    """The URL of another database on the same server."""
+    parts = urlsplit(url)
+    query = "&".join(each for each in parts.query.split("&") if each and not each.startswith("dbname="))
+    return parts._replace(path=f"/{name}", query=query).geturl()
+
+
+def _run(url: str, program: str, *options: str) -> None:
+    given: dict[str, Any] = {"connect_timeout": 3, **conninfo_to_dict(url)}
+    password = given.pop("password", None)
+    environment: Mapping[str, str] = {**os.environ, "PGOPTIONS": f"{given.pop('options', None) or ''} {_OPTIONS}".strip(),
+                                      **({"PGPASSWORD": password} if password else {})}
+    command: Sequence[str] = [program, "--no-password", *options]
+    try:
+        done = subprocess.run([*command[:1], f"--dbname={make_conninfo(**given)}", *command[1:]], env=environment,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        raise Unavailable(f"{program} is not installed here; it comes with the client programs of Postgres") from None
+    if done.returncode != 0:
+        raise Unavailable(f"{program}: {done.stderr.strip()}")

@@ -1,0 +1,85 @@
+"""Copies of a whole SQLite database: taken while others write, and put in the place of one that others use."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+import apsw
+
+from models.engine.errors import InUse
+
+SIDE_FILES = ("-wal", "-shm")
+# The byte of the -shm file that each process with an open connection has locked (sqlite.org/walformat.html).
+_IN_USE = 128
+
+
+def copy(source: apsw.Connection, target: str) -> None:
+    """Write what a connection sees to the new file `target`, readable by its owner alone.
+
+    Raises FileExistsError, and what apsw raises.
+    """
+    os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    fresh = apsw.Connection(target)
+    try:
+        # In one step: it reads one snapshot, and in WAL mode keeps no writer waiting.
+        with fresh.backup("main", source, "main") as progress:
+            progress.step(-1)
+    finally:
+        fresh.close()
+
+
+def overwrite(file: Path, staged: Path) -> None:
+    """Put the content of `staged` in the place of that of a database that others may use; the caller has the turn to
+    write. Readers go on with what they have begun to read, and then see the new content.
+
+    Raises what apsw raises; then nothing has changed.
+    """
+    # A connection sees no change that it has made this way itself: these are closed again.
+    live, fresh = apsw.Connection(str(file)), apsw.Connection(str(staged), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        with live.backup("main", fresh, "main") as progress:
+            progress.step(-1)
+        live.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+    finally:
+        live.close()
+        fresh.close()
+
+
+def exchange(file: Path, staged: Path, aside: Path) -> None:
+    """Move `staged` to where a database is, or was, that cannot be read; its files are moved into the folder `aside`.
+
+    Raises `InUse` while another process has it open: that one would go on with its log, and delete the new one's.
+    """
+    if _is_open(file):
+        raise InUse("the database cannot be read, and a process has it open: stop Gatepost first")
+    for suffix in ("", *SIDE_FILES):
+        place = Path(f"{file}{suffix}")
+        if place.exists():
+            aside.mkdir(mode=0o700, exist_ok=True)
+            place.rename(aside / place.name)
+    staged.rename(file)
+    _sync(file.parent)
+
+
+def _is_open(file: Path) -> bool:
+    try:
+        descriptor = os.open(f"{file}-shm", os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _IN_USE)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
