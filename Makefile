@@ -118,7 +118,7 @@ constraints: $(VENV)/dev.stamp ## pin the newest versions that setup.cfg allows 
 	@$(PIN) --output-file requirements/build.txt requirements/build.in
 	@$(PIN) --output-file requirements/serve.txt setup.cfg
 	@$(PIN) --constraint requirements/build.txt --constraint requirements/serve.txt \
-	  --extra test --extra fast --extra redis --output-file requirements/test.txt setup.cfg
+	  --extra test --extra backup --extra fast --extra redis --output-file requirements/test.txt setup.cfg
 	@$(PIN) --constraint requirements/test.txt --output-file requirements/dev.txt requirements/dev.in
 
 sbom: wheel $(VENV)/dev.stamp ## list what is installed for serving in dist/gatepost.cdx.json (CycloneDX)
@@ -172,5 +172,5 @@ $(VENV)/dev.stamp: requirements/dev.txt $(VENV)/gatepost.stamp
 .PHONY: $(NEWEST)/test.stamp
 $(NEWEST)/test.stamp: | $(NEWEST)/bin/python
 	@echo "Installing into $(NEWEST) …"
-	@$(NEWEST)/bin/pip install $(QUIETLY) --upgrade --upgrade-strategy eager --editable '.[test,fast,redis]' || \
+	@$(NEWEST)/bin/pip install $(QUIETLY) --upgrade --upgrade-strategy eager --editable '.[test,backup,fast,redis]' || \
 	  $(NOT_INSTALLED)

@@ -10,6 +10,8 @@ from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 import gatepost_start  # noqa: F401 - before the imports that it looks after
+from blueprints.backups.journal import settle, settle_meanwhile
+from blueprints.backups.schedule import Schedule
 from blueprints.commands import commands
 from blueprints.commands.printing import Group
 from blueprints.http.auditing.trail import Trail
@@ -60,12 +62,13 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
     """The WSGI application of one instance.
 
     `config` overrides settings by name; `collections`, or modules of them, are served besides those that are found.
-    Raises `SettingError`, `KeyFileError`, `PluginError`, `PolicyError` and `NotReady`, each with a sentence
+    Raises `SettingError`, `KeyFileError`, `PluginError`, `PolicyError`, `UnderWay` and `NotReady`, each with a sentence
     for the operator.
     """
     settings = Settings.load(overrides=config)
     app = Application("gatepost", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = settings.body_limit
+    settle(settings)
     keys = Keys.load(settings.secret_file)
     registry = discover(collections)
     policy = Watcher(Folder(settings.policies, registry.vocabulary, plugins=registry.plugin_policies, sample=0.1,
@@ -164,6 +167,7 @@ def _chores(settings: Settings, database: Database, epoch: Epoch, policy: Watche
         Chore("storing uses of the policy's lines", EVERY, lines.store, last=lines.end),
         Chore("telling what the log left out", MINUTE, logs.repetitions.tell),
         Chore("following restores", 1, epoch.refresh),
+        Chore("completing a restore that was broken off", 5, lambda: settle_meanwhile(settings)),
         Chore("following the key file", 1, keys.refresh),
         Chore("following the policy files", 1, policy.prove_followed),
         Chore("writing down which policy is in force", 1, ledger.store, last=ledger.store),
@@ -171,6 +175,7 @@ def _chores(settings: Settings, database: Database, epoch: Epoch, policy: Watche
         Chore("undoing imports that were broken off", 5, lambda: undo_left(database)),
         Chore("throwing away what has expired", MINUTE, lambda: delete_expired(database)),
         Chore("telling the planner how tables have grown", MINUTE, database.refresh_statistics),
+        Chore("making backups", MINUTE, Schedule(settings, database).look),
         Chore("ending the retention of audit rows, messages and jobs", 60 * MINUTE,
               lambda: end_retention(settings, database)),
     )

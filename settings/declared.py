@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from marshmallow import fields
 
 from settings.kinds import by_role, choice, known_origins, known_time_zone, seconds, switch, text, url_of, whole
-from settings.sources import PREFIX, from_environment, merge, read_toml
+from settings.sources import PREFIX, environment_with, from_environment, merge, read_toml
 
 
 def setting(default: Any, field: fields.Field[Any], help: str, *, secret: bool = False) -> Any:
@@ -85,6 +85,16 @@ class Settings:
     run_jobs: bool = setting(True, switch(), "run jobs in the processes that serve; off: `gatepost worker` alone does")
     job_quota: int = setting(256 * 2**20, whole(0, 2**40), "most bytes of a user's job files (268435456 are 256 MiB)")
 
+    # backups
+    backup_hours: int = setting(0, whole(0, 8784), "hours between two backups that the service makes; 0: it makes none")
+    backup_folder: str = setting("", fields.String(), "the folder of backups; empty: backups, in the instance")
+    backup_recipient: str = setting(
+        "", text(r"(age1[a-z0-9]+|ssh-(ed25519|rsa) \S+( .*)?)?", "a recipient of age: age1… or ssh-ed25519 …"),
+        "recipient of age to whom backups are encrypted (extra `backup`); empty: they are not")
+    backup_command: str = setting("", fields.String(),
+                                  "command that gets the path of each new backup, to copy it elsewhere")
+    backup_prove: bool = setting(True, switch(), "restore each backup of the service in a scratch place, as a proof")
+
     # what is kept for how long
     audit_days: int = setting(365, whole(0, 36500), "days that audit rows are kept; 0: for ever")
     job_days: int = setting(30, whole(0, 36500), "days that jobs are kept once they have ended; 0: for ever")
@@ -138,6 +148,11 @@ class Settings:
         return cls(**values)
 
     @property
+    def environment(self) -> dict[str, str]:
+        """The environment of a process that is to work on the same instance and database."""
+        return environment_with({"instance": str(self.instance), "database_url": self.database_url})
+
+    @property
     def secret_file(self) -> Path:
         """The key ring from which the key of each purpose is derived."""
         return self.instance / "secret.key"
@@ -146,6 +161,11 @@ class Settings:
     def policies(self) -> Path:
         """The folder of policy files in force."""
         return self.instance / "policies"
+
+    @property
+    def backups(self) -> Path:
+        """The folder of backups."""
+        return self.instance / (self.backup_folder or "backups")
 
     @property
     def url(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import os
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import Field
@@ -35,6 +36,11 @@ def from_environment(environ: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
         else:
             yield name, text
     yield from tables.items()
+
+
+def environment_with(values: Mapping[str, str]) -> dict[str, str]:
+    """The environment of this process, with these settings in it: for a process that is to have them, too."""
+    return {**os.environ, **{PREFIX + name.upper(): value for name, value in values.items()}}
 
 
 def read_toml(file: Path) -> dict[str, Any]:

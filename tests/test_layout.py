@@ -76,8 +76,9 @@ def test_policies_use_peewee_only_to_write_and_show_sql():
     assert users <= {"sql.py", "explain.py"}
 
 
-# postgres/database.py hands its own environment on to pg_dump, and metrics.py tells prometheus-client its folder there
-READERS = {ROOT / "settings" / "declared.py", ROOT / "models" / "engine" / "postgres" / "database.py",
+# postgres/copies.py hands its own environment on to pg_dump, and metrics.py tells prometheus-client its folder there
+READERS = {ROOT / "settings" / "declared.py", ROOT / "settings" / "sources.py",
+           ROOT / "models" / "engine" / "postgres" / "copies.py",
            ROOT / "blueprints" / "http" / "operations" / "metrics.py"}
 
 

@@ -10,18 +10,20 @@ import click
 
 from blueprints.commands.accounts import tenant, user
 from blueprints.commands.audit import audit
+from blueprints.commands.backup import backup, restore_
 from blueprints.commands.data import demo
 from blueprints.commands.doctor import doctor
 from blueprints.commands.jobs import jobs
 from blueprints.commands.keys import keys
+from blueprints.commands.migrate import migrate
 from blueprints.commands.policy.group import policy as policy_group
-from blueprints.commands.server import init, migrate, openapi, serve
+from blueprints.commands.server import init, openapi, serve
 from blueprints.commands.settings import settings
 from blueprints.commands.tokens import token
 from blueprints.commands.transfer import export, import_
 from blueprints.commands.worker import worker
 
 commands: list[click.Command] = [
-    init, serve, worker, demo, import_, export, user, tenant, token, jobs, policy_group, keys, audit, migrate, doctor,
-    openapi, settings,
+    init, serve, worker, demo, import_, export, user, tenant, token, jobs, policy_group, keys, audit, migrate, backup,
+    restore_, doctor, openapi, settings,
 ]

@@ -10,6 +10,9 @@ from typing import Any, TextIO
 
 import click
 
+from blueprints.backups import journal
+from blueprints.backups.journal import UnderWay
+from blueprints.commands.printing import echo
 from blueprints.http.resources.registry import PluginError, discover
 from blueprints.http.security import passwords
 from models.engine.connect import open_database
@@ -98,11 +101,22 @@ def database_of(settings: Settings) -> Iterator[Database]:
 def open_instance() -> Iterator[Instance]:
     """The instance that the settings name, or a sentence that says what is wrong with it."""
     settings = load_settings()
+    settle_restore(settings)
     require_instance(settings)
     with database_of(settings) as database, sentences(database), database.connected():
         if waiting := pending(database, migrations()):
             raise click.ClickException(missing(waiting))
         yield Instance(settings, database)
+
+
+def settle_restore(settings: Settings) -> None:
+    """Complete or undo a restore that was broken off, and say so. Raises the sentence about one that is under way."""
+    try:
+        said = journal.settle(settings)
+    except (UnderWay, RowError, OSError) as error:
+        raise click.ClickException(f"A restore was broken off, and cannot be completed: {error}") from error
+    if said is not None:
+        echo(said, err=True)
 
 
 @contextmanager

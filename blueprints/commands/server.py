@@ -1,19 +1,18 @@
-"""Making, running and describing an instance: `init`, `serve`, `migrate`, `openapi`."""
+"""Making, running and describing an instance: `init`, `serve`, `openapi`."""
 
 from __future__ import annotations
 
 import gc
 import json
 import os
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
 import click
 from flask import Flask
-from playhouse.migrations import MigrationError
 
+from blueprints.backups.journal import UnderWay
 from blueprints.commands.context import (
     database_of,
     load_settings,
@@ -21,22 +20,18 @@ from blueprints.commands.context import (
     open_instance,
     password_file,
     read_password,
-    require_instance,
     show_path,
 )
 from blueprints.commands.install import Outcome, install
-from blueprints.commands.policy.adopt import news
 from blueprints.commands.printing import echo, echo_json, echo_lines
-from blueprints.http.auditing.trail import sealer
 from blueprints.http.operations import affinity, logs, metrics
 from blueprints.http.pipeline.application import NotReady
 from blueprints.http.request.call import Services
 from blueprints.http.resources.registry import PluginError
-from blueprints.http.security.keys import KeyFileError, Keys
+from blueprints.http.security.keys import KeyFileError
 from blueprints.http.security.passwords import CannotHash
 from blueprints.http.servers.waitress.server import serve as serve_waitress
 from models.engine.errors import RowError
-from models.migrate import pending, upgrade
 from policies import PolicyError
 from settings import SettingError, Settings
 
@@ -192,7 +187,7 @@ def app_for(create_app: AppFactory, **options: Any) -> Flask:
     """The app, or the sentence that says why it cannot start."""
     try:
         return create_app({name: value for name, value in options.items() if value is not None})
-    except (SettingError, KeyFileError, PluginError, PolicyError, NotReady, RowError) as error:
+    except (SettingError, KeyFileError, PluginError, PolicyError, UnderWay, NotReady, RowError) as error:
         raise click.ClickException(str(error)) from error
 
 
@@ -204,42 +199,6 @@ def services_for(create_app: AppFactory) -> Iterator[Services]:
         yield services
     finally:
         services.stop()
-
-
-@click.command()
-@click.option("--check", is_flag=True, help="Change nothing; exit with 1 when there is something to do.")
-@click.option("--leave-unproved", is_flag=True,
-              help="Go on though batches of the audit trail are not what was sealed, or their key was forgotten.")
-def migrate(check: bool, leave_unproved: bool) -> None:
-    """Bring the database up to date, after a backup.
-
-    It also names the permissions that are new, and changes no rule.
-
-    \b
-    Example: gatepost migrate --check
-    """
-    settings = load_settings()
-    require_instance(settings)
-    with database_of(settings) as database:
-        try:
-            if check:
-                waiting = pending(database, migrations())
-                echo_lines("\n".join(waiting) or "Nothing to do.")
-                sys.exit(bool(waiting))
-            keys = Keys.load(settings.secret_file)
-            done = upgrade(database, migrations(), backup=settings.instance / "backups",
-                           sealer=sealer(keys, lenient=leave_unproved))
-        except RowError as error:
-            raise click.ClickException(f"{type(error).__name__}: {error}") from error
-        except (MigrationError, KeyFileError) as error:
-            raise click.ClickException(str(error)) from error
-    if done.backup:
-        echo(f"Backup: {show_path(done.backup)}")
-    for file in done.removed:
-        echo(f"Removed an older backup: {show_path(file)}")
-    echo_lines("\n".join(f"Applied {name}" for name in done.applied) or "Nothing to do.")
-    for sentence in news(settings.policies):
-        echo(sentence)
 
 
 @click.command()

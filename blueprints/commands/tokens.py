@@ -9,6 +9,7 @@ from blueprints.commands.printing import Group, echo
 from blueprints.commands.server import AppFactory, services_for
 from blueprints.http.request.identity import service_token
 from models.base import DAY, Rows, is_id, later
+from models.tables.restored import release_tokens
 from models.tables.service_token import LASTS, ServiceToken
 
 
@@ -62,7 +63,30 @@ def list_tokens(email: str) -> None:
         for row in mine.order_by(ServiceToken.created_at):
             echo(f"{row.id}  {row.name}: {' '.join(row.scopes) or 'no scopes'}, "
                  f"{f'until {row.expires_at}' if row.expires_at else 'for good'}, "
-                 f"{f'last used {row.last_used_at}' if row.last_used_at else 'never used'}")
+                 f"{f'last used {row.last_used_at}' if row.last_used_at else 'never used'}"
+                 f"{', held since a restore' if row.held_hash is not None else ''}")
+
+
+@token.command()
+@click.argument("ids", nargs=-1, metavar="[ID]...")
+def release(ids: tuple[str, ...]) -> None:
+    """Let tokens act again that a restore holds: these, or all of them.
+
+    A restored backup may hold tokens that were revoked after it was taken.
+
+    \b
+    Example: gatepost token release
+    """
+    with open_instance() as instance:
+        if unknown := [id for id in ids if not is_id(id) or ServiceToken.by_id(id) is None]:
+            raise click.ClickException(f"There is no token {unknown[0]}.")
+
+        def work() -> int:
+            record(instance.tenant().id, "token", "release", ids[0] if len(ids) == 1 else "")
+            return release_tokens(*ids)
+
+        number = instance.database.transact(work)
+    echo(f"{number} {'token acts' if number == 1 else 'tokens act'} again.")
 
 
 @token.command()

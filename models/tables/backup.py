@@ -6,20 +6,23 @@ from typing import Any, NamedTuple
 
 import peewee as pw
 
+from models.engine.database import current
 from models.records.columns import IdField, TimeField
 from models.records.ids import new_id
 from models.records.rows import expire
 from models.records.table import Table
-from models.records.times import DAY, now
+from models.records.times import DAY, elapsed, now
 
 KEPT = 400 * DAY  # seconds for which is remembered that a backup was made
+HOUR = 3600.0  # seconds
+LONGEST = 6 * HOUR  # seconds that a backup takes at most
 
 
 class Backup(Table):
-    """A backup, or one that failed.
+    """A backup of the schedule or of a command: under way, made, or failed.
 
-    place      the file
-    digest     SHA-256 of the file in hexadecimal digits; null where it failed
+    place      the file; empty until it is made
+    digest     SHA-256 of the file in hexadecimal digits; null until it is made
     seconds    that it took
     error      why it failed, or was not sent elsewhere
     proved_at  when it was last restored in a scratch place and found whole
@@ -27,10 +30,10 @@ class Backup(Table):
 
     id = IdField(primary_key=True)
     made_at = TimeField()
-    place = pw.TextField()
+    place = pw.TextField(default="")
     digest = pw.TextField(null=True)
-    bytes = pw.BigIntegerField()
-    seconds = pw.DoubleField()
+    bytes = pw.BigIntegerField(default=0)
+    seconds = pw.DoubleField(default=0.0)
     error = pw.TextField(null=True)
     proved_at = TimeField(null=True)
 
@@ -39,19 +42,47 @@ class Backup(Table):
 
 
 class BackupAges(NamedTuple):
-    """When the newest whole backup was made, when a restore was last proved, and why the newest attempt failed, if it
-    did; null where there is none."""
+    """When the newest backup was made, when a restore was last proved, and why the newest attempt failed, if it did;
+    null where there is none."""
 
     made_at: str | None
     proved_at: str | None
     error: str | None
 
 
-def note_backup(place: str, digest: str | None, size: int, seconds: float, error: str | None) -> None:
-    """Write down a backup that was just made, or failed, inside a transaction."""
+def is_due(hours: int) -> bool:
+    """Whether the newest backup is so old, or failed more than an hour ago."""
+    newest = _newest()
+    if newest is None:
+        return True
+    wait = HOUR if newest.digest is None else hours * HOUR
+    return not 0 <= elapsed(newest.made_at, now()) < wait
+
+
+def begin(hours: int | None = None) -> str | None:
+    """Write down that a backup begins, inside a transaction; its id. None where `hours` is given and none is due."""
+    if hours is not None:
+        # Of two processes that look at once, the second sees what the first has begun.
+        if current.dialect == "postgres":
+            current.execute_sql("LOCK TABLE backups IN EXCLUSIVE MODE")
+        if not is_due(hours):
+            return None
+    row = Backup(id=new_id(), made_at=now())
+    row.save(force_insert=True)
+    return str(row.id)
+
+
+def note_made(id: str, place: str, digest: str, size: int, seconds: float) -> None:
+    """Write down that a backup was made, inside a transaction."""
     # Across tenants: a backup holds them all.
-    Backup.insert(id=new_id(), made_at=now(), place=place, digest=digest, bytes=size, seconds=seconds,
-                  error=error).execute()
+    Backup.update({Backup.place: place, Backup.digest: digest, Backup.bytes: size, Backup.seconds: seconds}).where(
+        Backup.id == id).execute()
+
+
+def note_error(id: str, error: str) -> None:
+    """Write down what went wrong with a backup, inside a transaction."""
+    # Across tenants, as above.
+    Backup.update({Backup.error: error}).where(Backup.id == id).execute()
 
 
 def note_proof(digest: str) -> bool:
@@ -65,12 +96,20 @@ def ages() -> BackupAges:
     """Of the backups that are known."""
     # Across tenants, as above.
     whole = Backup.digest.is_null(False)
-    made: Any = Backup.select(pw.fn.MAX(Backup.made_at), pw.fn.MAX(Backup.proved_at)).where(whole)
-    newest = Backup.select(Backup.error).order_by(Backup.made_at.desc(), Backup.id.desc()).first()
-    made_at, proved_at = made.tuples().first()
-    return BackupAges(made_at, proved_at, None if newest is None else newest.error)
+    found: Any = Backup.select(pw.fn.MAX(Backup.made_at), pw.fn.MAX(Backup.proved_at)).where(whole)
+    made_at, proved_at = found.tuples().first()
+    newest = _newest()
+    if newest is None or (newest.digest is None and newest.error is None and elapsed(newest.made_at, now()) < LONGEST):
+        return BackupAges(made_at, proved_at, None)
+    broken_off = "it was broken off" if newest.digest is None else None
+    return BackupAges(made_at, proved_at, newest.error or broken_off)
 
 
 def purge(before: str, most: int) -> int:
     """Forget up to `most` backups that were made before that time; how many."""
     return expire(Backup.made_at, before, most)
+
+
+def _newest() -> Backup | None:
+    # Across tenants, as above.
+    return Backup.select().order_by(Backup.made_at.desc(), Backup.id.desc()).first()

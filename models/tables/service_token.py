@@ -34,10 +34,14 @@ class Bearer(NamedTuple):
 
 
 class ServiceToken(Owned):
-    """A token `gp_<id>_<secret>`, of which only the secret's hash is kept; it acts as its owner."""
+    """A token `gp_<id>_<secret>`, of which only the secret's hash is kept; it acts as its owner.
+
+    held_hash  the hash while a restore holds the token: then `token_hash` is empty, which no secret's is
+    """
 
     name = pw.TextField()
     token_hash = pw.TextField()
+    held_hash = pw.TextField(null=True)
     scopes = ListField(default=list)
     expires_at = TimeField(null=True)
     last_used_at = TimeField(null=True)
@@ -72,6 +76,12 @@ class ServiceToken(Owned):
         # Across tenants: the operator asks how many credentials there are.
         endless = cls.select().where(cls.expires_at.is_null()).count()
         return endless + cls.select().where(cls.expires_at > now()).count(), endless
+
+    @classmethod
+    def held(cls) -> int:
+        """How many tokens a restore holds."""
+        # Across tenants: for operators.
+        return int(cls.select().where(cls.held_hash.is_null(False)).count())
 
     @classmethod
     def valid_of(cls, tenant_id: str, owners: Collection[str]) -> list[ServiceToken]:

@@ -1,4 +1,4 @@
-"""Migrations: each directory with its own history, one process at a time, a copy first."""
+"""Migrations: each directory with its own history, one process at a time, a backup first."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ import sys
 from models import migrate
 from models.engine.connect import open_database
 database = open_database(sys.argv[1], pool_size=1, synchronous="normal", statement_timeout=30)
-print(len(migrate.upgrade(database).applied))
+print(len(migrate.upgrade(database)))
 database.close_all()
 """
 PLUGIN = """
@@ -62,14 +62,14 @@ def test_all_shipped_migrations_are_applied_once_and_in_order(empty: Database) -
     empty.create()
     shipped = sorted(f"gatepost/{path.stem}" for path in migrate.SHIPPED["gatepost"].glob("0*.py"))
     assert migrate.pending(empty) == shipped
-    assert migrate.upgrade(empty) == migrate.Upgrade(tuple(shipped), None)
+    assert migrate.upgrade(empty) == tuple(shipped)
     assert migrate.pending(empty) == []
-    assert migrate.upgrade(empty) == migrate.Upgrade((), None)
+    assert migrate.upgrade(empty) == ()
 
 
 def test_a_plugin_with_the_same_file_name_has_its_own_history(empty: Database, tmp_path: Path) -> None:
     both = {name: plugin(tmp_path / name, "0001_things") for name in ("first", "second")}
-    assert migrate.upgrade(empty, both).applied == ("first/0001_things", "second/0001_things")
+    assert migrate.upgrade(empty, both) == ("first/0001_things", "second/0001_things")
     with empty.connected():
         assert {"first_things", "second_things"} <= set(empty.get_tables())
 
@@ -92,31 +92,33 @@ def test_two_processes_that_upgrade_at_once_do_it_once(empty_url: str) -> None:
     assert applied == [0, 0, len(list(migrate.SHIPPED["gatepost"].glob("0*.py")))]
 
 
-def test_before_an_upgrade_the_database_is_copied(empty: Database, tmp_path: Path) -> None:
-    backups = tmp_path / "backups"
-    assert migrate.upgrade(empty, backup=backups).backup is None
+def test_a_backup_is_asked_for_before_a_database_changes_that_holds_something(empty: Database, tmp_path: Path) -> None:
+    asked: list[list[str]] = []
     everything = {**migrate.SHIPPED, "shop": plugin(tmp_path / "shop", "0001_things")}
-    copy = migrate.upgrade(empty, everything, backup=backups).backup
-    assert copy is not None and copy.stat().st_size > 0 and copy.parent == backups
-    if empty.dialect == "sqlite":
-        before = open_database(f"sqlite:///{copy}", pool_size=1, synchronous="normal", statement_timeout=10)
-        assert migrate.pending(before, everything) == ["shop/0001_things"]
-        before.close_all()
+
+    def upgrade() -> tuple[str, ...]:
+        return migrate.upgrade(empty, everything if asked else migrate.SHIPPED,
+                               before=lambda: asked.append(migrate.pending(empty, everything)))
+
+    upgrade()
+    assert asked == []  # there was nothing to lose
+    asked.append([])
+    assert upgrade() == ("shop/0001_things",)
+    assert asked == [[], ["shop/0001_things"]]
+    assert upgrade() == ()
+    assert len(asked) == 2
 
 
-def test_the_newest_copies_are_kept_and_no_other_file_is_touched(empty: Database, tmp_path: Path) -> None:
-    backups, shop = tmp_path / "backups", plugin(tmp_path / "shop", "0001_things")
-    migrate.upgrade(empty, {"shop": shop})
-    backups.mkdir()
-    old = [backups / f"before-migration-2025010{day}T000000000000Z.db" for day in range(1, migrate.BACKUPS + 2)]
-    others = [backups / name for name in (
-        "mine.db", "before-migration-20240101T000000000000Z.db.gz", "before-migration-20240101.db")]
-    for file in (*old, *others):
-        file.write_bytes(b"x")
-    plugin(shop, "0002_more")
-    done = migrate.upgrade(empty, {"shop": shop}, backup=backups)
-    assert done.removed == tuple(old[:2])
-    assert sorted(backups.iterdir()) == sorted([*old[2:], *others, done.backup])
+def test_nothing_is_changed_where_the_backup_cannot_be_made(empty: Database, tmp_path: Path) -> None:
+    migrate.upgrade(empty)
+    everything = {**migrate.SHIPPED, "shop": plugin(tmp_path / "shop", "0001_things")}
+
+    def fail() -> None:
+        raise OSError("the disk is full")
+
+    with pytest.raises(OSError, match="full"):
+        migrate.upgrade(empty, everything, before=fail)
+    assert migrate.pending(empty, everything) == ["shop/0001_things"]
 
 
 @pytest.mark.parametrize("name", ["", "Shop", "shop; DROP TABLE users", "shop-2", "1shop", "x" * 60])
@@ -203,7 +205,7 @@ def test_what_was_shared_before_is_the_owner_s_and_stays(empty: Database, tmp_pa
         old = {"id": new_id(), "tenant_id": tenant.id, "version": 1, "created_at": later(0), "updated_at": later(0),
                "resource": "article", "object_id": new_id(), "grantee": "role:user", "right": "manage"}
         empty.transact(lambda: Share.insert(old).execute())
-    assert "gatepost/0014_granted_by" in migrate.upgrade(empty).applied
+    assert "gatepost/0014_granted_by" in migrate.upgrade(empty)
     with empty.connected():
         [found] = rows.select()
         assert found.__data__ == {**old, "granted_by": None}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from models.base import DAY, later, now
 from models.engine.errors import Busy
-from models.tables import policy_use, policy_version, seals
+from models.tables import backup, policy_use, policy_version, seals
 from models.tables.contact import ContactMessage
 from models.tables.idempotency import IdempotencyKey
 from models.tables.job import Job
@@ -36,6 +36,7 @@ def end_retention(settings: Settings, database: Database) -> int:
     """Delete audit rows, contact messages and ended jobs older than the settings `audit_days`, `contact_days` and
     `job_days`, policies that were replaced before the oldest audit rows, and old counts of lines; how many."""
     gone = _in_batches(database, policy_use.purge, later(-policy_use.KEPT))
+    gone += _in_batches(database, backup.purge, later(-backup.KEPT))
     if settings.contact_days:
         gone += _in_batches(database, ContactMessage.purge, later(-settings.contact_days * DAY))
     if settings.job_days:

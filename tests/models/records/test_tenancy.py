@@ -34,7 +34,8 @@ CROSSING = {
     "seals._forget_seals", "sealed_rows.between",  # the chain is one for all tenants
     "sealed_rows._erase",  # of the row that the caller names
     "instance.the_instance", "instance.note_fingerprint", "instance.beat",
-    "backup.note_backup", "backup.note_proof", "backup.ages",  # one instance has all tenants
+    "backup.note_made", "backup.note_error", "backup.note_proof", "backup.ages", "backup._newest",
+    "restored.end_what_was_under_way", "restored.release_tokens",  # one instance has all tenants
     "category.hold_tree",  # locks the tenant's own row
     "deprecated_use.note_use",  # each row names its tenant
     "job.Job.by_id", "job.Job.newest", "job._backlog", "job.Job.purge",  # for operators
@@ -43,7 +44,7 @@ CROSSING = {
     "rows.Rows.select", "rows.Rows.find_by", "rows.Rows.find_all.query", "rows.Rows.insert", "rows.Rows.save.query",
     "rows.Rows.change", "rows.Rows.add.query", "rows.Rows.delete", "rows.Rows.remove", "rows.expire",
     "service_token.ServiceToken.by_id", "service_token.ServiceToken.bearer", "service_token.ServiceToken.touch",
-    "service_token.ServiceToken.valid",
+    "service_token.ServiceToken.valid", "service_token.ServiceToken.held",
     "policy_version.append", "policy_version.listed", "policy_version.untold", "policy_version.by_number",
     "policy_version.tell", "policy_version.purge", "policy_use.note_uses", "policy_use.used_since",
     "policy_use.counted_since", "policy_use.purge",  # one policy for all tenants

@@ -1,0 +1,176 @@
+"""The archive of a backup: a compressed tar file whose first member, the manifest, says what the others are.
+
+It is read strictly: every byte is covered by the checksum of gzip (RFC 1952), every part by a SHA-256 of its own, and
+what the manifest does not name is refused.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+import re
+import tarfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import IO, BinaryIO
+
+from models.contents import Contents
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+LARGEST_MANIFEST = 4 << 20  # bytes
+_MEMBER = re.compile(r"database|secret\.key|settings\.toml|policy\.last-good\.json|policies/[\w-][\w.-]*")
+_LEVEL = 1  # of compression: as quick as most disks
+_GZIP = bytes.fromhex("1f8b08000000000004ff")  # the header of gzip, which its checksum does not cover
+_BLOCK = 1 << 20  # bytes
+
+DATABASE = "database"
+
+
+class BadArchive(Exception):
+    """A file is not an archive of ours, or not as it was written; the text is a sentence."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A member of the archive: its length in bytes, and its SHA-256 in hexadecimal digits."""
+
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What an archive says of itself.
+
+    made_at   when the copy of the database was taken
+    version   of Gatepost
+    dialect   of the database: `sqlite` or `postgres`
+    contents  what the database held
+    parts     name → part
+    """
+
+    made_at: str
+    version: str
+    dialect: str
+    contents: Contents
+    parts: Mapping[str, Part]
+
+    def text(self) -> bytes:
+        """The manifest as it stands in the archive."""
+        said = {"format": FORMAT, **asdict(self), "contents": self.contents._asdict()}
+        return json.dumps(said, indent=1).encode()
+
+    @classmethod
+    def read(cls, text: bytes) -> Manifest:
+        """Raises BadArchive."""
+        try:
+            said = json.loads(text)
+            if said["format"] != FORMAT:
+                raise BadArchive(f"The archive has the format {said['format']!r}, which a newer Gatepost has written.")
+            parts = {str(name): Part(int(part["bytes"]), str(part["sha256"])) for name, part in said["parts"].items()}
+            if not all(map(_MEMBER.fullmatch, parts)):
+                raise BadArchive("The manifest of the archive names a file that no backup has.")
+            return cls(said["made_at"], said["version"], said["dialect"], Contents(**said["contents"]), parts)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise BadArchive("The manifest of the archive cannot be read.") from None
+
+
+def parts_of(folder: Path) -> dict[str, Part]:
+    """The files below a folder as the parts of an archive."""
+    found = {}
+    for file in sorted(folder.rglob("*")):
+        if file.is_file():
+            with open(file, "rb") as content:
+                digest = hashlib.file_digest(content, "sha256").hexdigest()
+            found[str(file.relative_to(folder))] = Part(file.stat().st_size, digest)
+    return found
+
+
+def pack(folder: Path, manifest: Manifest, target: BinaryIO) -> None:
+    """Write an archive of the files below a folder. Raises OSError."""
+    with (gzip.GzipFile(filename="", fileobj=target, mode="wb", compresslevel=_LEVEL, mtime=0) as packed,
+          tarfile.open(fileobj=packed, mode="w|") as tar):
+        text = manifest.text()
+        tar.addfile(_member(MANIFEST, len(text)), BytesIO(text))
+        for name, part in manifest.parts.items():
+            with open(folder / name, "rb") as content:
+                tar.addfile(_member(name, part.bytes), content)
+
+
+def unpack(archive: Path, folder: Path) -> Manifest:
+    """Write the parts of an archive into an empty folder, each readable by its owner alone; what the archive says.
+
+    Raises BadArchive, OSError.
+    """
+    with open(archive, "rb") as file:
+        if file.read(len(_GZIP)) != _GZIP:
+            raise BadArchive(f"{archive} is not a backup of Gatepost; one that ends in .age is encrypted.")
+        file.seek(0)
+        try:
+            with gzip.GzipFile(fileobj=file) as packed:
+                with tarfile.open(fileobj=packed, mode="r|") as tar:
+                    manifest = _unpack(tar, folder)
+                # To the end: only there is the checksum.
+                while packed.read(_BLOCK):
+                    pass
+        except (tarfile.TarError, zlib.error, EOFError, gzip.BadGzipFile) as error:
+            raise BadArchive(f"{archive} is not as it was written: {error}.") from error
+    return manifest
+
+
+def _unpack(tar: tarfile.TarFile, folder: Path) -> Manifest:
+    first = tar.next()
+    if first is None or first.name != MANIFEST or not first.isreg() or first.size > LARGEST_MANIFEST:
+        raise BadArchive("The archive does not begin with a manifest.")
+    manifest = Manifest.read(_content(tar, first).read())
+    missing = set(manifest.parts)
+    while (member := tar.next()) is not None:
+        if member.name not in missing or not member.isreg():
+            raise BadArchive(f"The archive holds {member.name!r}, which its manifest does not name.")
+        missing.remove(member.name)
+        place = folder / member.name
+        place.parent.mkdir(mode=0o700, exist_ok=True)
+        with open(place, "xb", opener=_private) as file:
+            written = _copy(_content(tar, member), file)
+        if written != manifest.parts[member.name]:
+            raise BadArchive(f"{member.name} in the archive is not as it was written.")
+    if missing:
+        raise BadArchive(f"The archive lacks {', '.join(sorted(missing))}.")
+    return manifest
+
+
+def _member(name: str, size: int) -> tarfile.TarInfo:
+    member = tarfile.TarInfo(name)
+    member.size, member.mode = size, 0o600
+    return member
+
+
+def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
+    found = tar.extractfile(member)
+    assert found is not None  # it is a regular file
+    return found
+
+
+def _copy(source: IO[bytes], target: IO[bytes]) -> Part:
+    digest, size = hashlib.sha256(), 0
+    while block := source.read(_BLOCK):
+        digest.update(block)
+        target.write(block)
+        size += len(block)
+    return Part(size, digest.hexdigest())
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_CLOEXEC, 0o600)
+
+
+def digest_of(file: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal digits."""
+    with open(file, "rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()

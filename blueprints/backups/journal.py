@@ -1,0 +1,180 @@
+"""The journal of a restore: by it, a restore that was broken off is completed or undone by the process that comes next.
+
+The rows are exchanged in one step, which also begins a new epoch. So the epoch in the database says whether that step
+was taken: if so, keys and policies follow; if not, what was prepared goes.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import filecmp
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from time import monotonic, sleep
+
+from models.engine.connect import open_database
+from models.tables.instance import the_instance
+from policies.loading.files import write
+from policies.loading.snapshot import LAST_GOOD
+from settings import Settings
+
+JOURNAL, LOCK = "restore.json", "restore.lock"  # in the folder of the instance
+PATIENCE = 30.0  # seconds that a start waits for a restore under way
+
+
+class UnderWay(Exception):
+    """A restore is under way; the text is a sentence."""
+
+
+@dataclass(frozen=True)
+class Journal:
+    """A restore that has begun.
+
+    epoch   that the database has once the rows are exchanged
+    staged  the folder in that of the instance which holds keys, policies and settings
+    aside   the folder there into which what was there before is moved
+    fresh   whether there was no instance before
+    """
+
+    epoch: str
+    staged: str
+    aside: str
+    fresh: bool
+
+
+def write_down(instance: Path, journal: Journal) -> None:
+    """Begin: from now on the restore is completed or undone. Raises OSError."""
+    write(instance / JOURNAL, json.dumps(asdict(journal)).encode())
+
+
+def settle(settings: Settings, patience: float = PATIENCE) -> str | None:
+    """Complete or undo a restore that was broken off, and say so in a sentence; None where there is nothing to do.
+
+    Where one is under way, its end is waited for. Raises UnderWay after `patience` seconds, `RowError`, OSError.
+    """
+    # The usual case costs one look.
+    if not (settings.instance / JOURNAL).exists():
+        return None
+    with alone(settings.instance, patience):
+        journal = _written(settings.instance)
+        if journal is None:
+            return None
+        if end(settings, journal):
+            return "A restore that was broken off is completed."
+        return "A restore that was broken off is undone; nothing had been exchanged."
+
+
+def settle_meanwhile(settings: Settings) -> None:
+    """The same for a process that serves: it leaves a restore alone that is under way."""
+    with suppress(UnderWay):
+        settle(settings, patience=0)
+
+
+@contextmanager
+def alone(instance: Path, patience: float) -> Iterator[None]:
+    """Hold the instance against other restores. Raises UnderWay, OSError."""
+    descriptor = os.open(instance / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    until = monotonic() + patience
+    try:
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if monotonic() >= until:
+                    raise UnderWay("A restore of this instance is under way.") from None
+                sleep(0.1)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def end(settings: Settings, journal: Journal) -> bool:
+    """Complete a restore whose rows were exchanged, and undo another one; whether they were. Raises `RowError` where
+    the database cannot say; then the journal stays for the next start."""
+    exchanged = (settings.instance / JOURNAL).exists() and _has_begun(settings, journal.epoch)
+    (_complete if exchanged else _undo)(settings.instance, journal)
+    return exchanged
+
+
+def _complete(instance: Path, journal: Journal) -> None:
+    """Put keys, policies and settings in the place of what is there. Whatever was done before is not done again."""
+    staged, aside = instance / journal.staged, instance / journal.aside
+    if (staged / "policies").is_dir():
+        if _alike(staged / "policies", instance / "policies"):
+            shutil.rmtree(instance / "policies")
+        elif (instance / "policies").exists():
+            aside.mkdir(mode=0o700, exist_ok=True)
+            (instance / "policies").rename(aside / "policies")
+        (staged / "policies").rename(instance / "policies")
+    _exchange(staged / "secret.key", instance / "secret.key", aside)
+    if not (staged / LAST_GOOD).exists():
+        # That of before would call each rule file that is gone a broken edit.
+        (instance / LAST_GOOD).unlink(missing_ok=True)
+    _exchange(staged / LAST_GOOD, instance / LAST_GOOD, None)
+    # The settings of this machine stay; a new instance has none yet.
+    if not (instance / "settings.toml").exists():
+        _exchange(staged / "settings.toml", instance / "settings.toml", None)
+    _end(instance, journal)
+
+
+def _undo(instance: Path, journal: Journal) -> None:
+    """Remove what was prepared."""
+    _end(instance, journal)
+    if journal.fresh:
+        for file in [instance / LOCK, *instance.glob("gatepost.db.*")]:
+            file.unlink(missing_ok=True)
+        with suppress(OSError):
+            instance.rmdir()
+
+
+def _end(instance: Path, journal: Journal) -> None:
+    shutil.rmtree(instance / journal.staged, ignore_errors=True)
+    (instance / JOURNAL).unlink(missing_ok=True)
+    descriptor = os.open(instance, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _exchange(fresh: Path, place: Path, aside: Path | None) -> None:
+    if not fresh.exists():
+        return
+    if aside is not None and place.exists() and place.read_bytes() != fresh.read_bytes():
+        aside.mkdir(mode=0o700, exist_ok=True)
+        os.link(place, aside / place.name)
+    os.replace(fresh, place)
+
+
+def _alike(one: Path, other: Path) -> bool:
+    """Whether two folders hold the same files."""
+    if not other.is_dir():
+        return False
+    names = {file.name for file in one.iterdir()}
+    same, _, _ = filecmp.cmpfiles(one, other, names, shallow=False)
+    return names == set(same) == {file.name for file in other.iterdir()}
+
+
+def _written(instance: Path) -> Journal | None:
+    try:
+        return Journal(**json.loads((instance / JOURNAL).read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return None
+
+
+def _has_begun(settings: Settings, epoch: str) -> bool:
+    path = settings.database_url.removeprefix("sqlite:///")
+    if path != settings.database_url and not Path(path).exists():
+        return False
+    database = open_database(settings.database_url, pool_size=4, statement_timeout=settings.statement_timeout)
+    try:
+        with database.connected():
+            return database.table_exists("instance") and the_instance().epoch == epoch
+    finally:
+        database.close_all()

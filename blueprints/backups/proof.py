@@ -1,0 +1,91 @@
+"""The proof of a backup: it is restored in a scratch place, and the service that starts there answers."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from secrets import token_urlsafe
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from flask import Flask
+from flask.testing import FlaskClient
+
+from models.base import Rows
+from models.engine.database import Database
+from models.tables.tenant import Tenant
+from models.tables.user import User
+from settings import Settings
+
+from ..http.request.call import Services
+from ..http.security.passwords import hash_password
+from .archive import BadArchive
+from .staging import Staged, staged
+
+AppFactory = Callable[[Mapping[str, Any]], Flask]
+SCRATCH = ".gatepost-proof-"  # how the folder begins in which a backup is proved
+# Of the settings of the instance nothing is to reach beyond the scratch place, nor to keep a caller away.
+_APART = {"rate_limits": "off", "run_jobs": "off", "redis_url": "", "backup_hours": 0, "log_requests": "off",
+          "metrics_token": "", "require_if_match": "off"}
+
+
+def prove(create_app: AppFactory, settings: Settings, live: Database, migrations: Mapping[str, Path], archive: Path,
+          identity: Path | None = None) -> Staged:
+    """Restore a backup beside the instance, start it there, log in and ask for a list of each collection; what was
+    proved. Nothing of it stays.
+
+    Raises what `staged` raises, and BadArchive for what does not start or answer.
+    """
+    parent = settings.instance if settings.instance.is_dir() else None
+    with (TemporaryDirectory(prefix=SCRATCH, dir=parent) as scratch,
+          staged(archive, Path(scratch), live, migrations, identity) as found):
+        if found.remarks:
+            raise BadArchive(f"The audit trail in the backup is not whole: {found.remarks[0]}")
+        _answer(create_app, settings, found)
+        return found
+
+
+def _answer(create_app: AppFactory, settings: Settings, found: Staged) -> None:
+    password, email = token_urlsafe(18), f"{token_urlsafe(9).lower()}@invalid"
+    with found.database.connected():
+        tenant = Tenant.by_name(settings.default_tenant)
+        if tenant is None:
+            raise BadArchive(f"There is no tenant {settings.default_tenant} in the backup.")
+        user = User(name="Proof of a backup", email=email, role="admin", password_hash=hash_password(password))
+        found.database.transact(lambda: Rows(User, tenant.id).insert(user))
+    with _started(create_app, found) as app:
+        client = app.test_client()
+        answer = client.post("/api/login", json={"email": email, "password": password})
+        _expect(client, answer.status_code, "POST /api/login")
+        bearer = {"Authorization": f"Bearer {answer.get_json()['access_token']}"}
+        services: Services = app.extensions["gatepost"]
+        for name in services.collections:
+            path = f"/api/{name}?limit=1"
+            if any(endpoint.path == f"/api/{name}" and endpoint.method == "GET"
+                   for endpoints in services.registry.by_permission.values() for endpoint in endpoints):
+                _expect(client, client.get(path, headers=bearer).status_code, f"GET {path}")
+
+
+def _expect(_: FlaskClient, status: int, asked: str) -> None:
+    if status != 200:
+        raise BadArchive(f"The service that was started from the backup answered {asked} with {status}.")
+
+
+@contextmanager
+def _started(create_app: AppFactory, found: Staged) -> Iterator[Flask]:
+    # What a service logs at its start is no news here.
+    logging.disable(logging.WARNING)
+    try:
+        url = f"sqlite:///{found.database.database}" if found.database.dialect == "sqlite" else found.database.database
+        try:
+            app = create_app({"instance": found.folder, "database_url": url, **_APART})
+        except Exception as error:
+            raise BadArchive(f"The service does not start from the backup: {error}") from error
+        try:
+            yield app
+        finally:
+            app.extensions["gatepost"].stop()
+    finally:
+        logging.disable(logging.NOTSET)

@@ -1,0 +1,123 @@
+"""Restoring a backup: everything is prepared beside the instance, and then put in its place.
+
+What was there before is not lost: its rows are in a backup of their own where they can be read, else in the files that
+are moved aside; so are its keys and policies.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import mkdtemp
+
+from models.engine.database import Database
+from models.engine.errors import RowError
+from models.tables.audit import add
+from models.tables.restored import end_what_was_under_way, new_epoch
+from models.tables.tenant import Tenant
+from settings import Settings
+
+from . import journal, retention
+from .journal import Journal
+from .staging import Staged, staged
+from .taking import CannotBackUp, name_of, take
+
+STAGED = ".gatepost-restore-"  # how the folder begins in which a restore is prepared
+LOCK_WAIT = 1.0  # seconds
+
+
+class CannotRestore(Exception):
+    """The restore has not begun; the text is a sentence."""
+
+
+@dataclass(frozen=True)
+class Restored:
+    """What a restore has done.
+
+    found  what was restored
+    saved  the backup of what was there before; None where there was nothing, or nothing that could be read
+    aside  the folder into which files of before were moved; None where there were none
+    """
+
+    found: Staged
+    saved: Path | None
+    aside: Path | None
+
+
+@dataclass(frozen=True)
+class Choices:
+    """`keep_tokens`: service tokens act at once. `resume_jobs`: unfinished jobs are run."""
+
+    keep_tokens: bool = False
+    resume_jobs: bool = False
+
+
+def holds_instance(settings: Settings, database: Database) -> bool:
+    """Whether there is anything in the folder, or in the database, that a restore would replace."""
+    if settings.secret_file.exists() or settings.policies.exists():
+        return True
+    try:
+        database.create() if database.dialect == "postgres" else None
+        return _has_tables(settings, database)
+    except RowError:
+        return True
+
+
+def restore(settings: Settings, database: Database, migrations: Mapping[str, Path], archive: Path, choices: Choices,
+            identity: Path | None = None) -> Restored:
+    """Restore a backup into the instance that the settings name.
+
+    Raises CannotRestore, UnderWay, and what `staged` raises; then the instance is as it was. A process that is killed
+    leaves one that the next start completes or undoes.
+    """
+    instance = settings.instance
+    fresh = not instance.exists()
+    instance.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with journal.alone(instance, LOCK_WAIT):
+        for left in instance.glob(f"{STAGED}*"):
+            shutil.rmtree(left, ignore_errors=True)
+        folder = Path(mkdtemp(prefix=STAGED, dir=instance))
+        begun = Journal(new_epoch(), folder.name, f"replaced-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}", fresh)
+        aside = instance / begun.aside
+        try:
+            with staged(archive, folder, database, migrations, identity) as found:
+                saved = None if fresh else _save(settings, database)
+                _begin_epoch(found.database, settings, begun.epoch, choices)
+                journal.write_down(instance, begun)
+                database.take_over(found.database, aside)
+        finally:
+            # Whatever was raised: the rows say whether they were exchanged.
+            journal.end(settings, begun)
+    return Restored(found, saved, aside if aside.is_dir() else None)
+
+
+def _has_tables(settings: Settings, database: Database) -> bool:
+    path = settings.database_url.removeprefix("sqlite:///")
+    if path != settings.database_url:
+        return Path(path).exists()
+    with database.connected():
+        return bool(database.get_tables())
+
+
+def _save(settings: Settings, database: Database) -> Path | None:
+    """A backup of what is there; None where it cannot be read."""
+    place = settings.backups / name_of(retention.BEFORE_RESTORE)
+    try:
+        return take(settings, database, place, probing=False).place
+    except (RowError, CannotBackUp):
+        return None
+
+
+def _begin_epoch(database: Database, settings: Settings, epoch: str, choices: Choices) -> None:
+    def work() -> None:
+        end_what_was_under_way(epoch, keep_tokens=choices.keep_tokens, resume_jobs=choices.resume_jobs)
+        tenant = Tenant.by_name(settings.default_tenant)
+        if tenant is not None:
+            add(tenant_id=tenant.id, principal="operator", role="operator", resource="instance", action="restore",
+                resource_id=None, result="allowed", reason="command line")
+
+    with database.connected():
+        database.transact(work)

@@ -1,0 +1,50 @@
+"""Which backups stay: of those of the schedule the newest of each of seven days, four weeks and twelve months; of those
+before a migration or a restore the newest five. Other files in the folder are nobody's business."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+DAYS, WEEKS, MONTHS = 7, 4, 12
+SAFETY = 5  # of one kind, such as those before a migration
+SCHEDULED, BEFORE_MIGRATION, BEFORE_RESTORE = "gatepost", "before-migration", "before-restore"
+_NAME = re.compile(rf"({SCHEDULED}|{BEFORE_MIGRATION}|{BEFORE_RESTORE})-(\d{{8}}T\d{{6}}Z)\.tar\.gz(\.age)?")
+
+_PERIODS: tuple[tuple[int, Callable[[datetime], str]], ...] = (
+    (DAYS, lambda made: made.strftime("%Y-%m-%d")), (WEEKS, lambda made: made.strftime("%G-%V")),
+    (MONTHS, lambda made: made.strftime("%Y-%m")))
+
+
+def remove_old(folder: Path) -> list[Path]:
+    """Remove the backups in a folder that need not stay; those. The newest one stays in any case. Raises OSError."""
+    if not folder.is_dir():
+        return []
+    kinds: dict[str, dict[Path, datetime]] = {}
+    for file in folder.iterdir():
+        if (named := _NAME.fullmatch(file.name)) and file.is_file() and not file.is_symlink():
+            made = datetime.strptime(named[2], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+            kinds.setdefault(named[1], {})[file] = made
+    gone = []
+    for kind, files in kinds.items():
+        stay = _scheduled(files) if kind == SCHEDULED else set(_newest_first(files)[:SAFETY])
+        for file in sorted(files.keys() - stay):
+            file.unlink()
+            gone.append(file)
+    return gone
+
+
+def _scheduled(files: dict[Path, datetime]) -> set[Path]:
+    stay = set()
+    for most, period in _PERIODS:
+        newest: dict[str, Path] = {}
+        for file in _newest_first(files):
+            newest.setdefault(period(files[file]), file)
+        stay.update(list(newest.values())[:most])
+    return stay
+
+
+def _newest_first(files: dict[Path, datetime]) -> list[Path]:
+    return sorted(files, key=lambda file: (files[file], file.name), reverse=True)

@@ -1,0 +1,123 @@
+"""Backups that the service makes by itself: a chore starts a process for each that is due.
+
+That process is `gatepost backup --scheduled`: it takes the backup, proves it, hands it to the command of the operator
+and removes those that need not stay. What went wrong is written down, for health and for the operator.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from time import monotonic
+
+from models.engine.database import Database
+from models.engine.errors import RowError
+from models.tables import backup as backups
+from settings import Settings
+
+from . import retention
+from .archive import BadArchive
+from .encryption import CannotEncrypt
+from .proof import AppFactory, prove
+from .taking import CannotBackUp, name_of, take
+
+LONGEST = 3600.0  # seconds for which the operator's command may run
+_LOUDEST = 500  # characters of what it says that are kept
+_FAULTS = (BadArchive, CannotBackUp, CannotEncrypt, RowError, OSError)
+_log = logging.getLogger("gatepost.backup")
+
+
+class Schedule:
+    """Starts a process for each backup that is due; several processes of an instance may look, one begins it."""
+
+    def __init__(self, settings: Settings, database: Database) -> None:
+        self._settings, self._database = settings, database
+        self._process: subprocess.Popen[bytes] | None = None
+        self._began = 0.0
+
+    def look(self) -> None:
+        """Start a backup where one is due. Raises `RowError`, OSError."""
+        if not self._settings.backup_hours or self._runs():
+            return
+        with self._database.connected():
+            if not backups.is_due(self._settings.backup_hours):
+                return
+        self._began = monotonic()
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "gatepost", "backup", "--scheduled"], env=self._settings.environment,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def _runs(self) -> bool:
+        if self._process is None:
+            return False
+        if self._process.poll() is None:
+            if monotonic() - self._began > backups.LONGEST:
+                self._process.kill()
+            return True
+        self._process = None
+        return False
+
+
+def make_scheduled(create_app: AppFactory, settings: Settings, database: Database,
+                   migrations: Mapping[str, Path]) -> None:
+    """Make the backup of the schedule that is due; nothing where none is, or another process makes it.
+
+    Raises what `take` raises, `RowError`.
+    """
+    # Requests go first.
+    os.nice(10)
+    id = database.transact(lambda: backups.begin(settings.backup_hours))
+    if id is None:
+        return
+    faults: list[str] = []
+
+    def inspect(archive: Path) -> None:
+        if settings.backup_prove:
+            faults.extend(_proof_fault(create_app, settings, database, migrations, archive))
+
+    try:
+        taken = take(settings, database, settings.backups / name_of(retention.SCHEDULED), inspect=inspect)
+    except _FAULTS as error:
+        _note_error(database, id, f"no backup was made: {error}")
+        raise
+    database.transact(lambda: backups.note_made(id, str(taken.place), taken.digest, taken.bytes, taken.seconds))
+    if settings.backup_prove and not faults:
+        database.transact(lambda: backups.note_proof(taken.digest))
+    for fault in (*faults, *_sending_fault(settings, taken.place)):
+        _note_error(database, id, fault)
+    retention.remove_old(settings.backups)
+
+
+def _proof_fault(create_app: AppFactory, settings: Settings, database: Database, migrations: Mapping[str, Path],
+                 archive: Path) -> list[str]:
+    """Prove a backup; what is wrong with it, if anything."""
+    try:
+        prove(create_app, settings, database, migrations, archive)
+    except _FAULTS as error:
+        return [f"the backup is not proved: {error}"]
+    return []
+
+
+def _sending_fault(settings: Settings, place: Path) -> list[str]:
+    """Hand a backup to the operator's command; what went wrong, if anything."""
+    if not settings.backup_command:
+        return []
+    try:
+        done = subprocess.run([*shlex.split(settings.backup_command), str(place)], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=LONGEST, check=False)
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        return [f"backup_command failed: {error}"]
+    if done.returncode == 0:
+        return []
+    said = done.stdout.decode(errors="replace").strip()[-_LOUDEST:]
+    return [f"backup_command ended with {done.returncode}: {said}"]
+
+
+def _note_error(database: Database, id: str, error: str) -> None:
+    _log.error("%s", error)
+    database.transact(lambda: backups.note_error(id, error[:2 * _LOUDEST]))

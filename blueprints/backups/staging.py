@@ -1,0 +1,95 @@
+"""A backup put into a scratch place, and compared with what it says of itself."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from models.contents import Contents, contents
+from models.engine.database import Database
+from models.migrate import pending, upgrade
+from models.tables import seals
+
+from ..http.auditing.trail import sealer
+from ..http.security.keys import Keys
+from .archive import DATABASE, BadArchive, Manifest, unpack
+from .encryption import decrypt, is_encrypted
+
+_KINDS = {"sqlite": "SQLite", "postgres": "Postgres"}
+
+
+@dataclass(frozen=True)
+class Staged:
+    """A backup in a scratch place.
+
+    folder    holds its keys, policies and settings file
+    database  holds its rows
+    applied   the migrations that were applied to them there
+    remarks   what is wrong with its audit trail, as it was when the backup was taken
+    """
+
+    folder: Path
+    database: Database
+    manifest: Manifest
+    applied: tuple[str, ...]
+    remarks: list[str] = field(default_factory=list)
+
+
+@contextmanager
+def staged(archive: Path, scratch: Path, live: Database, migrations: Mapping[str, Path],
+           identity: Path | None = None) -> Iterator[Staged]:
+    """Unpack a backup into the empty folder `scratch`, and its rows into a database beside `live`; compare them with
+    the manifest, and migrate them.
+
+    Raises BadArchive where anything is not as it was written, CannotEncrypt, `KeyFileError`, `RowError`, OSError,
+    MigrationError.
+    """
+    manifest = _unpacked(archive, scratch, identity)
+    if manifest.dialect != live.dialect:
+        raise BadArchive(f"The backup is one of {_KINDS[manifest.dialect]}, and database_url names "
+                         f"{_KINDS[live.dialect]}. `gatepost export` and `import` move rows between them.")
+    keys = Keys.load(scratch / "secret.key")
+    with live.scratch(str(scratch / DATABASE)) as database:
+        _compare(database, manifest)
+        before = pending(database, migrations)
+        upgrade(database, migrations, sealer=sealer(keys, lenient=True))
+        with database.connected():
+            verdict = seals.verify(database, sealer(keys))
+        yield Staged(scratch, database, manifest, tuple(before), verdict.findings)
+
+
+def _unpacked(archive: Path, scratch: Path, identity: Path | None) -> Manifest:
+    if not is_encrypted(archive):
+        return unpack(archive, scratch)
+    if identity is None:
+        raise BadArchive(f"{archive} is encrypted: name the file of an identity that can read it by --identity.")
+    plain = scratch / "archive.tar.gz"
+    os.close(os.open(plain, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    decrypt(archive, plain, identity)
+    try:
+        return unpack(plain, scratch)
+    finally:
+        plain.unlink()
+
+
+def _compare(database: Database, manifest: Manifest) -> None:
+    """Raises BadArchive."""
+    if (damage := database.examine(float("inf"))) is not None:
+        raise BadArchive(f"The database in the backup is damaged: {damage}")
+    with database.connected():
+        held = contents(database)
+        if database.dialect == "sqlite" and (dangling := database.query("PRAGMA foreign_key_check")):
+            raise BadArchive(f"{len(dangling)} rows in the backup refer to rows that it does not hold.")
+    said = manifest.contents
+    if held != said:
+        raise BadArchive(f"The database in the backup does not hold what it says: {_difference(said, held)}.")
+
+
+def _difference(said: Contents, held: Contents) -> str:
+    for table in sorted(said.rows.keys() | held.rows.keys()):
+        if said.rows.get(table) != held.rows.get(table):
+            return f"{held.rows.get(table, 'no')} rows of {table} instead of {said.rows.get(table, 'none')}"
+    return "other migrations, or another newest seal"

@@ -1,0 +1,156 @@
+"""Taking a backup: its parts are gathered in a folder beside the archive, which has its name when it is whole."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import mkdtemp
+from time import monotonic
+
+from models.base import now
+from models.contents import Contents, contents
+from models.engine.database import Database
+from policies.loading.files import Unreadable, read_bytes
+from policies.loading.snapshot import LARGEST_SNAPSHOT, LAST_GOOD
+from settings import Settings
+
+from .archive import DATABASE, Manifest, digest_of, pack, parts_of
+from .encryption import SUFFIX, encrypt
+from .probe import Probe
+
+GATHERING = ".gatepost-backup-"  # how the folder begins in which the parts are gathered
+LEFT = 24 * 3600  # seconds after which such a folder is one that a killed process has left
+
+
+class CannotBackUp(Exception):
+    """No backup was made; the text is a sentence."""
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A backup that was taken.
+
+    place    the archive; `digest` its SHA-256, `bytes` its length
+    seconds  that it took; the longest wait of a writer meanwhile, None where that was not measured
+    log      bytes of SQLite's log before, and the most meanwhile; None on Postgres
+    """
+
+    place: Path
+    digest: str
+    bytes: int
+    seconds: float
+    waits: float | None
+    log: tuple[int, int] | None
+    manifest: Manifest
+
+
+def take(settings: Settings, database: Database, place: Path, *, probing: bool = True,
+         inspect: Callable[[Path], None] | None = None) -> Taken:
+    """Take a backup of the instance to `place`, which must not be there; where a recipient is set, it is encrypted and
+    has the suffix `.age`.
+
+    probing  also measure how long writers wait
+    inspect  is called with the archive before that is encrypted
+
+    Raises CannotBackUp, CannotEncrypt, `RowError`, OSError; then nothing is left.
+    """
+    began, made_at = monotonic(), now()
+    if settings.backup_recipient and place.suffix != SUFFIX:
+        place = place.with_name(place.name + SUFFIX)
+    if place.exists() or place.is_symlink():
+        raise CannotBackUp(f"{place} is there already.")
+    with _gathering(place.parent) as folder:
+        parts = folder / "parts"
+        parts.mkdir(mode=0o700)
+        with Probe(database) if probing else nullcontext() as probe:
+            held = _copy_database(database, parts / DATABASE)
+        _copy_files(settings, parts)
+        manifest = Manifest(made_at, version("gatepost"), database.dialect, held, parts_of(parts))
+        archive = folder / "archive"
+        with open(archive, "xb", opener=_private) as file:
+            pack(parts, manifest, file)
+            file.flush()
+            os.fsync(file.fileno())
+        if inspect is not None:
+            inspect(archive)
+        if settings.backup_recipient:
+            plain, archive = archive, folder / f"archive{SUFFIX}"
+            encrypt(plain, archive, settings.backup_recipient)
+            archive.chmod(0o600)
+        digest, size = digest_of(archive), archive.stat().st_size
+        _put(archive, place)
+    return Taken(place, digest, size, monotonic() - began, probe.waits if probe else None,
+                 probe.log if probe else None, manifest)
+
+
+def name_of(kind: str) -> str:
+    """The file name of a backup that is taken now: `gatepost-20261123T020000Z.tar.gz`."""
+    return f"{kind}-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}.tar.gz"
+
+
+def _copy_database(database: Database, place: Path) -> Contents:
+    with database.copied(str(place)) as copy:
+        if (damage := copy.examine(float("inf"))) is not None:
+            raise damage
+        held = contents(copy)
+    # What opening the copy has made beside it is empty by now.
+    for beside in place.parent.glob(f"{place.name}?*"):
+        beside.unlink()
+    return held
+
+
+def _copy_files(settings: Settings, parts: Path) -> None:
+    """Keys, settings and policies. A link is copied as what it leads to; what is no file of an administrator is not."""
+    folder = parts / "policies"
+    folder.mkdir(mode=0o700)
+    try:
+        (parts / "secret.key").write_bytes(read_bytes(settings.secret_file))
+        for place in sorted(settings.policies.iterdir()):
+            if place.is_file() and not place.name.startswith("."):
+                (folder / place.name).write_bytes(read_bytes(place))
+        for name in ("settings.toml", LAST_GOOD):
+            if (settings.instance / name).exists():
+                (parts / name).write_bytes(read_bytes(settings.instance / name, LARGEST_SNAPSHOT))
+    except Unreadable as error:
+        raise CannotBackUp(f"A file of the instance cannot be copied: {error}.") from error
+
+
+@contextmanager
+def _gathering(parent: Path) -> Iterator[Path]:
+    parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for left in parent.glob(f"{GATHERING}*"):
+        if time.time() - left.stat().st_mtime > LEFT:
+            shutil.rmtree(left, ignore_errors=True)
+    folder = Path(mkdtemp(prefix=GATHERING, dir=parent))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _put(archive: Path, place: Path) -> None:
+    """Give the archive its name, unless another file has that by now."""
+    with open(archive, "rb") as file:
+        os.fsync(file.fileno())
+    try:
+        os.link(archive, place)
+    except FileExistsError:
+        raise CannotBackUp(f"{place} is there already.") from None
+    except OSError:
+        # A file system without links.
+        os.replace(archive, place)
+    descriptor = os.open(place.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_CLOEXEC, 0o600)

@@ -1,0 +1,176 @@
+"""`gatepost backup` and `gatepost restore`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+from playhouse.migrations import MigrationError
+
+from blueprints.backups import retention
+from blueprints.backups.archive import BadArchive, digest_of
+from blueprints.backups.encryption import CannotEncrypt
+from blueprints.backups.journal import UnderWay
+from blueprints.backups.proof import prove
+from blueprints.backups.restoring import CannotRestore, Choices, Restored, holds_instance, restore
+from blueprints.backups.schedule import make_scheduled
+from blueprints.backups.staging import Staged
+from blueprints.backups.taking import CannotBackUp, Taken, name_of, take
+from blueprints.commands.context import (
+    Instance,
+    database_of,
+    load_settings,
+    migrations,
+    open_instance,
+    record,
+    sentences,
+    settle_restore,
+    show_path,
+)
+from blueprints.commands.printing import echo, echo_lines
+from blueprints.commands.server import AppFactory
+from blueprints.http.security.keys import KeyFileError
+from models.engine.database import Database
+from models.engine.errors import RowError
+from models.tables import backup as backups
+from models.tables.service_token import ServiceToken
+from settings import Settings
+
+_IN_THE_CLEAR = ("It holds the keys, and is not encrypted: who can read it can act as any user. Keep it as you keep "
+                 "secret.key, or set backup_recipient.")
+_FAULTS = (BadArchive, CannotBackUp, CannotEncrypt, CannotRestore, KeyFileError, MigrationError, RowError, UnderWay)
+
+
+@click.command("backup")
+@click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.option("--scheduled", is_flag=True, hidden=True, help="As the service does by itself, where one is due.")
+@click.pass_obj
+def backup(create_app: AppFactory, file: Path | None, scheduled: bool) -> None:
+    """Write the instance to one file, while it serves.
+
+    That is the database, the keys, the policies and the settings. Without FILE it goes to the folder of backups. With
+    the setting backup_recipient it is encrypted, and has the suffix .age.
+
+    \b
+    Example: gatepost backup /srv/backups/today.tar.gz
+    """
+    with open_instance() as instance, _said():
+        if scheduled:
+            make_scheduled(create_app, instance.settings, instance.database, migrations())
+            return
+        place = file or instance.settings.backups / name_of(retention.SCHEDULED)
+        taken = take(instance.settings, instance.database, place.absolute())
+        instance.database.transact(lambda: _note(instance, taken))
+    echo(f"Backup: {show_path(taken.place)} ({_mebibytes(taken.bytes)}, {taken.seconds:.1f} s)")
+    if taken.waits is not None:
+        echo(f"A writer waited {taken.waits * 1000:.0f} ms at most meanwhile.")
+    if taken.log is not None:
+        echo(f"The log of the database grew from {_mebibytes(taken.log[0])} to {_mebibytes(taken.log[1])}.")
+    if not instance.settings.backup_recipient:
+        echo(_IN_THE_CLEAR, mark=click.style("! ", fg="yellow", bold=True))
+    echo(f"Prove it: gatepost restore --verify {show_path(taken.place)}")
+
+
+@click.command("restore")
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False, readable=True))
+@click.option("--verify", is_flag=True, help="Change nothing: restore it in a scratch place, start that, and log in.")
+@click.option("--replace", is_flag=True, help="Put it in the place of the instance that is there.")
+@click.option("--identity", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="F",
+              help="The file of an age or SSH key that can read an encrypted backup.")
+@click.option("--keep-tokens", is_flag=True, help="Let service tokens act at once, without `gatepost token release`.")
+@click.option("--resume-jobs", is_flag=True, help="Run the jobs that were unfinished.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.pass_obj
+def restore_(create_app: AppFactory, file: Path, verify: bool, replace: bool, identity: Path | None, keep_tokens: bool,
+             resume_jobs: bool, yes: bool) -> None:
+    """Make an instance of a backup, or prove that it can be done.
+
+    All sessions end, and service tokens are held. With --replace what is there goes, but not before it is in a backup
+    of its own; SQLite may be served meanwhile, Postgres must not be.
+
+    \b
+    Example: gatepost restore --verify /srv/backups/today.tar.gz
+    """
+    settings = load_settings()
+    with database_of(settings) as database, sentences(database), _said():
+        if verify:
+            found = prove(create_app, settings, database, migrations(), file.absolute(), identity)
+            _note_proof(settings, database, file)
+            _show_proof(file, found)
+            return
+        settle_restore(settings)
+        if holds_instance(settings, database):
+            if not replace:
+                raise CannotRestore(f"There is an instance in {settings.instance} or its database. --replace puts the "
+                                    "backup in its place.")
+            if not yes:
+                click.confirm(f"What was written to {settings.instance} since that backup will be gone. Go on?",
+                              abort=True)
+        done = restore(settings, database, migrations(), file.absolute(), Choices(keep_tokens, resume_jobs), identity)
+        _show(settings, done, held=not keep_tokens and _tokens_held(settings))
+
+
+def _show(settings: Settings, done: Restored, *, held: int) -> None:
+    echo(f"Restored: {settings.instance}, as it was at {done.found.manifest.made_at}")
+    echo_lines("\n".join(f"Applied {name}" for name in done.found.applied) or "No migration was missing.")
+    for remark in done.found.remarks:
+        echo(f"The audit trail in the backup is not whole: {remark}", err=True)
+    echo("All sessions have ended: users log in again.")
+    if held:
+        echo(f"{held} service tokens are held, since some may have been revoked after the backup. "
+             "gatepost token release lets them act again.")
+    if done.saved is not None:
+        echo(f"What was there before: {show_path(done.saved)}")
+    if done.aside is not None:
+        echo(f"Files of before, to be removed when nobody needs them: {show_path(done.aside)}")
+
+
+def _show_proof(file: Path, found: Staged) -> None:
+    rows = found.manifest.contents.rows
+    echo(f"Proved: {show_path(file)}, taken at {found.manifest.made_at} by Gatepost {found.manifest.version}")
+    echo(f"{sum(rows.values())} rows in {len(rows)} tables are there, the audit trail is whole, "
+         f"{len(found.applied)} migrations were missing and could be applied; the service started, and answered a "
+         "login and the list of each collection.")
+
+
+def _tokens_held(settings: Settings) -> int:
+    with database_of(settings) as database, database.connected():
+        return ServiceToken.held()
+
+
+def _note(instance: Instance, taken: Taken) -> None:
+    id = backups.begin()
+    assert id is not None  # it is due, since no hours are given
+    backups.note_made(id, str(taken.place), taken.digest, taken.bytes, taken.seconds)
+    record(instance.tenant().id, "instance", "backup", id)
+
+
+def _note_proof(settings: Settings, database: Database, file: Path) -> None:
+    """In the instance that has made the backup, where this is it."""
+    if not settings.secret_file.exists():
+        return
+    digest = digest_of(file)
+    try:
+        with database.connected():
+            if database.table_exists("backups"):
+                database.transact(lambda: backups.note_proof(digest))
+    except RowError as error:
+        echo(f"The proof was not written down: {error}", err=True)
+
+
+@contextmanager
+def _said() -> Iterator[None]:
+    """Raises the sentence for what can be wrong with a backup, or the place where it is to be."""
+    try:
+        yield
+    except _FAULTS as error:
+        said = f"{type(error).__name__}: {error}" if isinstance(error, RowError) else str(error)
+        raise click.ClickException(said) from error
+    except OSError as error:
+        raise click.ClickException(f"{error.filename or 'A file'}: {error.strerror or error}") from error
+
+
+def _mebibytes(size: int) -> str:
+    return f"{size / 2**20:.1f} MiB"

@@ -1,0 +1,77 @@
+"""`gatepost migrate`: the database as this version needs it."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import click
+from playhouse.migrations import MigrationError
+
+from blueprints.backups import retention
+from blueprints.backups.encryption import CannotEncrypt
+from blueprints.backups.taking import CannotBackUp, name_of, take
+from blueprints.commands.context import (
+    database_of,
+    load_settings,
+    migrations,
+    require_instance,
+    settle_restore,
+    show_path,
+)
+from blueprints.commands.policy.adopt import news
+from blueprints.commands.printing import echo, echo_lines
+from blueprints.http.auditing.trail import sealer
+from blueprints.http.security.keys import KeyFileError, Keys
+from models.engine.database import Database
+from models.engine.errors import RowError
+from models.migrate import pending, upgrade
+from settings import Settings
+
+
+@click.command()
+@click.option("--check", is_flag=True, help="Change nothing; exit with 1 when there is something to do.")
+@click.option("--leave-unproved", is_flag=True,
+              help="Go on though batches of the audit trail are not what was sealed, or their key was forgotten.")
+def migrate(check: bool, leave_unproved: bool) -> None:
+    """Bring the database up to date, after a backup.
+
+    It also names the permissions that are new, and changes no rule.
+
+    \b
+    Example: gatepost migrate --check
+    """
+    settings = load_settings()
+    settle_restore(settings)
+    require_instance(settings)
+    with database_of(settings) as database:
+        try:
+            if check:
+                waiting = pending(database, migrations())
+                echo_lines("\n".join(waiting) or "Nothing to do.")
+                sys.exit(bool(waiting))
+            keys = Keys.load(settings.secret_file)
+            saved: list[Path] = []
+            applied = upgrade(database, migrations(), before=lambda: saved.extend(_save(settings, database)),
+                              sealer=sealer(keys, lenient=leave_unproved))
+            removed = retention.remove_old(settings.backups) if saved else []
+        except RowError as error:
+            raise click.ClickException(f"{type(error).__name__}: {error}") from error
+        except (MigrationError, KeyFileError, CannotBackUp, CannotEncrypt) as error:
+            raise click.ClickException(str(error)) from error
+    for file in saved:
+        echo(f"Backup: {show_path(file)}")
+    for file in removed:
+        echo(f"Removed an older backup: {show_path(file)}")
+    echo_lines("\n".join(f"Applied {name}" for name in applied) or "Nothing to do.")
+    for sentence in news(settings.policies):
+        echo(sentence)
+
+
+def _save(settings: Settings, database: Database) -> list[Path]:
+    """A backup of what is about to be migrated; none where a server's own programs are not at hand to make it."""
+    if database.dialect == "postgres" and shutil.which("pg_dump") is None:
+        echo("No backup is made, because pg_dump is not installed here.", err=True)
+        return []
+    return [take(settings, database, settings.backups / name_of(retention.BEFORE_MIGRATION), probing=False).place]

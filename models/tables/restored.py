@@ -1,0 +1,47 @@
+"""What becomes of rows that tell of things under way, when a backup that holds them is restored."""
+
+from __future__ import annotations
+
+from secrets import token_hex
+
+import peewee as pw
+
+from models.records.times import now
+from models.tables.idempotency import IdempotencyKey
+from models.tables.instance import Instance
+from models.tables.job import FAILED, RUNNING, WAITING, Job
+from models.tables.service_token import ServiceToken
+from models.tables.session import Session
+
+
+def new_epoch() -> str:
+    """A name for the time after a restore: eight hexadecimal digits."""
+    return token_hex(4)
+
+
+def end_what_was_under_way(epoch: str, *, keep_tokens: bool, resume_jobs: bool) -> None:
+    """End all sessions, forget kept answers, hold service tokens (unless `keep_tokens`), let unfinished jobs fail
+    (unless `resume_jobs`), and begin the epoch; inside a transaction of the database that is restored."""
+    # Across tenants: a restore brings them all back.
+    at = now()
+    Session.update({Session.revoked_at: at}).where(Session.revoked_at.is_null()).execute()
+    IdempotencyKey.delete().execute()
+    if not keep_tokens:
+        ServiceToken.update({ServiceToken.held_hash: ServiceToken.token_hash, ServiceToken.token_hash: ""}).where(
+            ServiceToken.held_hash.is_null()).execute()
+    unfinished = Job.state.in_([WAITING, RUNNING])
+    if resume_jobs:
+        Job.update({Job.state: WAITING, Job.lease: None, Job.leased_until: None}).where(unfinished).execute()
+    else:
+        Job.update({Job.state: FAILED, Job.done_at: at, Job.lease: None, Job.leased_until: None,
+                    Job.last_error: "a backup was restored"}).where(unfinished).execute()
+    Instance.update({Instance.epoch: epoch, Instance.restored_at: at}).execute()
+
+
+def release_tokens(*ids: str) -> int:
+    """Let tokens that a restore holds act again, all of them where no id is given; how many."""
+    # Across tenants: for operators.
+    held: pw.Expression = ServiceToken.held_hash.is_null(False)
+    chosen = held & ServiceToken.id.in_(ids) if ids else held
+    back = {ServiceToken.token_hash: ServiceToken.held_hash, ServiceToken.held_hash: None}
+    return int(ServiceToken.update(back).where(chosen).execute())
