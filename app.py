@@ -175,7 +175,7 @@ def _chores(settings: Settings, database: Database, epoch: Epoch, policy: Watche
         Chore("undoing imports that were broken off", 5, lambda: undo_left(database)),
         Chore("throwing away what has expired", MINUTE, lambda: delete_expired(database)),
         Chore("telling the planner how tables have grown", MINUTE, database.refresh_statistics),
-        Chore("making backups", MINUTE, Schedule(settings, database).look),
+        Chore("making backups", 5, Schedule(settings, database).look),
         Chore("ending the retention of audit rows, messages and jobs", 60 * MINUTE,
               lambda: end_retention(settings, database)),
     )

@@ -1,7 +1,7 @@
 """The archive of a backup: a compressed tar file whose first member, the manifest, says what the others are.
 
-It is read strictly: every byte is covered by the checksum of gzip (RFC 1952), every part by a SHA-256 of its own, and
-what the manifest does not name is refused.
+It is read strictly. Its end, an empty member of gzip (RFC 1952 section 2.2) that tar passes over, holds the SHA-256 of
+all bytes before it, each part has one of its own, and what the manifest does not name is refused.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ MANIFEST = "manifest.json"
 LARGEST_MANIFEST = 4 << 20  # bytes
 _MEMBER = re.compile(r"database|secret\.key|settings\.toml|policy\.last-good\.json|policies/[\w-][\w.-]*")
 _LEVEL = 1  # of compression: as quick as most disks
-_GZIP = bytes.fromhex("1f8b08000000000004ff")  # the header of gzip, which its checksum does not cover
+# The last member of gzip around its digest: a header with an extra field `GP`, no content.
+_END = bytes.fromhex("1f8b080400000000 00ff 2400") + b"GP" + bytes.fromhex("2000"), bytes.fromhex("0300") + bytes(8)
+_END_SIZE = len(_END[0]) + 32 + len(_END[1])
 _BLOCK = 1 << 20  # bytes
 
 DATABASE = "database"
@@ -94,13 +96,15 @@ def parts_of(folder: Path) -> dict[str, Part]:
 
 def pack(folder: Path, manifest: Manifest, target: BinaryIO) -> None:
     """Write an archive of the files below a folder. Raises OSError."""
-    with (gzip.GzipFile(filename="", fileobj=target, mode="wb", compresslevel=_LEVEL, mtime=0) as packed,
+    hashed = _Hashed(target)
+    with (gzip.GzipFile(filename="", fileobj=hashed, mode="wb", compresslevel=_LEVEL, mtime=0) as packed,
           tarfile.open(fileobj=packed, mode="w|") as tar):
         text = manifest.text()
         tar.addfile(_member(MANIFEST, len(text)), BytesIO(text))
         for name, part in manifest.parts.items():
             with open(folder / name, "rb") as content:
                 tar.addfile(_member(name, part.bytes), content)
+    target.write(_end(hashed.digest.digest()))
 
 
 def unpack(archive: Path, folder: Path) -> Manifest:
@@ -109,9 +113,7 @@ def unpack(archive: Path, folder: Path) -> Manifest:
     Raises BadArchive, OSError.
     """
     with open(archive, "rb") as file:
-        if file.read(len(_GZIP)) != _GZIP:
-            raise BadArchive(f"{archive} is not a backup of Gatepost; one that ends in .age is encrypted.")
-        file.seek(0)
+        _check_end(file, archive)
         try:
             with gzip.GzipFile(fileobj=file) as packed:
                 with tarfile.open(fileobj=packed, mode="r|") as tar:
@@ -122,6 +124,39 @@ def unpack(archive: Path, folder: Path) -> Manifest:
         except (tarfile.TarError, zlib.error, EOFError, gzip.BadGzipFile) as error:
             raise BadArchive(f"{archive} is not as it was written: {error}.") from error
     return manifest
+
+
+class _Hashed:
+    """What is written to a file, and its digest."""
+
+    def __init__(self, target: BinaryIO) -> None:
+        self._target = target
+        self.digest = hashlib.sha256()
+
+    def write(self, block: bytes) -> int:
+        self.digest.update(block)
+        return self._target.write(block)
+
+    def flush(self) -> None:
+        self._target.flush()
+
+
+def _end(digest: bytes) -> bytes:
+    return _END[0] + digest + _END[1]
+
+
+def _check_end(file: BinaryIO, archive: Path) -> None:
+    """Raises BadArchive unless the end of an archive has the digest of what is before it."""
+    left = os.fstat(file.fileno()).st_size - _END_SIZE
+    digest = hashlib.sha256()
+    while left > 0 and (block := file.read(min(_BLOCK, left))):
+        digest.update(block)
+        left -= len(block)
+    end = file.read()
+    if end != _end(digest.digest()):
+        raise BadArchive(f"{archive} is not as it was written." if end.startswith(_END[0]) else
+                         f"{archive} is not a backup of Gatepost, or not all of one.")
+    file.seek(0)
 
 
 def _unpack(tar: tarfile.TarFile, folder: Path) -> Manifest:

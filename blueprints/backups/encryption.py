@@ -35,6 +35,11 @@ def decrypt(source: Path, target: Path, identity: Path) -> None:
     age = _age()
     try:
         age.decrypt_file(str(source), str(target), _identities(age, identity))
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        # So it says of a part that is not as it was written.
+        raise CannotEncrypt(f"{source} cannot be decrypted by {identity}: {error}.") from error
     except (age.IdentityError, age.DecryptError, UnicodeDecodeError) as error:
         raise CannotEncrypt(f"{source} cannot be decrypted by {identity}: {error}.") from error
 

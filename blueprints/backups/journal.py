@@ -18,6 +18,7 @@ from pathlib import Path
 from time import monotonic, sleep
 
 from models.engine.connect import open_database
+from models.engine.errors import Damaged
 from models.tables.instance import the_instance
 from policies.loading.files import write
 from policies.loading.snapshot import LAST_GOOD
@@ -176,5 +177,7 @@ def _has_begun(settings: Settings, epoch: str) -> bool:
     try:
         with database.connected():
             return database.table_exists("instance") and the_instance().epoch == epoch
+    except Damaged:
+        return False  # It is what was to be replaced.
     finally:
         database.close_all()

@@ -23,7 +23,7 @@ from settings import Settings
 from . import journal, retention
 from .journal import Journal
 from .staging import Staged, staged
-from .taking import CannotBackUp, name_of, take
+from .taking import free_place, take
 
 STAGED = ".gatepost-restore-"  # how the folder begins in which a restore is prepared
 LOCK_WAIT = 1.0  # seconds
@@ -80,14 +80,14 @@ def restore(settings: Settings, database: Database, migrations: Mapping[str, Pat
         for left in instance.glob(f"{STAGED}*"):
             shutil.rmtree(left, ignore_errors=True)
         folder = Path(mkdtemp(prefix=STAGED, dir=instance))
-        begun = Journal(new_epoch(), folder.name, f"replaced-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}", fresh)
+        begun = Journal(new_epoch(), folder.name, _free_name(instance), fresh)
         aside = instance / begun.aside
         try:
             with staged(archive, folder, database, migrations, identity) as found:
-                saved = None if fresh else _save(settings, database)
+                saved = _save(settings, database) if holds_instance(settings, database) else None
                 _begin_epoch(found.database, settings, begun.epoch, choices)
                 journal.write_down(instance, begun)
-                database.take_over(found.database, aside)
+                database.take_over(found.database, aside, keep=saved is None)
         finally:
             # Whatever was raised: the rows say whether they were exchanged.
             journal.end(settings, begun)
@@ -103,12 +103,22 @@ def _has_tables(settings: Settings, database: Database) -> bool:
 
 
 def _save(settings: Settings, database: Database) -> Path | None:
-    """A backup of what is there; None where it cannot be read."""
-    place = settings.backups / name_of(retention.BEFORE_RESTORE)
+    """A backup of what is there; None where the database cannot be read, whose files are moved aside then."""
+    place = free_place(settings.backups, retention.BEFORE_RESTORE)
     try:
-        return take(settings, database, place, probing=False).place
-    except (RowError, CannotBackUp):
-        return None
+        return take(settings, database, place, probing=False, lenient=True).place
+    except RowError as error:
+        if database.dialect == "sqlite":
+            return None
+        raise CannotRestore(f"What is there cannot be backed up first: {error}. A new, empty database can be restored "
+                            "into without that.") from error
+
+
+def _free_name(instance: Path) -> str:
+    """Of a folder for what was there before."""
+    while (instance / (name := f"replaced-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}")).exists():
+        time.sleep(0.1)
+    return name
 
 
 def _begin_epoch(database: Database, settings: Settings, epoch: str, choices: Choices) -> None:

@@ -12,6 +12,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 
@@ -24,7 +25,7 @@ from . import retention
 from .archive import BadArchive
 from .encryption import CannotEncrypt
 from .proof import AppFactory, prove
-from .taking import CannotBackUp, name_of, take
+from .taking import CannotBackUp, free_place, take
 
 LONGEST = 3600.0  # seconds for which the operator's command may run
 _LOUDEST = 500  # characters of what it says that are kept
@@ -51,6 +52,9 @@ class Schedule:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "gatepost", "backup", "--scheduled"], env=self._settings.environment,
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        with suppress(OSError):  # a sandbox may refuse it
+            # Requests go first.
+            os.setpriority(os.PRIO_PROCESS, self._process.pid, 10)
 
     def _runs(self) -> bool:
         if self._process is None:
@@ -69,8 +73,6 @@ def make_scheduled(create_app: AppFactory, settings: Settings, database: Databas
 
     Raises what `take` raises, `RowError`.
     """
-    # Requests go first.
-    os.nice(10)
     id = database.transact(lambda: backups.begin(settings.backup_hours))
     if id is None:
         return
@@ -81,7 +83,7 @@ def make_scheduled(create_app: AppFactory, settings: Settings, database: Databas
             faults.extend(_proof_fault(create_app, settings, database, migrations, archive))
 
     try:
-        taken = take(settings, database, settings.backups / name_of(retention.SCHEDULED), inspect=inspect)
+        taken = take(settings, database, free_place(settings.backups, retention.SCHEDULED), inspect=inspect)
     except _FAULTS as error:
         _note_error(database, id, f"no backup was made: {error}")
         raise

@@ -50,12 +50,13 @@ class Taken:
     manifest: Manifest
 
 
-def take(settings: Settings, database: Database, place: Path, *, probing: bool = True,
+def take(settings: Settings, database: Database, place: Path, *, probing: bool = True, lenient: bool = False,
          inspect: Callable[[Path], None] | None = None) -> Taken:
     """Take a backup of the instance to `place`, which must not be there; where a recipient is set, it is encrypted and
     has the suffix `.age`.
 
     probing  also measure how long writers wait
+    lenient  leave out files that cannot be read, such as a key file that was lost
     inspect  is called with the archive before that is encrypted
 
     Raises CannotBackUp, CannotEncrypt, `RowError`, OSError; then nothing is left.
@@ -70,7 +71,7 @@ def take(settings: Settings, database: Database, place: Path, *, probing: bool =
         parts.mkdir(mode=0o700)
         with Probe(database) if probing else nullcontext() as probe:
             held = _copy_database(database, parts / DATABASE)
-        _copy_files(settings, parts)
+        _copy_files(settings, parts, lenient=lenient)
         manifest = Manifest(made_at, version("gatepost"), database.dialect, held, parts_of(parts))
         archive = folder / "archive"
         with open(archive, "xb", opener=_private) as file:
@@ -89,9 +90,13 @@ def take(settings: Settings, database: Database, place: Path, *, probing: bool =
                  probe.log if probe else None, manifest)
 
 
-def name_of(kind: str) -> str:
-    """The file name of a backup that is taken now: `gatepost-20261123T020000Z.tar.gz`."""
-    return f"{kind}-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}.tar.gz"
+def free_place(folder: Path, kind: str) -> Path:
+    """Where a backup that is taken now goes: `gatepost-20261123T020000Z.tar.gz`, by a name that is free."""
+    while True:
+        place = folder / f"{kind}-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}.tar.gz"
+        if not (place.exists() or place.with_name(place.name + SUFFIX).exists()):
+            return place
+        time.sleep(0.1)
 
 
 def _copy_database(database: Database, place: Path) -> Contents:
@@ -105,20 +110,21 @@ def _copy_database(database: Database, place: Path) -> Contents:
     return held
 
 
-def _copy_files(settings: Settings, parts: Path) -> None:
+def _copy_files(settings: Settings, parts: Path, *, lenient: bool) -> None:
     """Keys, settings and policies. A link is copied as what it leads to; what is no file of an administrator is not."""
     folder = parts / "policies"
     folder.mkdir(mode=0o700)
-    try:
-        (parts / "secret.key").write_bytes(read_bytes(settings.secret_file))
-        for place in sorted(settings.policies.iterdir()):
-            if place.is_file() and not place.name.startswith("."):
-                (folder / place.name).write_bytes(read_bytes(place))
-        for name in ("settings.toml", LAST_GOOD):
-            if (settings.instance / name).exists():
-                (parts / name).write_bytes(read_bytes(settings.instance / name, LARGEST_SNAPSHOT))
-    except Unreadable as error:
-        raise CannotBackUp(f"A file of the instance cannot be copied: {error}.") from error
+    rules = settings.policies.iterdir() if settings.policies.is_dir() else ()
+    found = {settings.secret_file: parts / "secret.key", **{
+        settings.instance / name: parts / name for name in ("settings.toml", LAST_GOOD)
+        if (settings.instance / name).exists()}, **{
+        place: folder / place.name for place in rules if place.is_file() and not place.name.startswith(".")}}
+    for place, copy in found.items():
+        try:
+            copy.write_bytes(read_bytes(place, LARGEST_SNAPSHOT))
+        except Unreadable as error:
+            if not lenient:
+                raise CannotBackUp(f"{place} cannot be copied: {error}.") from error
 
 
 @contextmanager

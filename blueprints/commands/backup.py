@@ -17,7 +17,7 @@ from blueprints.backups.proof import prove
 from blueprints.backups.restoring import CannotRestore, Choices, Restored, holds_instance, restore
 from blueprints.backups.schedule import make_scheduled
 from blueprints.backups.staging import Staged
-from blueprints.backups.taking import CannotBackUp, Taken, name_of, take
+from blueprints.backups.taking import CannotBackUp, Taken, free_place, take
 from blueprints.commands.context import (
     Instance,
     database_of,
@@ -60,7 +60,7 @@ def backup(create_app: AppFactory, file: Path | None, scheduled: bool) -> None:
         if scheduled:
             make_scheduled(create_app, instance.settings, instance.database, migrations())
             return
-        place = file or instance.settings.backups / name_of(retention.SCHEDULED)
+        place = file or free_place(instance.settings.backups, retention.SCHEDULED)
         taken = take(instance.settings, instance.database, place.absolute())
         instance.database.transact(lambda: _note(instance, taken))
     echo(f"Backup: {show_path(taken.place)} ({_mebibytes(taken.bytes)}, {taken.seconds:.1f} s)")

@@ -62,7 +62,7 @@ def find_tenant(settings: Settings, name: str | None = None) -> Tenant:
     return found
 
 
-def record(tenant_id: str, resource: str, action: str, id: str) -> None:
+def record(tenant_id: str, resource: str, action: str, id: str | None) -> None:
     """Add what an operator does by a command to the audit trail, inside its transaction."""
     add(tenant_id=tenant_id, principal="operator", role="operator", resource=resource, action=action,
         resource_id=id, result="allowed", reason="command line")

@@ -11,7 +11,7 @@ from playhouse.migrations import MigrationError
 
 from blueprints.backups import retention
 from blueprints.backups.encryption import CannotEncrypt
-from blueprints.backups.taking import CannotBackUp, name_of, take
+from blueprints.backups.taking import CannotBackUp, free_place, take
 from blueprints.commands.context import (
     database_of,
     load_settings,
@@ -74,4 +74,4 @@ def _save(settings: Settings, database: Database) -> list[Path]:
     if database.dialect == "postgres" and shutil.which("pg_dump") is None:
         echo("No backup is made, because pg_dump is not installed here.", err=True)
         return []
-    return [take(settings, database, settings.backups / name_of(retention.BEFORE_MIGRATION), probing=False).place]
+    return [take(settings, database, free_place(settings.backups, retention.BEFORE_MIGRATION), probing=False).place]

@@ -82,7 +82,7 @@ def release(ids: tuple[str, ...]) -> None:
             raise click.ClickException(f"There is no token {unknown[0]}.")
 
         def work() -> int:
-            record(instance.tenant().id, "token", "release", ids[0] if len(ids) == 1 else "")
+            record(instance.tenant().id, "token", "release", ids[0] if len(ids) == 1 else None)
             return release_tokens(*ids)
 
         number = instance.database.transact(work)

@@ -171,10 +171,11 @@ class Database(pw.Database):
         """
         raise NotImplementedError
 
-    def take_over(self, staged: Database, aside: Path) -> None:
+    def take_over(self, staged: Database, aside: Path, *, keep: bool = False) -> None:
         """Put what a `scratch` database holds in the place of what this one holds, all or nothing.
 
-        Files that cannot be read any more are moved into the folder `aside`. Nothing of this database may be in use by
+        Files that cannot be read any more are moved into the folder `aside`; with `keep`, copied there in any case
+        (SQLite). Nothing of this database may be in use by
         the caller. Raises `InUse` where others use it and may not, `Unavailable`.
         """
         raise NotImplementedError

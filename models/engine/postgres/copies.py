@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import time
 from typing import Any
@@ -93,12 +92,13 @@ def url_of(url: str, name: str) -> str:
 def _run(url: str, program: str, *options: str) -> None:
     given: dict[str, Any] = {"connect_timeout": 3, **conninfo_to_dict(url)}
     password = given.pop("password", None)
-    environment: Mapping[str, str] = {**os.environ, "PGOPTIONS": f"{given.pop('options', None) or ''} {_OPTIONS}".strip(),
-                                      **({"PGPASSWORD": password} if password else {})}
-    command: Sequence[str] = [program, "--no-password", *options]
+    environment = {**os.environ, "PGOPTIONS": f"{given.pop('options', None) or ''} {_OPTIONS}".strip()}
+    if password:
+        environment["PGPASSWORD"] = password
+    command = [program, "--no-password", f"--dbname={make_conninfo(**given)}", *options]
     try:
-        done = subprocess.run([*command[:1], f"--dbname={make_conninfo(**given)}", *command[1:]], env=environment,
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              check=False)
     except FileNotFoundError:
         raise Unavailable(f"{program} is not installed here; it comes with the client programs of Postgres") from None
     if done.returncode != 0:

@@ -121,7 +121,7 @@ class PostgresDatabase(Database, pw.PostgresqlDatabase):
             with self.connected(), self._unhurried():
                 self._drop(name)
 
-    def take_over(self, staged: Database, aside: Path) -> None:
+    def take_over(self, staged: Database, aside: Path, *, keep: bool = False) -> None:
         staged.close_all()
         self.close_all()
         with self.connected(), self._unhurried():

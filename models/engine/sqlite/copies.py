@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
+from contextlib import suppress
 from pathlib import Path
 
 import apsw
@@ -45,6 +47,14 @@ def overwrite(file: Path, staged: Path) -> None:
     finally:
         live.close()
         fresh.close()
+
+
+def keep(file: Path, aside: Path) -> None:
+    """Copy the files of a database into the folder `aside`, as they are; the caller has the turn to write."""
+    aside.mkdir(mode=0o700, exist_ok=True)
+    for suffix in ("", "-wal"):
+        with suppress(FileNotFoundError):
+            shutil.copy2(f"{file}{suffix}", aside)
 
 
 def exchange(file: Path, staged: Path, aside: Path) -> None:

@@ -168,7 +168,7 @@ class SqliteDatabase(Database, APSWDatabase):
         finally:
             staged.close_all()
 
-    def take_over(self, staged: Database, aside: Path) -> None:
+    def take_over(self, staged: Database, aside: Path, *, keep: bool = False) -> None:
         staged.close_all()
         self.close_all()
         source = cast(SqliteDatabase, staged).path
@@ -177,6 +177,8 @@ class SqliteDatabase(Database, APSWDatabase):
             try:
                 if not self.path.exists():
                     raise apsw.CantOpenError
+                if keep:
+                    copies.keep(self.path, aside)
                 copies.overwrite(self.path, source)
             except (apsw.CorruptError, apsw.NotADBError, apsw.CantOpenError, apsw.ReadOnlyError):
                 copies.exchange(self.path, source, aside)
