@@ -6,8 +6,10 @@ They must be as new as the server. Passwords are handed on in the environment: a
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from time import time
 from typing import Any
@@ -64,11 +66,22 @@ def replace(url: str, staged: str) -> None:
     Raises `Unavailable`; then nothing has changed.
     """
     with tempfile.TemporaryDirectory(prefix="gatepost-restore-") as folder:
-        clear, content = Path(folder) / "clear.sql", Path(folder) / "content.sql"
-        clear.write_text(_CLEAR, encoding="utf-8")
+        content, errors = Path(folder) / "content.sql", Path(folder) / "errors"
         _run(staged, "pg_dump", "--no-owner", "--no-privileges", f"--file={content}")
-        _run(url, "psql", "--no-psqlrc", "--quiet", "--single-transaction", "--set=ON_ERROR_STOP=1",
-             "--output=/dev/null", f"--file={clear}", f"--file={content}")
+        command, environment = _command(url, "psql", "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1",
+                                        "--output=/dev/null")
+        with open(content, "rb") as rows, open(errors, "wb") as said:
+            psql = _started(command, env=environment, stdin=subprocess.PIPE, stderr=said)
+            assert psql.stdin is not None
+            # COMMIT comes from here, and last: where this process is killed before, psql finds the end of its input,
+            # and the server undoes the transaction.
+            with suppress(BrokenPipeError), psql.stdin as script:
+                script.write(f"BEGIN;{_CLEAR}".encode())
+                shutil.copyfileobj(rows, script)
+                script.write(b"COMMIT;\n")
+            status = psql.wait()
+        if status != 0:
+            raise Unavailable(f"psql: {errors.read_text(errors='replace').strip()}")
 
 
 def scratch_name(random: str) -> str:
@@ -90,16 +103,25 @@ def url_of(url: str, name: str) -> str:
 
 
 def _run(url: str, program: str, *options: str) -> None:
+    command, environment = _command(url, program, *options)
+    done = _started(command, env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    _, said = done.communicate()
+    if done.returncode != 0:
+        raise Unavailable(f"{program}: {said.decode(errors='replace').strip()}")
+
+
+def _command(url: str, program: str, *options: str) -> tuple[list[str], dict[str, str]]:
+    """A command and its environment."""
     given: dict[str, Any] = {"connect_timeout": 3, **conninfo_to_dict(url)}
     password = given.pop("password", None)
     environment = {**os.environ, "PGOPTIONS": f"{given.pop('options', None) or ''} {_OPTIONS}".strip()}
     if password:
         environment["PGPASSWORD"] = password
-    command = [program, "--no-password", f"--dbname={make_conninfo(**given)}", *options]
+    return [program, "--no-password", f"--dbname={make_conninfo(**given)}", *options], environment
+
+
+def _started(command: list[str], **options: Any) -> subprocess.Popen[bytes]:
     try:
-        done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              check=False)
+        return subprocess.Popen(command, stdout=subprocess.DEVNULL, **options)
     except FileNotFoundError:
-        raise Unavailable(f"{program} is not installed here; it comes with the client programs of Postgres") from None
-    if done.returncode != 0:
-        raise Unavailable(f"{program}: {done.stderr.strip()}")
+        raise Unavailable(f"{command[0]} is not installed here, one of the client programs of Postgres") from None
