@@ -130,9 +130,10 @@ def _show(settings: Settings, done: Restored, *, held: int) -> None:
 def _show_proof(file: Path, found: Staged) -> None:
     rows = found.manifest.contents.rows
     echo(f"Proved: {show_path(file)}, taken at {found.manifest.made_at} by Gatepost {found.manifest.version}")
-    echo(f"{sum(rows.values())} rows in {len(rows)} tables are there, the audit trail is whole, "
-         f"{len(found.applied)} migrations were missing and could be applied; the service started, and answered a "
-         "login and the list of each collection.")
+    echo(f"{sum(rows.values())} rows in {len(rows)} tables are there, and the audit trail is whole.")
+    if found.applied:
+        echo(f"{len(found.applied)} migrations were missing, and could be applied.")
+    echo("The service started from it, and answered a login and the list of each collection.")
 
 
 def _tokens_held(settings: Settings) -> int:

@@ -90,6 +90,8 @@ WALK = [
     ("tenant", "list"), ("tenant", "add", HOSTILE),
     ("token", "add", EMAIL, "--scope", "read:articles", "--name", HOSTILE), ("token", "list", EMAIL),
     ("token", "add", EMAIL, "--scope", HOSTILE), ("token", "revoke", HOSTILE),
+    ("token", "release"), ("token", "release", HOSTILE), ("backup",),
+    ("restore", __file__), ("restore", "--verify", __file__),
     ("audit", "tail"), ("audit", "tail", "--tenant", HOSTILE), ("audit", "export"), ("audit", "export", "--heads"),
     ("audit", "export", "--since", HOSTILE), ("audit", "verify"),
     ("keys", "list"), ("keys", "rotate"),
