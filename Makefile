@@ -10,7 +10,7 @@ IN_PARALLEL := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .PHONY: help serve test test-newest coverage lint types messages bench bench-pages bench-search bench-policy bench-login \
-  bench-replay bench-export bench-imports bench-kill bench-jobs attacks faults growth ledger kills proofs campaigns profile picture wheel constraints sbom clean
+  bench-replay bench-export bench-imports bench-kill bench-jobs attacks faults growth ledger kills bench-backup proofs campaigns profile picture wheel constraints sbom clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):.*## /\1\t/' | \
@@ -95,10 +95,13 @@ proofs: $(VENV)/test.stamp ## what is proved of rules and hidden fields, against
 kills: $(VENV)/test.stamp ## kill -9 at each step of backups and restores on both databases; BENCH_ARGS="--kills 60"
 	$(BIN)/python -m tests.incidents.backup_kills $(BENCH_ARGS)
 
+bench-backup: $(VENV)/test.stamp ## a backup under eight writers and its restore, on both databases and servers
+	$(BIN)/python -m benchmarks.backups $(BENCH_ARGS)
+
 bench-jobs: $(VENV)/test.stamp ## jobs lost and effects done twice while processes are killed; BENCH_ARGS="--kills 200"
 	$(BIN)/python -m benchmarks.job_kills $(BENCH_ARGS)
 
-campaigns: attacks faults growth ledger kills bench-imports bench-kill bench-jobs proofs ## all of these, which take too long for `make test`
+campaigns: attacks faults growth ledger kills bench-backup bench-imports bench-kill bench-jobs proofs ## all of these, which take too long for `make test`
 
 profile: $(VENV)/gatepost.stamp ## where the time of one request goes, stage by stage
 	$(BIN)/python -m benchmarks.profile
