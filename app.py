@@ -36,13 +36,14 @@ from blueprints.http.protocol.messages import Translations
 from blueprints.http.request.call import Services
 from blueprints.http.resources.registry import Plugin, discover
 from blueprints.http.resources.routes import answer_options, refuse_strays
+from blueprints.http.security import known_keys
 from blueprints.http.security.access_tokens import AccessTokens
 from blueprints.http.security.cursors import Cursors
 from blueprints.http.security.epoch import Epoch
 from blueprints.http.security.keys import Keys
 from models.engine.connect import open_database
 from models.engine.database import Database
-from models.migrate import missing, pending
+from models.migrate import obstacle
 from models.records.search import is_current
 from models.tables.job import backlog
 from models.tables.load import undo_left
@@ -80,8 +81,9 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
                              statement_timeout=settings.statement_timeout, waiting=most_waiting(threads_of(settings)))
     try:
         with database.connected():
-            if waiting := pending(database, registry.migrations):
-                raise NotReady(missing(waiting))
+            if (said := obstacle(database, registry.migrations)) is not None:
+                raise NotReady(said)
+            known_keys.check(database, keys)
             for name, collection in registry.collections.items():
                 if collection.search and not is_current(database, collection.model):
                     raise NotReady(f"The words of {name} have no index, or one that all tenants share. Its plugin "
@@ -93,6 +95,7 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
     epoch = Epoch(database)
     cursors = Cursors(keys.secrets("cursor"), refresh=keys.refresh, epoch=epoch.value)
     keys.followers.append(lambda: cursors.renew(keys.secrets("cursor")))
+    keys.guard = lambda ring: known_keys.guard(database, ring)
     trail, uses = Trail(database, keys), DeprecatedUses(database)
     ledger = Ledger(database, settings.instance, registry.vocabulary, tenant.id, registry.plugin_policies,
                     settings.policies)

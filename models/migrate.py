@@ -29,6 +29,19 @@ def pending(database: Database, directories: Mapping[str, Path] = SHIPPED) -> li
         return _pending(_runners(database, directories))
 
 
+def obstacle(database: Database, directories: Mapping[str, Path] = SHIPPED) -> str | None:
+    """Why this code cannot use the database as it is, and what to do about it; None where it can.
+
+    A history whose directory is not named, such as that of a plugin that is not installed, is no obstacle. Raises
+    `Unavailable`.
+    """
+    with database.connected():
+        runners = _runners(database, directories)
+        if newer := _unknown(runners):
+            return _is_newer(newer)
+        return missing(waiting) if (waiting := _pending(runners)) else None
+
+
 def missing(waiting: Sequence[str]) -> str:
     """The sentence about migrations that are pending, and what to do about them."""
     return f"{len(waiting)} {'migration is' if len(waiting) == 1 else 'migrations are'} missing. Run: gatepost migrate"
@@ -41,12 +54,14 @@ def upgrade(database: Database, directories: Mapping[str, Path] = SHIPPED, *,
     `sealer` proves what was sealed, where a migration changes that; without it such a migration fails.
 
     `before` is called first where the database holds something, for a backup. A second process that upgrades at the
-    same time waits, and finds nothing left to do. Raises MigrationError for files that cannot be used, `Unavailable`,
-    and whatever `before` or a migration raises.
+    same time waits, and finds nothing left to do. Raises MigrationError for files that cannot be used, and where newer
+    code has migrated the database, `Unavailable`, and whatever `before` or a migration raises.
     """
     database.create()
     with database.migrating():
         runners = _runners(database, directories)
+        if newer := _unknown(runners):
+            raise MigrationError(_is_newer(newer))
         waiting = _pending(runners)
         if not waiting:
             return ()
@@ -80,3 +95,14 @@ def _pending(runners: Mapping[str, Runner]) -> list[str]:
             for migration in runner.status()  # type: ignore[no-untyped-call]
             if migration.path is not None and not migration.applied]
 
+
+def _unknown(runners: Mapping[str, Runner]) -> list[str]:
+    """What was applied that this code does not have."""
+    return [f"{name}/{migration.name}" for name, runner in runners.items()
+            for migration in runner.status()  # type: ignore[no-untyped-call]
+            if migration.path is None]
+
+
+def _is_newer(unknown: Sequence[str]) -> str:
+    return (f"The database was migrated by newer code, which has {unknown[-1]}. Install that version, or restore a "
+            "backup of before: gatepost restore --replace FILE")

@@ -15,7 +15,6 @@ import orjson
 from blueprints.commands.context import Instance, open_instance
 from blueprints.commands.printing import Group, echo, echo_json
 from blueprints.http.auditing.trail import Trail, sealer
-from blueprints.http.security.keys import KeyFileError, Keys
 from models.base import parse_time
 from models.engine.errors import Damaged
 from models.tables import sealed_rows, seals
@@ -93,10 +92,7 @@ def verify(heads: Path | None) -> None:
     Example: gatepost audit verify --heads heads.txt
     """
     with open_instance() as instance:
-        try:
-            keys = Keys.load(instance.settings.secret_file)
-        except KeyFileError as error:
-            raise click.ClickException(str(error)) from error
+        keys = instance.keys()
         with suppress(Damaged):  # `verify` below finds the damaged rows
             Trail(instance.database, keys).seal()
         verdict = seals.verify(instance.database, sealer(keys), _heads(heads))

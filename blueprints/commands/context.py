@@ -14,11 +14,12 @@ from blueprints.backups import journal
 from blueprints.backups.journal import UnderWay
 from blueprints.commands.printing import echo
 from blueprints.http.resources.registry import PluginError, discover
-from blueprints.http.security import passwords
+from blueprints.http.security import known_keys, passwords
+from blueprints.http.security.keys import KeyFileError, Keys
 from models.engine.connect import open_database
 from models.engine.database import Database
 from models.engine.errors import Damaged, RowError
-from models.migrate import missing, pending
+from models.migrate import obstacle
 from models.tables.audit import add
 from models.tables.tenant import Tenant
 from models.tables.user import User
@@ -44,6 +45,15 @@ class Instance:
     def tenant(self, name: str | None = None) -> Tenant:
         """The tenant of that name, or the default one."""
         return find_tenant(self.settings, name)
+
+    def keys(self) -> Keys:
+        """Its key ring. Raises the sentence for one that is not the database's, or cannot be used."""
+        try:
+            keys = Keys.load(self.settings.secret_file)
+            known_keys.check(self.database, keys)
+        except KeyFileError as error:
+            raise click.ClickException(str(error)) from error
+        return keys
 
     def user(self, email: str) -> User:
         """The user with that e-mail, of whatever tenant."""
@@ -104,8 +114,8 @@ def open_instance() -> Iterator[Instance]:
     settle_restore(settings)
     require_instance(settings)
     with database_of(settings) as database, sentences(database), database.connected():
-        if waiting := pending(database, migrations()):
-            raise click.ClickException(missing(waiting))
+        if (said := obstacle(database, migrations())) is not None:
+            raise click.ClickException(said)
         yield Instance(settings, database)
 
 

@@ -17,8 +17,9 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 from blueprints.commands import showcase
-from blueprints.http.security import passwords
-from blueprints.http.security.keys import create_key_file
+from blueprints.http.security import known_keys, passwords
+from blueprints.http.security.keys import Keys, create_key_file
+from blueprints.http.security.known_keys import WrongKeys
 from models.base import Rows
 from models.engine.database import Database
 from models.engine.errors import AlreadyExists
@@ -42,23 +43,39 @@ class Outcome:
 
 def install(
     settings: Settings, database: Database, migrations: Mapping[str, Path], *, email: str, password: str | None,
-    demo: bool,
+    demo: bool, new_key: bool = False,
 ) -> Outcome:
-    """Make or complete the instance that `settings` name. Raises OSError, `RowError`, `CannotHash`."""
+    """Make or complete the instance that `settings` name. `new_key`: its database may be one that knows other keys.
+
+    Raises OSError, `RowError`, `CannotHash`, `KeyFileError`.
+    """
     outcome = Outcome()
     with _alone(settings.instance):
+        in_use = _in_use(database, settings.default_tenant)
+        if in_use and not new_key and not settings.secret_file.exists():
+            raise WrongKeys
         if create_key_file(settings.secret_file):
             outcome.done.append("secret key")
+        if in_use and new_key:
+            _adopt(database, Keys.load(settings.secret_file))
+            outcome.done.append("keys for the database")
         if _copy_policies(settings.policies):
             outcome.done.append("policies")
         # An instance in use is migrated by `gatepost migrate`, when its operator says so.
-        if not _in_use(database, settings.default_tenant):
+        if not in_use:
             upgrade(database, migrations)
             chosen = password or secrets.token_urlsafe(15)
             if _populate(database, settings.default_tenant, email, chosen, demo):
                 outcome.done.append("database")
                 outcome.email, outcome.password = email, None if password else chosen
     return outcome
+
+
+def _adopt(database: Database, keys: Keys) -> None:
+    # A database of before knows no keys: it is asked for them once it is migrated.
+    with database.connected():
+        if database.table_exists("instance"):
+            known_keys.adopt(database, keys)
 
 
 def _in_use(database: Database, tenant_name: str) -> bool:

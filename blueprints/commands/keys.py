@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from blueprints.commands.context import load_settings, require_instance
+from blueprints.commands.context import load_settings, open_instance, require_instance
 from blueprints.commands.printing import Group, echo
-from blueprints.http.security.keys import KeyFileError, Keys, rotate
+from blueprints.http.security.keys import KeyFileError, Keys
+from blueprints.http.security.known_keys import rotate_known
 from models.base import now
-from settings import Settings
 
 
 @click.group(cls=Group)
@@ -23,7 +23,8 @@ def list_keys() -> None:
     \b
     Example: gatepost keys list
     """
-    settings = _settings()
+    settings = load_settings()
+    require_instance(settings)
     try:
         ring = Keys.load(settings.secret_file)
     except KeyFileError as error:
@@ -44,18 +45,12 @@ def rotate_keys(forget: bool) -> None:
     \b
     Example: gatepost keys rotate
     """
-    settings = _settings()
-    try:
-        ring = rotate(settings.secret_file, forget=forget)
-    except (KeyFileError, OSError) as error:
-        raise click.ClickException(str(error)) from error
+    with open_instance() as instance:
+        try:
+            ring = rotate_known(instance.database, instance.settings.secret_file, forget=forget)
+        except (KeyFileError, OSError) as error:
+            raise click.ClickException(str(error)) from error
     _show(ring)
-
-
-def _settings() -> Settings:
-    settings = load_settings()
-    require_instance(settings)
-    return settings
 
 
 def _show(ring: Keys) -> None:

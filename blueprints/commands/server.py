@@ -29,6 +29,7 @@ from blueprints.http.pipeline.application import NotReady
 from blueprints.http.request.call import Services
 from blueprints.http.resources.registry import PluginError
 from blueprints.http.security.keys import KeyFileError
+from blueprints.http.security.known_keys import LOST
 from blueprints.http.security.passwords import CannotHash
 from blueprints.http.servers.waitress.server import serve as serve_waitress
 from models.engine.errors import RowError
@@ -44,7 +45,8 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 @click.option("--admin-email", default="admin@example.org", show_default=True, metavar="E",
               help="The administrator's address.")
 @password_file("--admin-password-file")
-def init(demo: bool, admin_email: str, admin_password_file: TextIO | None) -> None:
+@click.option("--new-key", is_flag=True, help=f"Go on with other keys than the database knows: {LOST}.")
+def init(demo: bool, admin_email: str, admin_password_file: TextIO | None, new_key: bool) -> None:
     """Make an instance, unless there is one.
 
     It has secrets, policies, a database and an administrator, whose password is shown once. A second run completes
@@ -57,7 +59,10 @@ def init(demo: bool, admin_email: str, admin_password_file: TextIO | None) -> No
     password = read_password(admin_password_file, admin_email) if admin_password_file else None
     with database_of(settings) as database:
         try:
-            outcome = install(settings, database, migrations(), email=admin_email, password=password, demo=demo)
+            outcome = install(settings, database, migrations(), email=admin_email, password=password, demo=demo,
+                              new_key=new_key)
+        except KeyFileError as error:
+            raise click.ClickException(str(error)) from error
         except (OSError, RowError, CannotHash) as error:
             why = f"the password cannot be hashed: {error}" if isinstance(error, CannotHash) else error
             raise click.ClickException(

@@ -169,6 +169,12 @@ def _forget_seals() -> None:
         Seal.delete().where(Seal.seq < newest).execute()
 
 
+def newest_head() -> str | None:
+    """The head of the newest seal, None without one; the database is connected."""
+    last = _last()
+    return None if last is None else last.head
+
+
 def _last() -> Seal | None:
     found: Seal | None = Seal.select().order_by(Seal.seq.desc()).first()
     return found

@@ -14,7 +14,6 @@ import pytest
 
 from blueprints.backups import journal
 from blueprints.backups.journal import Journal
-from blueprints.http.security.keys import rotate
 from models.engine.connect import open_database
 from models.tables.backup import Backup, ages
 from models.tables.instance import Instance as InstanceRow
@@ -124,7 +123,7 @@ def test_replacing_brings_back_rows_policies_and_keys_and_keeps_what_was_there(i
     rules = (instance.folder / "policies/articles.csv").read_bytes()
     archive = backed_up(instance, tmp_path / "a.tar.gz")
     add_tenant(instance, "later")
-    rotate(instance.folder / "secret.key", forget=True)
+    assert instance.run("keys", "rotate", "--forget").returncode == 0
     with open(instance.folder / "policies/articles.csv", "ab") as file:
         file.write(b"# edited\n")
     (instance.folder / "policies/extra.csv").write_text("# end\n", encoding="utf-8")

@@ -87,7 +87,7 @@ def test_a_weak_password_makes_nothing(tmp_path, weak):
     assert not instance.folder.exists()
 
 
-@pytest.mark.parametrize("missing", ["secret.key", "policies", "gatepost.db"])
+@pytest.mark.parametrize("missing", ["policies", "gatepost.db"])
 def test_an_init_that_was_stopped_halfway_is_completed_by_the_next(tmp_path, missing):
     instance = Instance(tmp_path / "instance").made()
     for file in [instance.folder / missing, *instance.folder.glob(f"{missing}-*")]:

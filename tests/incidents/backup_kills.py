@@ -19,7 +19,6 @@ from pathlib import Path
 from time import monotonic, sleep
 
 from blueprints.backups.archive import unpack
-from blueprints.http.security.keys import rotate
 from models.engine.connect import open_database
 from models.tables.instance import the_instance
 from models.tables.tenant import Tenant
@@ -119,7 +118,7 @@ def staged(folder: Path, server: Server | None) -> Iterator[Stage]:
     archive = folder / "a.tar.gz"
     assert instance.run("backup", str(archive)).returncode == 0
     after = seen(instance)[0]
-    rotate(instance.folder / "secret.key", forget=True)
+    assert instance.run("keys", "rotate", "--forget").returncode == 0
     with open(instance.folder / "policies" / "articles.csv", "ab") as file:
         file.write(b"# edited\n")
     assert instance.run("tenant", "add", "later").returncode == 0

@@ -54,13 +54,18 @@ class Generation:
 
 
 class Keys:
-    """A ring of master keys, the newest first. Purposes never share a key (HKDF, RFC 5869)."""
+    """A ring of master keys, the newest first. Purposes never share a key (HKDF, RFC 5869).
+
+    followers  are called when the ring has changed
+    guard      is asked before another ring is taken over
+    """
 
     def __init__(self, masters: Sequence[bytes | Master], file: Path | None = None) -> None:
         self._file = file
         self._stamp: tuple[int, ...] = ()
         self.masters = _checked([each if isinstance(each, Master) else Master(each) for each in masters])
         self.followers: list[Callable[[], object]] = []
+        self.guard: Callable[[Keys], object] = lambda ring: None
         self._derive = lru_cache(maxsize=256)(_derive)
 
     @classmethod
@@ -74,12 +79,13 @@ class Keys:
     def refresh(self) -> bool:
         """Take over the file when it has changed, and tell `followers`; whether it had.
 
-        Costs one look at the file's status. Raises `KeyFileError` for a file that cannot be used; the ring stays as
-        it was.
+        Costs one look at the file's status. Raises `KeyFileError` for a file that cannot be used, and what `guard`
+        raises; the ring stays as it was.
         """
         if self._file is None or _stamp(self._file) == self._stamp:
             return False
         masters, stamp = _read(self._file)
+        self.guard(Keys(masters))
         # One reference: a reader sees the ring as it was or as it is.
         self.masters, self._stamp = masters, stamp
         for follow in self.followers:
@@ -127,17 +133,33 @@ def create_key_file(file: Path) -> bool:
         return True
 
 
-def rotate(file: Path, *, forget: bool = False) -> Keys:
-    """Put a new key in front; `forget` drops all others, so that nothing they signed is accepted any more.
+def fingerprints(keys: Keys) -> list[str]:
+    """By what each generation is known again, the newest first. It tells nothing of the key."""
+    return [key.hex()[:32] for _, key in keys.every("fingerprint")]
 
-    Servers take the new ring over as they run. Raises `KeyFileError`.
+
+def rotate(file: Path) -> Keys:
+    """Put a new key in front; the ring as it is then.
+
+    Servers take it over as they run. Raises `KeyFileError`, OSError.
     """
+    return _rewrite(file, lambda masters: (new_master(), *masters))
+
+
+def forget_older(file: Path) -> Keys:
+    """Drop all keys but the newest, so that nothing they signed is accepted any more; the ring as it is then.
+
+    Raises `KeyFileError`, OSError.
+    """
+    return _rewrite(file, lambda masters: masters[:1])
+
+
+def _rewrite(file: Path, change: Callable[[tuple[Master, ...]], Sequence[Master]]) -> Keys:
     directory = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        # Two rotations at once must not lose the key of one.
+        # Two changes at once must not lose the key of one.
         fcntl.flock(directory, fcntl.LOCK_EX)
-        before = Keys.load(file).masters
-        write(file, _text([new_master(), *(() if forget else before)]))
+        write(file, _text(change(Keys.load(file).masters)))
         os.fsync(directory)
     finally:
         os.close(directory)

@@ -13,6 +13,7 @@ import pytest
 
 from blueprints.http.auditing.trail import sealer
 from blueprints.http.security.keys import OVERLAP, Keys, Master, encode, new_master, rotate
+from blueprints.http.security.known_keys import rotate_known
 from models.base import later
 from models.tables import seals
 from tests.apps import PASSWORD, Given, close, make_app, new_instance
@@ -98,8 +99,9 @@ def test_a_forgotten_key_proves_nothing_any_more(folder, serve):
     app = serve()
     pair = log_in(app)
     assert status(app, pair["access_token"]) == 200
-    rotate(folder.keys, forget=True)
-    app.extensions["gatepost"].keys.refresh()
+    services = app.extensions["gatepost"]
+    rotate_known(services.database, folder.keys, forget=True)
+    services.keys.refresh()
     assert status(app, pair["access_token"]) == 401
     answer = app.test_client().post("/api/token/refresh", json={"refresh_token": pair["refresh_token"]})
     assert answer.status_code == 200, "its session is in the database, not in the key"
