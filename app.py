@@ -27,6 +27,7 @@ from blueprints.http.operations.deprecation import DeprecatedUses
 from blueprints.http.operations.housekeeping import delete_expired, end_retention
 from blueprints.http.operations.limits import Limits
 from blueprints.http.operations.ownership import Ownership
+from blueprints.http.operations.pulse import Pulse
 from blueprints.http.operations.slots import most_waiting, threads_of
 from blueprints.http.pipeline import browsers, compression, errors, negotiation, uri
 from blueprints.http.pipeline.application import Application, NotReady
@@ -111,7 +112,7 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
         settings=settings, database=database, epoch=epoch, policy=policy, keys=keys, registry=registry,
         access_tokens=AccessTokens(app, settings, keys), limits=Limits(settings), guest_tenant=tenant.id,
         ownership=Ownership(settings.owner_rows), cursors=cursors, trail=trail, deprecated_uses=uses,
-        translations=Translations(settings.language, registry.translations),
+        pulse=Pulse(database), translations=Translations(settings.language, registry.translations),
         background=_chores(settings, database, epoch, policy, keys, trail, uses, ledger, lines))
     epoch.followers.append(lambda: _drop_what_was_restored(services))
     hooks = registry.hooks.values()

@@ -25,8 +25,8 @@ from werkzeug.test import TestResponse
 from app import create_app
 from blueprints.http.operations import deprecation
 from blueprints.http.request.call import Services
-from blueprints.http.security import passwords
-from blueprints.http.security.keys import create_key_file
+from blueprints.http.security import known_keys, passwords
+from blueprints.http.security.keys import Keys, create_key_file
 from blueprints.testing.serving import ABSENT
 from gatepost.testing import Caller, log_in
 from models.base import Record, Rows, later, new_id, now
@@ -67,6 +67,8 @@ def new_instance(folder: Path, database_url: str, *tenants: str) -> Path:
         for name in tenants:
             if Tenant.by_name(name) is None:
                 Tenant.add(name)
+        # Another instance may have used the database before, with keys of its own.
+        known_keys.adopt(database, Keys.load(folder / "secret.key"))
     database.close_all()
     return folder
 

@@ -16,7 +16,7 @@ Steps = tuple[tuple[str, ...], ...]
 it is missing, they may import every room."""
 
 HOUSES: Mapping[str, Steps] = {
-    "blueprints/http": (("protocol",), ("schemas", "operations"), ("security", "servers"), ("auditing",),
+    "blueprints/http": (("protocol",), ("schemas", "operations"), ("security", "servers"), ("auditing", "health"),
                         ("request",), ("credentials",), ("pipeline", "reading"), ("writing",),
                         ("jobs", "history", "holders"), ("resources",)),
     "blueprints/http/servers": ((".",), ("waitress", "granian")),

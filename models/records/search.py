@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import peewee as pw
 
+from models.engine.errors import Damaged
 from models.engine.words import mark, marked, split
 
 if TYPE_CHECKING:
@@ -81,6 +82,31 @@ def is_current(database: Database, model: type[Table]) -> bool:
                 "AND attnum = adnum WHERE adrelid = to_regclass(%s) AND attname = 'search'")
         with_tenant, name = "tenant_id", f'"{model._meta.table_name}"'
     return any(with_tenant in definition for definition, in database.query(made, [name]))
+
+
+def has_lost_words(database: Database, model: type[Table]) -> bool:
+    """Whether the index does not hold the words of the rows, as after writes of a program that does not know it. On
+    Postgres the server keeps them alike.
+
+    Other writers wait meanwhile. Raises `TimedOut` where it takes longer than a statement may.
+    """
+    if database.dialect == "postgres" or not _indexes(database, model):
+        return False
+    index = index_of(model)
+    try:
+        # A command in the form of an INSERT, which changes nothing (sqlite.org/fts5.html#the_integrity_check_command).
+        database.transact(lambda: database.write(
+            f'INSERT INTO "{index}" ("{index}", rank) VALUES (\'integrity-check\', 1)'))
+    except Damaged:
+        return True
+    return False
+
+
+def index_anew(database: Database, model: type[Table]) -> None:
+    """Index the words of all rows once more, in one transaction; nothing on Postgres."""
+    if database.dialect == "sqlite" and _indexes(database, model):
+        index = index_of(model)
+        database.transact(lambda: database.write(f'INSERT INTO "{index}" ("{index}") VALUES (\'rebuild\')'))
 
 
 def index_new(database: Database, model: type[Table], row: Mapping[str, Any]) -> None:

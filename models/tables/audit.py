@@ -101,6 +101,13 @@ def add(**values: Any) -> None:
     statement.write(current, {**_EMPTY, "id": new_id(), "time": now(), "salt": urandom(SALT), **values})
 
 
+def newest_time() -> str | None:
+    """When the newest row was written, None without one; the database is connected."""
+    # Across tenants: one clock for all of them.
+    found = Audit.select(Audit.time).order_by(Audit.seq.desc()).first()
+    return None if found is None else str(found.time)
+
+
 def append(rows: Iterable[Audit]) -> int:
     """Add audit rows, each with its own `tenant_id`; missing ids and times are filled in; their number."""
     made = [whole(_stamped(row)) for row in rows]

@@ -61,7 +61,15 @@ def test_the_rules_in_force_are_those_of_the_files_line_by_line(as_role, app):
 @pytest.mark.parametrize("role", ROLES)
 def test_the_exact_versions_are_for_callers_who_may_read_the_policy(as_role, role):
     told = as_role(role).get("/api/health").get_json().keys() - {"status", "checks"}
-    assert told == ({"version", "policy_version", "users_without_role", "jobs"} if role in READERS else set())
+    assert told == ({"version", "policy_version", "users_without_role", "jobs", "backups", "findings",
+                     "written_seconds_ago"} if role in READERS else set())
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_which_checks_there_are_is_for_them_too(as_role, role):
+    seen = as_role(role).get("/api/health").get_json()["checks"].keys()
+    others = {"keys", "disk", "clock", "jobs", "backups"} if role in READERS else set()
+    assert seen == {"database", "migrations", "policy", "limits"} | others
 
 
 def test_a_token_reads_the_policy_when_its_scopes_cover_that_and_no_shipped_scope_does(as_user):

@@ -143,6 +143,8 @@ def install(app: Flask) -> None:
             raise request.environ[REFUSED_BY_SERVER]
 
     def handle(error: Exception) -> Response:
+        if isinstance(error, Unavailable | TimedOut):
+            services().pulse.doubt()
         return problem_response(translate(error))
 
     app.register_error_handler(HTTPException, handle)

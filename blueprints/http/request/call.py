@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ..operations.limits import Limits
     from ..operations.metrics import Metrics
     from ..operations.ownership import Ownership
+    from ..operations.pulse import Pulse
     from ..protocol.messages import Translations
     from ..schemas.fields import StrictSchema
     from ..schemas.representation import Representation
@@ -63,9 +64,8 @@ class Endpoint:
     kept        fields that may be left out though the schema requires them: the handler decides
     answer      schema of the answer of `status`, for the documentation; the contract tests hold answers against it
     produces    media types of an answer that no schema describes
-    answers_401 though it is `anonymous`: its handler asks for a credential of its own; the documentation names it
-    answers_403 though it has no permission; the documentation names it
-    answers_404 for reasons that its path does not show; the documentation names it
+    answers_401 though it is `anonymous`: its handler asks for a credential of its own
+    answers_403, answers_404  though it has no permission, or no id in its path; the documentation names all three
     prepare     does what takes long and changes no row, before any writer has to wait; may fill `prepared`
     around      holds what the transaction of a write needs before and after it; may set `write.response`: none is made
     fetch       does what takes long and needs no transaction, after a replay: a plugin's `prepare`
@@ -254,8 +254,7 @@ class Services(Process):
 
     threads       requests that one process handles at a time
     guest_tenant  id of the tenant in which callers without credentials act
-    long_answers  slots for exports that are being sent, by payer; half of the threads are for others
-    large_bodies  slots for bodies that are being read, by network
+    long_answers, large_bodies  slots for exports that are being sent, by payer, and bodies being read, by network
     jobs          what runs jobs in this process
     """
 
@@ -268,6 +267,7 @@ class Services(Process):
     cursors: Cursors
     limits: Limits
     ownership: Ownership
+    pulse: Pulse
     registry: Discovered
     guest_tenant: str
     trail: Trail

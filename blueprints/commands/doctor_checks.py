@@ -1,0 +1,159 @@
+"""What `gatepost doctor` looks at beside the checks of health: what takes longer, or concerns the machine."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+from pwd import getpwuid
+from time import sleep
+
+from blueprints.commands.context import MAKE_ADMINISTRATOR, database_of
+from blueprints.http.health import checks
+from blueprints.http.health.checks import Found, State
+from blueprints.http.operations.pulse import Beat, Pulse
+from blueprints.http.resources.collection import Collection
+from blueprints.http.security.keys import Keys
+from models.engine.database import Database
+from models.engine.errors import TimedOut
+from models.records.search import has_lost_words
+from models.tables.service_token import ServiceToken
+from models.tables.sizes import measure
+from models.tables.user import User
+from settings import Settings
+
+LARGEST = 5  # tables that are named
+MOST_USERS = 20  # that are named
+MOST_FILES = 3  # that are named
+LOOK = 10.0  # seconds for which damage is looked for
+WORDS = 2.0  # seconds for which an index of words is compared with its rows, while writers wait
+
+
+def instance(settings: Settings) -> Found:
+    """The folder, which nobody else may look into."""
+    if not settings.instance.is_dir():
+        return Found(State.DOWN, f"there is none in {settings.instance}; gatepost init")
+    mode = stat.S_IMODE(settings.instance.stat().st_mode)
+    if mode & 0o077:
+        return Found(State.DOWN, f"mode {mode:o} lets others in; chmod 700 {settings.instance}")
+    return Found(State.OK, str(settings.instance))
+
+
+def owners(settings: Settings) -> Found:
+    """Whether the service can use what is there: all of it belongs to the owner of the folder."""
+    owner = settings.instance.stat().st_uid
+    others = [file for file in _files(settings.instance) if file.lstat().st_uid != owner]
+    if not others:
+        return Found(State.OK, f"everything belongs to {_name(owner)}")
+    named = ", ".join(str(file.relative_to(settings.instance)) for file in others[:MOST_FILES])
+    more = f" and {len(others) - MOST_FILES} others" if len(others) > MOST_FILES else ""
+    return Found(State.DEGRADED, f"{named}{more} do not belong to {_name(owner)}, who serves; "
+                                 f"chown -R {_name(owner)} {settings.instance}")
+
+
+def key_file(settings: Settings) -> Found:
+    """The key ring alone. Raises `KeyFileError`."""
+    generations = len(Keys.load(settings.secret_file).ring("access token"))
+    return Found(State.OK, f"{generations} in {settings.secret_file.name}")
+
+
+def database(database: Database) -> Found:
+    """Whether it answers, and is whole as far as it is looked through. Raises `RowError`."""
+    database.ping()
+    if (damage := database.examine(LOOK)) is not None:
+        return Found(State.DOWN, str(damage))
+    return Found(State.OK, database.dialect)
+
+
+def beat(pulse: Pulse) -> Beat:
+    """What became of a write; one that waits is given the time after which it would fail."""
+    for _ in range(int(checks.STUCK) + 1):
+        found = pulse.beat()
+        if found.waiting is None:
+            return found
+        sleep(1)
+    return found
+
+
+def tokens(database: Database) -> Found:
+    """How many act, and how many a restore holds."""
+    with database.connected():
+        valid, endless = ServiceToken.valid()
+        held = ServiceToken.held()
+    said = f"{valid} service tokens are valid, {endless} of them without end"
+    return Found(State.OK, f"{said}; {held} are held since a restore: gatepost token release" if held else said)
+
+
+def administrators(database: Database) -> Found:
+    """Whether there is one."""
+    with database.connected():
+        number = len(User.administrators())
+    if number == 0:
+        return Found(State.DOWN, f"no active user is an administrator. {MAKE_ADMINISTRATOR}")
+    return Found(State.OK, f"{number} active" if number > 1 else
+                 "1 active; a second one could let the first in again")
+
+
+def words(settings: Settings, collections: Iterable[Collection]) -> Found:
+    """Whether searches find what is stored. Raises `RowError`."""
+    lost, unknown = [], []
+    hurried = type(settings)(**{**vars(settings), "statement_timeout": WORDS})
+    with database_of(hurried) as database, database.connected():
+        for collection in collections:
+            if collection.search:
+                try:
+                    if has_lost_words(database, collection.model):
+                        lost.append(collection.name)
+                except TimedOut:
+                    unknown.append(collection.name)
+    if lost:
+        return Found(State.DEGRADED, f"searches do not find all {', '.join(lost)}; gatepost compact indexes them anew")
+    said = "searches find what is stored"
+    return Found(State.OK, f"{said}; too many to look through: {', '.join(unknown)}" if unknown else said)
+
+
+def backups(settings: Settings, database: Database) -> Found:
+    """How old the newest are, and why one has failed."""
+    found, known = checks.backups(database, settings.backup_hours)
+    return found if known.error is None else Found(found.state, f"the newest one went wrong: {known.error}")
+
+
+def without_role(gone: list[str]) -> str:
+    """Who may do nothing until they are given another role, or roles.csv declares theirs."""
+    number, some = User.number_with_roles(gone), User.with_roles(gone, MOST_USERS)
+    others = f" and {number - len(some)} others" if number > len(some) else ""
+    return (f"users may do nothing, because the policy has lost their role ({', '.join(gone)}): {', '.join(some)}"
+            f"{others}. Give them another one (PATCH /api/users/<id>), or declare theirs in roles.csv: "
+            f"g, {gone[0]}, guest")
+
+
+def sizes(settings: Settings, database: Database) -> Found:
+    """How large things have become."""
+    with database.connected():
+        found = measure(database)
+    parts = [f"database {_mebibytes(found.database)}"]
+    if found.log is not None:
+        parts.append(f"its log {_mebibytes(found.log)}")
+    folder = settings.backups
+    kept = [file.stat().st_size for file in folder.iterdir() if file.is_file()] if folder.is_dir() else []
+    parts.append(f"{len(kept)} backups {_mebibytes(sum(kept))}")
+    parts += [f"{table.name} about {table.rows} rows" + ("" if table.bytes is None else f" {_mebibytes(table.bytes)}")
+              for table in found.tables[:LARGEST] if table.rows or table.bytes]
+    if found.since is not None:
+        parts.append(f"audit since {found.since[:10]}")
+    return Found(State.OK, ", ".join(parts))
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*"))
+
+
+def _name(user: int) -> str:
+    try:
+        return getpwuid(user).pw_name
+    except KeyError:
+        return str(user)
+
+
+def _mebibytes(size: int) -> str:
+    return f"{size / 2**20:.1f} MiB"

@@ -1,0 +1,164 @@
+"""`GET /api/health`: whether the service works, and for readers of the policy what is wrong; `/api/health/live`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from importlib.metadata import version
+from typing import Any
+
+from marshmallow import fields
+
+from gatepost import Call, Routes, StrictSchema
+from models.base import now
+from models.engine.errors import RowError
+from models.records.times import elapsed
+from models.tables.backup import ages
+from models.tables.job import backlog
+from models.tables.user import User
+from policies.loading.lost import lost
+
+from .http.health import checks
+from .http.health.checks import Found, State, worst
+from .policy import trouble
+
+routes = Routes("health", "Whether the service works.")
+
+_FOR_READERS = {"description": "Only for callers with `policy.view`."}
+_LIVE = "it is the liveness probe of a supervisor, and tells nothing else"
+_UNKNOWN = Found(State.DOWN, "this cannot be told now")
+_FOR_ALL = ("database", "migrations", "policy", "limits")
+
+
+class BacklogSchema(StrictSchema):
+    """Numbers of jobs."""
+
+    waiting = fields.Integer(required=True)
+    running = fields.Integer(required=True)
+    failed = fields.Integer(required=True)
+    seconds = fields.Float(required=True, metadata={
+        "description": "For how long the oldest job that waits has been due."})
+
+
+class BackupsSchema(StrictSchema):
+    """Seconds since the newest backup was made, and since one was last proved by a restore; null: never."""
+
+    made_seconds_ago = fields.Float(required=True, allow_none=True)
+    proved_seconds_ago = fields.Float(required=True, allow_none=True)
+
+
+class FindingOfHealthSchema(StrictSchema):
+    """What is not as it should be, and what to do about it."""
+
+    check = fields.String(required=True)
+    state = fields.String(required=True)
+    detail = fields.String(required=True)
+
+
+class HealthSchema(StrictSchema):
+    """`ok`, `degraded` or `down`, together and for each check; 503 when it is down.
+
+    All callers see the checks `database`, `migrations`, `policy` and `limits`; callers with `policy.view` see `keys`,
+    `disk`, `clock`, `jobs` and `backups`, too. `status` is by all of them.
+    """
+
+    status = fields.String(required=True)
+    checks = fields.Dict(keys=fields.String(), values=fields.String(), required=True)
+    findings = fields.List(fields.Nested(FindingOfHealthSchema), metadata=_FOR_READERS)
+    policy_version = fields.String(metadata=_FOR_READERS)
+    policy_error = fields.String(metadata=_FOR_READERS)
+    users_without_role = fields.Integer(metadata={"description": (
+        "How many users have a role that the policy has lost; they may do nothing. " + _FOR_READERS["description"])})
+    jobs = fields.Nested(BacklogSchema, metadata=_FOR_READERS)
+    backups = fields.Nested(BackupsSchema, metadata=_FOR_READERS)
+    written_seconds_ago = fields.Float(allow_none=True, metadata={"description": (
+        "Seconds since this process has written a row to learn whether writes are possible; at most every 5. "
+        + _FOR_READERS["description"])})
+    version = fields.String(metadata=_FOR_READERS)
+
+
+class AliveSchema(StrictSchema):
+    status = fields.String(required=True)
+
+
+@routes.get("/api/health", permission="health.view", answer=HealthSchema(), offline=True)
+def health(call: Call) -> dict[str, Any]:
+    """Whether the service works, with the state of each of its parts; 503 when it does not."""
+    services = call.services
+    beat = services.pulse.beat()
+    found = {"database": _database(call, checks.writes(beat))}
+    # A server that is silent is not asked five times.
+    silent = services.database.dialect == "postgres" and found["database"].state is State.DOWN
+    found |= _others(call, silent=silent)
+    status = worst(one.state for one in found.values())
+    call.status = 503 if status is State.DOWN else 200
+    if not call.access.may_ever("policy.view"):
+        # A guest who is told more is told known weaknesses, and when an edit came into force.
+        return {"status": status, "checks": {name: found[name].state for name in _FOR_ALL}}
+    answer: dict[str, Any] = {
+        "status": status, "checks": {name: one.state for name, one in found.items()},
+        "findings": [{"check": name, "state": one.state, "detail": one.detail}
+                     for name, one in found.items() if one.state is not State.OK],
+        "policy_version": services.policy.current.version, "version": version("gatepost"),
+        "written_seconds_ago": beat.age}
+    if (error := trouble(call)) is not None:
+        answer["policy_error"] = error
+    with suppress(RowError):
+        gone = lost(call.access.policy, User.held_roles(services.database))
+        answer["users_without_role"] = User.number_with_roles(gone)
+        answer["jobs"] = backlog(services.database)._asdict()
+        made_at, proved_at, _ = ages()
+        answer["backups"] = {"made_seconds_ago": _seconds_since(made_at),
+                             "proved_seconds_ago": _seconds_since(proved_at)}
+    return answer
+
+
+@routes.get("/api/health/live", public=_LIVE, answer=AliveSchema(), anonymous=True)
+def live(call: Call) -> dict[str, str]:
+    """Always 200: the process answers."""
+    return {"status": "ok"}
+
+
+def _database(call: Call, found: Found) -> Found:
+    damage = call.services.database.damage
+    return found if damage is None else Found(State.DOWN, str(damage))
+
+
+def _others(call: Call, *, silent: bool) -> dict[str, Found]:
+    """The checks but that of the database; those that ask it are down where it is `silent`."""
+    services = call.services
+    database, settings = services.database, services.settings
+    stored: dict[str, Callable[[], Found]] = {
+        "migrations": lambda: checks.migrations(database, services.registry.migrations),
+        "keys": lambda: checks.keys(database, services.keys, settings.secret_file),
+        "clock": lambda: checks.clock(database),
+        "jobs": lambda: checks.jobs(backlog(database)),
+        "backups": lambda: checks.backups(database, settings.backup_hours)[0],
+    }
+    return {"policy": _policy(call), "limits": _limits(call),
+            "disk": _answer(lambda: checks.disk(checks.folders(settings))),
+            **{name: _UNKNOWN if silent else _answer(check) for name, check in stored.items()}}
+
+
+def _answer(check: Callable[[], Found]) -> Found:
+    try:
+        return check()
+    except (RowError, OSError):
+        return _UNKNOWN
+
+
+def _policy(call: Call) -> Found:
+    # What is wrong stands in `policy_error`, without what its reader may not know.
+    if call.services.policy.trouble is None:
+        return Found(State.OK, "the files are in force")
+    return Found(State.DEGRADED, "the last good rules stay in force: gatepost policy check names file and line")
+
+
+def _limits(call: Call) -> Found:
+    if call.services.limits.state == State.OK:
+        return Found(State.OK, "counted")
+    return Found(State.DEGRADED, "Redis does not answer: each process counts for itself until it does")
+
+
+def _seconds_since(time: str | None) -> float | None:
+    return None if time is None else elapsed(time, now())

@@ -1,0 +1,150 @@
+"""The checks: each looks at one thing, and says how it is. None of them raises but what is said."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import NamedTuple
+
+from models.base import now
+from models.engine.database import Database
+from models.migrate import obstacle
+from models.records.times import elapsed
+from models.tables.audit import newest_time
+from models.tables.backup import BackupAges, ages
+from models.tables.instance import the_instance
+from models.tables.job import Backlog
+from settings import Settings
+
+from ..operations.pulse import Beat
+from ..security.keys import KeyFileError, Keys, fingerprints
+from ..security.known_keys import WrongKeys
+
+LEAST_DISK = 200 * 2**20  # bytes below which a busy SQLite may soon be unable to write
+BUILT = datetime(2026, 1, 1, tzinfo=UTC)  # a clock before this is wrong, and tokens would be too
+BEHIND = 300.0  # seconds that a clock may be behind the newest row of the audit trail
+LONGEST_WAIT = 3600  # seconds that a job may wait where some process runs jobs
+STUCK = 3.0  # seconds after which a write that waits is one that will fail
+PERIODS = 2  # of the schedule, after which a backup is overdue
+HOUR = 3600.0  # seconds
+
+
+class State(StrEnum):
+    """How a thing is: as it should be, worth a look, or in the way of the service."""
+
+    OK = "ok"
+    DEGRADED = "degraded"
+    DOWN = "down"
+
+
+class Found(NamedTuple):
+    """What a check has found; the detail is a sentence for the operator, which also says what to do."""
+
+    state: State
+    detail: str
+
+
+def worst(states: Iterable[State]) -> State:
+    """The worst of them; ok where there are none."""
+    order = list(State)
+    return max(states, key=order.index, default=State.OK)
+
+
+def writes(beat: Beat) -> Found:
+    """Whether writes are possible, by what became of one."""
+    if beat.waiting is not None and beat.waiting >= STUCK:
+        return Found(State.DOWN, f"a write has been waiting for {beat.waiting:.0f} s: another program holds the "
+                                 "database, or its disk or server does not answer")
+    if beat.error is not None:
+        return Found(State.DOWN, f"nothing can be written: {beat.error}")
+    if beat.waiting is not None:
+        return Found(State.DEGRADED, f"a write has been waiting for {beat.waiting:.1f} s")
+    return Found(State.OK, f"a row was written {beat.age or 0:.1f} s ago")
+
+
+def migrations(database: Database, directories: Mapping[str, Path]) -> Found:
+    """Whether the schema is that of this code. Raises `RowError`."""
+    said = obstacle(database, directories)
+    return Found(State.OK, "none are missing") if said is None else Found(State.DOWN, said)
+
+
+def keys(database: Database, ring: Keys, file: Path) -> Found:
+    """Whether the ring in use is that of the database, and the key file still holds such a one. Raises `RowError`."""
+    with database.connected():
+        known = the_instance().key_fingerprint
+    if known is not None and known not in fingerprints(ring):
+        return Found(State.DOWN, str(WrongKeys()))
+    try:
+        found = Keys.load(file)
+    except KeyFileError as error:
+        return Found(State.DEGRADED, f"the keys in use stay, but a restart would fail: {error}")
+    if known is not None and known not in fingerprints(found):
+        return Found(State.DEGRADED, f"the keys in use stay, but a restart would fail: {WrongKeys()}")
+    return Found(State.OK, f"{len(found.ring('access token'))} in {file.name}")
+
+
+def disk(folders: Iterable[Path]) -> Found:
+    """Whether there is room where the instance and its database are."""
+    free = min(shutil.disk_usage(folder).free for folder in folders)
+    said = f"{free // 2**20} MiB free"
+    if free < LEAST_DISK:
+        return Found(State.DEGRADED, f"{said}; gatepost doctor says what is large")
+    return Found(State.OK, said)
+
+
+def folders(settings: Settings) -> list[Path]:
+    """Those in which the instance writes."""
+    path = settings.database_url.removeprefix("sqlite:///")
+    found = {settings.instance} if path == settings.database_url else {settings.instance, Path(path).parent}
+    return [folder for folder in found if folder.is_dir()]
+
+
+def clock(database: Database) -> Found:
+    """Whether the clock is later than what was written before. Raises `RowError`."""
+    here = datetime.now(UTC)
+    if here < BUILT:
+        return Found(State.DEGRADED, f"the clock says {here:%Y-%m-%d}, before this program was written; set it")
+    with database.connected():
+        newest = newest_time()
+    if newest is not None and (behind := elapsed(now(), newest)) > BEHIND:
+        return Found(State.DEGRADED, f"the clock is {behind / 60:.0f} minutes behind the newest row of the audit "
+                                     "trail: it is wrong now, or was wrong then; sessions and limits go by it")
+    return Found(State.OK, f"{here:%Y-%m-%d %H:%M} UTC")
+
+
+def jobs(found: Backlog) -> Found:
+    """Whether jobs are run."""
+    said = f"{found.waiting} waiting, {found.running} running, {found.failed} failed"
+    if found.seconds > LONGEST_WAIT:
+        return Found(State.DEGRADED, f"{found.waiting} wait, one of them for {found.seconds / 3600:.0f} hours: no "
+                                     "process runs jobs; serve with the setting run_jobs, or run gatepost worker")
+    return Found(State.OK, f"{said}; gatepost jobs list --state failed" if found.failed else said)
+
+
+def backups(database: Database, hours: int) -> tuple[Found, BackupAges]:
+    """Whether the backups of the schedule are made; the setting `backup_hours` says how often. Raises `RowError`."""
+    with database.connected():
+        found = ages()
+    return _backups(found, hours), found
+
+
+def _backups(found: BackupAges, hours: int) -> Found:
+    if found.error is not None:
+        return Found(State.DEGRADED, "the newest one went wrong: gatepost doctor says why")
+    if found.made_at is None:
+        said = "none was made yet: gatepost backup, or the setting backup_hours"
+        return Found(State.DEGRADED if hours else State.OK, said)
+    old = elapsed(found.made_at, now())
+    proved = "none was proved" if found.proved_at is None else f"a restore was proved {_ago(found.proved_at)}"
+    said = f"the newest was made {_ago(found.made_at)}, {proved}"
+    if hours and old > PERIODS * hours * HOUR:
+        return Found(State.DEGRADED, f"{said}; one is due each {hours} hours")
+    return Found(State.OK, said if found.proved_at else f"{said}: gatepost restore --verify FILE")
+
+
+def _ago(time: str) -> str:
+    hours = max(0.0, elapsed(time, now())) / HOUR
+    return f"{hours / 24:.0f} days ago" if hours >= 48 else f"{hours:.0f} hours ago"
