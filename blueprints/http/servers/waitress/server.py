@@ -23,6 +23,7 @@ from .channel import Channel
 from .dispatcher import Dispatcher
 from .listener import Listener, connections_allowed
 from .parser import HEADERS
+from .turns import turn
 
 log = logging.getLogger("gatepost.serving")
 
@@ -48,7 +49,7 @@ def serve(app: WSGIApplication, *, host: str, port: int, threads: int, body_limi
 
     ready(listeners[0].effective_host, int(listeners[0].effective_port))
     while not signals.count:
-        wasyncore.loop(timeout=0.5, use_poll=True, map=sockets, count=1)
+        turn(sockets, 0.5)
 
     log.info("stopping")
     for listener in listeners:
@@ -56,7 +57,7 @@ def serve(app: WSGIApplication, *, host: str, port: int, threads: int, body_limi
         wasyncore.dispatcher.close(listener)
     deadline = monotonic() + drain_timeout
     while _drain(sockets) and monotonic() < deadline and signals.count < 2:
-        wasyncore.loop(timeout=0.5, use_poll=True, map=sockets, count=1)
+        turn(sockets, 0.5)
     listeners[0].task_dispatcher.shutdown(cancel_pending=True, timeout=1)
     wasyncore.close_all(sockets)
     signals.restore()
@@ -64,7 +65,7 @@ def serve(app: WSGIApplication, *, host: str, port: int, threads: int, body_limi
 
 def listen(app: WSGIApplication, sockets: dict[int, Any], *, host: str, port: int, threads: int, connections: int,
            bodies: BodyBudget) -> list[Listener]:
-    """The listeners of an address, with the threads that they share; `sockets` is the map for `wasyncore.loop`.
+    """The listeners of an address, with the threads that they share; `sockets` is the map for `turn`.
 
     Raises OSError when the address cannot be listened on.
     """

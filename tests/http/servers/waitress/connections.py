@@ -14,6 +14,7 @@ from waitress import wasyncore
 from blueprints.http.servers.waitress.bodies import BodyBudget
 from blueprints.http.servers.waitress.listener import Listener
 from blueprints.http.servers.waitress.server import listen
+from blueprints.http.servers.waitress.turns import turn
 
 LIMIT, IMPORT_LIMIT = 2**20, 2**23
 PATIENCE = 20  # seconds that a test waits for what has to happen
@@ -31,7 +32,7 @@ def listening(app: WSGIApplication, *, threads: int = 4, connections: int = 100,
 
     def loop() -> None:
         while not stop.is_set():
-            wasyncore.loop(timeout=0.05, use_poll=True, map=sockets, count=1)
+            turn(sockets, 0.05)
 
     thread = threading.Thread(target=loop)
     thread.start()

@@ -1,0 +1,93 @@
+"""One turn of waitress's loop: an event reaches the connection that it was asked for, or none.
+
+A connection that is closed in a turn leaves its descriptor to the next one that is accepted in the same turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from wsgiref.types import WSGIApplication
+
+import pytest
+from waitress import wasyncore
+
+from blueprints.http.servers.waitress import listener as waitress_listener
+from blueprints.http.servers.waitress.bodies import BodyBudget
+from blueprints.http.servers.waitress.listener import Listener
+from blueprints.http.servers.waitress.server import listen
+from blueprints.http.servers.waitress.turns import turn
+from tests.http.servers.waitress.connections import LIMIT, address_of, connect, get
+from tests.running import wait_until
+
+LARGE = 2**23  # bytes: more than the kernel takes for a client with a small buffer
+
+
+def application(environ: Any, start_response: Any) -> list[bytes]:
+    start_response("200 OK", [("Content-Type", "text/plain")])
+    return [b"x" * LARGE if environ["PATH_INFO"] == "/large" else b"read"]
+
+
+@contextmanager
+def by_hand(app: WSGIApplication, connections: int) -> Iterator[tuple[Listener, dict[int, Any]]]:
+    """A listener whose turns the test takes itself."""
+    sockets: dict[int, Any] = {}
+    [listener] = listen(app, sockets, host="127.0.0.1", port=0, threads=1, connections=connections + 2,
+                        bodies=BodyBudget(limit=LIMIT, import_limit=LIMIT))
+    try:
+        yield listener, sockets
+    finally:
+        listener.task_dispatcher.shutdown()
+        wasyncore.close_all(sockets)
+
+
+def answered(connection: Any, sockets: dict[int, Any]) -> bytes:
+    """What the server sends first on a connection, in as many turns as it takes; nothing, where it was closed."""
+    connection.setblocking(False)
+    found: list[bytes] = []
+
+    def received() -> bool:
+        turn(sockets, 0.01)
+        try:
+            found.append(connection.recv(15))
+        except BlockingIOError:
+            return False
+        except ConnectionResetError:
+            found.append(b"")
+        return True
+
+    wait_until(received)
+    return found[0]
+
+
+def test_what_the_connection_sent_that_made_room_is_not_read_from_the_new_one():
+    with by_hand(application, connections=1) as (listener, sockets):
+        address = address_of(listener)
+        with connect(address) as idle:
+            wait_until(lambda: turn(sockets, 0.01) or listener.active_channels)
+            [descriptor] = listener.active_channels
+            idle.sendall(b"GET")
+            with connect(address) as new:
+                turn(sockets, 0.01)
+                assert list(listener.active_channels) == [descriptor]
+                new.sendall(get("/new"))
+                assert answered(new, sockets) == b"HTTP/1.1 200 OK"
+
+
+def test_a_new_connection_does_not_end_with_the_slow_one_whose_descriptor_it_has(monkeypatch: pytest.MonkeyPatch):
+    with by_hand(application, connections=2) as (listener, sockets):
+        address = address_of(listener)
+        with connect(address, get("/large"), receive_buffer=4096):
+            wait_until(lambda: turn(sockets, 0.01) or any(
+                each.close_when_flushed for each in listener.active_channels.values()))
+            [descriptor] = listener.active_channels
+            monkeypatch.setattr(waitress_listener, "UNREAD", 0)
+            listener._next_sweep = 0.0
+            with connect(address, get("/new")) as new:
+                turn(sockets, 0.01)
+                if not listener.active_channels:
+                    turn(sockets, 0.01)
+                monkeypatch.setattr(waitress_listener, "UNREAD", LARGE)
+                assert list(listener.active_channels) == [descriptor]
+                assert answered(new, sockets) == b"HTTP/1.1 200 OK"
