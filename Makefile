@@ -10,7 +10,7 @@ IN_PARALLEL := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .PHONY: help serve test test-newest coverage lint types messages bench bench-pages bench-search bench-policy bench-login \
-  bench-replay bench-export bench-imports bench-kill bench-jobs attacks faults growth ledger kills bench-backup proofs campaigns profile picture wheel constraints sbom clean
+  bench-replay bench-export bench-imports bench-kill bench-jobs attacks faults restarts growth ledger kills bench-backup proofs campaigns profile picture wheel constraints sbom clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):.*## /\1\t/' | \
@@ -72,6 +72,9 @@ attacks: $(VENV)/test.stamp ## delays and errors of honest clients while other c
 faults: $(VENV)/test.stamp ## delays and errors of clients when a database is silent, a lock held, a policy file broken
 	$(BIN)/python -m benchmarks.faults $(BENCH_ARGS)
 
+restarts: $(VENV)/test.stamp ## restart both servers twenty times under load, behind held sockets: requests that fail, longest answer
+	$(BIN)/python -m tests.incidents.restarts $(BENCH_ARGS)
+
 growth: $(VENV)/test.stamp ## gigabytes a day that one address or account can store within the rate limits
 	$(BIN)/python -m benchmarks.growth $(BENCH_ARGS)
 
@@ -101,7 +104,7 @@ bench-backup: $(VENV)/test.stamp ## a backup under eight writers and its restore
 bench-jobs: $(VENV)/test.stamp ## jobs lost and effects done twice while processes are killed; BENCH_ARGS="--kills 200"
 	$(BIN)/python -m benchmarks.job_kills $(BENCH_ARGS)
 
-campaigns: attacks faults growth ledger kills bench-backup bench-imports bench-kill bench-jobs proofs ## all of these, which take too long for `make test`
+campaigns: attacks faults restarts growth ledger kills bench-backup bench-imports bench-kill bench-jobs proofs ## all of these, which take too long for `make test`
 
 profile: $(VENV)/gatepost.stamp ## where the time of one request goes, stage by stage
 	$(BIN)/python -m benchmarks.profile

@@ -7,6 +7,8 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from socket import socket
 from typing import Any, TextIO
 
 import click
@@ -31,10 +33,13 @@ from blueprints.http.resources.registry import PluginError
 from blueprints.http.security.keys import KeyFileError
 from blueprints.http.security.known_keys import LOST
 from blueprints.http.security.passwords import CannotHash
+from blueprints.http.servers.activation import HeldSocketError, held_sockets
+from blueprints.http.servers.notify import Notifier
 from blueprints.http.servers.waitress.server import serve as serve_waitress
 from models.engine.errors import RowError
 from policies import PolicyError
 from settings import SettingError, Settings
+from settings.supervisor import take_supervisor
 
 AppFactory = Callable[..., Flask]
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -111,24 +116,53 @@ def serve(create_app: AppFactory, /, **options: str | None) -> None:
     """Serve until SIGTERM or Ctrl-C.
 
     It finishes the requests under way then. Policy files are followed as they change; SIGHUP reads them at once.
+    Sockets that systemd holds are served instead of --host and --port.
 
     \b
     Example: gatepost serve --host 0.0.0.0 --port 8080 --workers 4
     """
     settings = load_settings(**options)
+    place = _place(settings)
     with open_instance() as instance:
         instance.tenant()
     logs.configure(settings.log_level)
-    if settings.trusted_proxies and settings.host not in _LOOPBACK:
-        echo(f"The setting trusted_proxies is {settings.trusted_proxies}: a client that reaches {settings.host} "
+    if settings.trusted_proxies and place.host not in _LOOPBACK:
+        echo(f"The setting trusted_proxies is {settings.trusted_proxies}: a client that reaches {place.host} "
              "past the proxies can claim any address.", err=True)
     serve_with = _several_processes if settings.workers else _one_process
     try:
-        serve_with(lambda: _lasting(app_for(create_app, **options)), settings)
+        serve_with(lambda: _lasting(app_for(create_app, **options)), settings, place)
     except OSError as error:
-        address = f"{settings.host}:{settings.port}"
+        address = f"{place.host}:{place.port}"
         raise click.ClickException(f"Cannot listen on {address}: {error.strerror}. --host and --port, or "
                                    "GATEPOST_HOST and GATEPOST_PORT, choose another address.") from error
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where the service listens, and who supervises it; `held` are the supervisor's sockets."""
+
+    host: str
+    port: int
+    notifier: Notifier
+    held: list[socket] = field(default_factory=list)
+
+    def announce(self, host: str, port: int) -> None:
+        """Requests are answered from now on."""
+        url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        held = "; the supervisor holds the socket, the settings host and port do not count" if self.held else ""
+        echo(f"Serving on {url} (Ctrl-C stops{held})")
+        self.notifier.ready(url)
+
+
+def _place(settings: Settings) -> _Place:
+    try:
+        supervisor = take_supervisor()
+        held = held_sockets(supervisor.sockets, settings.workers) if supervisor.sockets else []
+    except (SettingError, HeldSocketError) as error:
+        raise click.ClickException(str(error)) from error
+    host, port = held[0].getsockname()[:2] if held else (settings.host, settings.port)
+    return _Place(host, port, Notifier(supervisor.notify, supervisor.watchdog), held)
 
 
 def _lasting(app: Flask) -> Flask:
@@ -141,7 +175,7 @@ def _lasting(app: Flask) -> Flask:
     return app
 
 
-def _one_process(make_app: Callable[[], Flask], settings: Settings) -> None:
+def _one_process(make_app: Callable[[], Flask], settings: Settings, place: _Place) -> None:
     app = make_app()
     services: Services = app.extensions["gatepost"]
     services.policy.reload_on_hangup()
@@ -149,20 +183,21 @@ def _one_process(make_app: Callable[[], Flask], settings: Settings) -> None:
         if settings.one_core:
             affinity.keep(os.getpid())
         services.ensure_running()
-        serve_waitress(app, host=settings.host, port=settings.port, threads=services.threads,
+        serve_waitress(app, host=place.host, port=place.port, threads=services.threads,
                        body_limit=settings.body_limit, import_limit=settings.import_limit,
-                       trusted_proxies=settings.trusted_proxies, drain_timeout=settings.drain_timeout, ready=_announce)
+                       trusted_proxies=settings.trusted_proxies, drain_timeout=settings.drain_timeout,
+                       ready=place.announce, held=place.held, notifier=place.notifier)
     finally:
         services.stop()
         affinity.roam()
 
 
-def _several_processes(make_app: Callable[[], Flask], settings: Settings) -> None:
+def _several_processes(make_app: Callable[[], Flask], settings: Settings, place: _Place) -> None:
     try:
         from blueprints.http.servers.granian.server import serve as serve_granian
     except ImportError:
         raise click.ClickException("--workers needs granian. Run: pip install granian") from None
-    if not settings.trusted_proxies and settings.host not in _LOOPBACK:
+    if not settings.trusted_proxies and place.host not in _LOOPBACK:
         echo("No proxy in front: clients that send slowly can keep others from sending. See deploy/.", err=True)
     if settings.metrics_token:
         metrics.share_between_processes(settings.instance / "metrics")
@@ -178,14 +213,10 @@ def _several_processes(make_app: Callable[[], Flask], settings: Settings) -> Non
         services.policy.poll()
         services.ensure_running()
 
-    serve_granian(app, begin=begin, end=services.stop, host=settings.host, port=settings.port,
+    serve_granian(app, begin=begin, end=services.stop, host=place.host, port=place.port,
                   workers=settings.workers, threads=services.threads, drain_timeout=settings.drain_timeout,
-                  one_core=settings.one_core, trusted_proxies=settings.trusted_proxies, ready=_announce)
-
-
-def _announce(host: str, port: int) -> None:
-    address = f"[{host}]" if ":" in host else host
-    echo(f"Serving on http://{address}:{port} (Ctrl-C stops)")
+                  one_core=settings.one_core, trusted_proxies=settings.trusted_proxies, ready=place.announce,
+                  held=place.held, notifier=place.notifier)
 
 
 def app_for(create_app: AppFactory, **options: Any) -> Flask:

@@ -176,7 +176,7 @@ def test_one_setting_rules_the_group_commit_out_for_requests_and_commands(said, 
 def test_the_collector_leaves_alone_what_the_app_is_made_of(instance, monkeypatch):
     frozen = []
 
-    def look(make_app, _settings):
+    def look(make_app, _settings, _place):
         make_app()
         frozen.append(gc.get_freeze_count())
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import socket
 import sys
 
 import pytest
 import waitress.parser
+from granian._granian import SocketHolder
 from granian.server import common, mp
 from waitress.channel import HTTPChannel
 from waitress.parser import HTTPRequestParser
@@ -17,8 +19,9 @@ from blueprints.http.servers.waitress import parser
 
 # A class of theirs, its methods that we replace or call, and attributes of its own that we read or set.
 USED = [
-    (mp.MPServer, "_spawn_workers _spawn_wsgi_worker signal_handler_interrupt signal_handler_reload",
-     "wrks pid interrupt_signal bind_addr bind_port"),
+    (mp.MPServer, "_init_shared_socket _spawn_worker _spawn_workers _spawn_wsgi_worker signal_handler_interrupt "
+                  "signal_handler_reload",
+     "wrks pid interrupt_signal bind_addr bind_port _ssp _shd _sso backlog"),
     (common.AbstractWorker, "is_alive", "inner"),
     (HTTPChannel, "_flush_exception _flush_some_if_lockable handle_close handle_read handle_write readable received "
                   "send send_continue writable",
@@ -38,6 +41,13 @@ def test_granian_still_calls_the_application_by_what_we_replace() -> None:
                 "refused: look at blueprints/http/servers/granian/server.py before setup.cfg lets it in")
     assert callable(getattr(mp, "_wsgi_call_wrap", None)), sentence
     assert "_wsgi_call_wrap(" in inspect.getsource(mp.MPServer._spawn_wsgi_worker), sentence
+
+
+def test_granian_still_serves_a_socket_that_it_is_given() -> None:
+    """What it serves then, tests/http/servers/test_activation.py shows."""
+    with socket.create_server(("127.0.0.1", 0)) as held:
+        assert SocketHolder(held.fileno(), False, 1).get_fd() == held.fileno(), (
+            "granian has changed how a listener is handed over: look at blueprints/http/servers/granian/server.py")
 
 
 def test_waitress_still_parses_by_the_patterns_that_we_replace() -> None:

@@ -19,7 +19,7 @@ from io import BytesIO
 from queue import Empty
 from threading import Lock, Thread
 from time import monotonic, sleep
-from typing import Any
+from typing import Any, Protocol
 from wsgiref.types import WSGIApplication
 
 from ...protocol.problems import REFUSED_BY_SERVER, Problem
@@ -37,6 +37,17 @@ REST = 0.02
 STUCK = 0.5  # seconds without a finished request, after which the last thread does not wait for a place
 _PLAIN = [("Content-Type", "text/plain; charset=utf-8"), ("Connection", "close")]
 
+
+class Standing(Protocol):
+    """How the process stands to the others: `stopping` says whether each connection ends with its next answer."""
+
+    @property
+    def stopping(self) -> bool: ...
+
+    def look(self) -> None:
+        """Called every `LOOK` seconds, as long as the threads of this process turn."""
+
+
 def threads_for(places: int) -> int:
     """How many threads granian needs: one for each place, one for each request that waits for one, and the last."""
     return 2 * places + 1
@@ -45,8 +56,10 @@ def threads_for(places: int) -> int:
 class Calls:
     """Handles so many requests at a time (`places`); the others wait in the order in which they came."""
 
-    def __init__(self, application: WSGIApplication, places: int, bodies: BodyPlaces, connections: Transfers) -> None:
+    def __init__(self, application: WSGIApplication, places: int, bodies: BodyPlaces, connections: Transfers,
+                 standing: Standing) -> None:
         self._application, self._bodies, self._connections = application, bodies, connections
+        self._standing = standing
         self._most = places
         self._places = [None] * places
         self._waiting: deque[Asked] = deque()
@@ -155,7 +168,7 @@ class Calls:
         start = Start()
         try:
             answer = self._application(environ, start)
-            if body is not None and not body.whole:
+            if self._standing.stopping or (body is not None and not body.whole):
                 # granian closes then, and the client must not send another request on this connection.
                 start.headers.append(("Connection", "close"))
             if isinstance(answer, list):
@@ -175,6 +188,7 @@ class Calls:
                 now = monotonic()
                 if now >= look:
                     look = now + LOOK
+                    self._standing.look()
                     self._look_for_slow(now)
             except Exception:
                 log.exception("unhandled error")

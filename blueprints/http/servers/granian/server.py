@@ -11,13 +11,14 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from threading import Thread
 from time import monotonic, sleep
 from typing import Any
 
 from flask import Flask
+from granian._granian import SocketHolder
 from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 from granian.log import LogLevels
@@ -27,8 +28,12 @@ from granian.server.mp import MPServer
 from ...operations.affinity import OneCore
 from ...operations.slots import most_waiting
 from .. import signals
+from ..activation import GRACE
+from ..notify import Notifier
+from .board import Board
 from .bodies import BodyPlaces
 from .calls import Calls, threads_for
+from .listeners import connected, stop_accepting
 from .transfers import Transfers
 
 log = logging.getLogger("gatepost.serving")
@@ -37,22 +42,59 @@ CONNECTIONS = 1024  # that one worker holds; more wait in the kernel's queue
 HEADERS = 65_536  # bytes of a request before its body
 HEADERS_TIMEOUT = 10_000  # milliseconds in which they have to come
 ORPHANS = 2.0  # seconds that the workers of a server that was killed may need to let go of the port
+LATE = 2.0  # seconds after its last sign of life that a worker is taken for dead by the watchdog
+LOOK = 0.02  # seconds between two looks at workers that start, and at connections that end
+
+
+class Worker:
+    """How one worker stands to the others (`calls.Standing`)."""
+
+    def __init__(self, board: Board, number: int, port: int) -> None:
+        self._board, self._number, self._port = board, number, port
+        self._accepts = True
+
+    @property
+    def stopping(self) -> bool:
+        return self._board.stopping
+
+    def look(self) -> None:
+        if self._accepts and self.stopping:
+            stop_accepting(self._port)
+            self._accepts = False
+        self._board.sign(self._number, self._accepts)
 
 
 class Server(MPServer):
-    """Says when it accepts connections, and tells its workers to look at the policy instead of replacing them."""
+    """Says when it accepts connections, and tells its workers to look at the policy instead of replacing them.
+
+    A stop accepts no more connections. For `GRACE` those that are open are kept, and told to close with the answer to
+    their next request: a request that a client has just sent is answered, and its next one goes to the next process.
+
+    board     what the workers say
+    held      a listening socket for each worker; none where each binds one of its own
+    notifier  is told when the service stops, and that every worker is alive: its threads turn. A database that is away
+              does not count.
+    """
 
     pid: Any  # of the first process, once it serves
+    _shd: Any  # what the next worker listens on
 
-    def __init__(self, ready: Callable[[str, int], None], **options: Any) -> None:
+    def __init__(self, ready: Callable[[str, int], None], board: Board, held: Sequence[socket.socket],
+                 notifier: Notifier, **options: Any) -> None:
         super().__init__("gatepost", interface=Interfaces.WSGI, **options)
-        self._ready = ready
+        self._ready, self._board, self._held, self._notifier = ready, board, held, notifier
 
     # A worker inherits both handlers, until its app is made and has others. `signals` calls them.
 
     def signal_handler_interrupt(self, *args: Any, **kwargs: Any) -> None:
         if os.getpid() != self.pid:
             os._exit(0)
+        if not self._board.stopping:
+            self._board.stop()
+            self._notifier.stopping()
+            end = monotonic() + GRACE
+            while (self._board.accepts() or connected(self.bind_port)) and monotonic() < end:
+                sleep(LOOK)
         super().signal_handler_interrupt()  # type: ignore[no-untyped-call]
 
     def signal_handler_reload(self, *args: Any, **kwargs: Any) -> None:
@@ -65,18 +107,34 @@ class Server(MPServer):
         super()._spawn_workers(spawn_target, target_loader)  # type: ignore[no-untyped-call]
         signals.handle()
         while any(worker.is_alive() for worker in self.wrks) and not self.interrupt_signal:
-            try:
-                socket.create_connection((self.bind_addr, self.bind_port), timeout=1).close()
-            except OSError:
-                sleep(0.02)
-            else:
+            if self._board.began() and _answers(self.bind_addr, self.bind_port):
                 self._ready(self.bind_addr, self.bind_port)
+                if self._notifier.interval:
+                    Thread(target=self._watch, name="watchdog", daemon=True).start()
                 return
+            sleep(LOOK)
+
+    def _watch(self) -> None:
+        while True:
+            if self._board.alive(within=LATE):
+                self._notifier.alive()
+            sleep(min(LATE, self._notifier.interval) / 4)
+
+    def _init_shared_socket(self) -> None:
+        if not self._held:
+            super()._init_shared_socket()  # type: ignore[no-untyped-call]
+            return
+        self._ssp = self._sso = None
+
+    def _spawn_worker(self, idx: int, target: Any, callback_loader: Any) -> Any:  # type: ignore[override]
+        if self._held:
+            self._shd = SocketHolder(self._held[idx].fileno(), False, self.backlog)  # type: ignore[call-arg]
+        return super()._spawn_worker(idx, target, callback_loader)
 
 
 def serve(app: Flask, *, begin: Callable[[], None], end: Callable[[], None], host: str, port: int, workers: int,
           threads: int, drain_timeout: float, one_core: bool, trusted_proxies: int,
-          ready: Callable[[str, int], None]) -> None:
+          ready: Callable[[str, int], None], held: Sequence[socket.socket] = (), notifier: Notifier) -> None:
     """Serve until SIGTERM or SIGINT, then let the workers finish what they have begun.
 
     app              stopped: each worker goes on with a copy of it
@@ -85,30 +143,35 @@ def serve(app: Flask, *, begin: Callable[[], None], end: Callable[[], None], hos
     drain_timeout    seconds after which a worker that does not finish is killed
     one_core         each worker runs its requests on a core of its own
     trusted_proxies  how many proxies deep the client's address is looked for
-    ready            called with host and port once connections are accepted
+    ready            called with host and port once requests are answered
+    held             a listening socket for each worker, to serve instead of `host` and `port`
+    notifier         is told when the service stops, and that every worker is alive
 
     Raises OSError when the address cannot be listened on, SystemExit when the workers cannot be kept alive.
     """
-    orphaned, held = os.pipe()
+    orphaned, owned = os.pipe()
     first = os.getpid()
+    board = Board(workers)
 
     def load() -> Flask:
         # Only the first process holds this end now: reading the other one ends when that process does.
-        os.close(held)
+        os.close(owned)
         signals.handle()
         Thread(target=_finish_with, args=(orphaned,), name="orphan", daemon=True).start()
         begin()
         return app
 
-    with _reserved(host, port) as free:
+    with nullcontext(port) if held else _reserved(host, port) as free:
         def work(number: int, *arguments: Any) -> None:
             if one_core:
                 app.wsgi_app = OneCore(app.wsgi_app, first + number)  # type: ignore[method-assign]
             bodies = BodyPlaces(most_waiting(threads), trusted_proxies)
-            calls = Calls(app, threads, bodies, Transfers(free))
+            worker = Worker(board, number - 1, free)
+            calls = Calls(app, threads, bodies, Transfers(free), worker)
             calls.watch()
             # What granian makes of an application is not an option. This process is a worker's own.
             mp._wsgi_call_wrap = lambda *_: calls  # type: ignore[attr-defined]
+            worker.look()
             try:
                 MPServer._spawn_wsgi_worker(number, *arguments)
             finally:
@@ -116,7 +179,7 @@ def serve(app: Flask, *, begin: Callable[[], None], end: Callable[[], None], hos
 
         signals.hold()
         Server(
-            ready,
+            ready, board, held, notifier,
             address=host,
             port=free,
             workers=workers,
@@ -130,6 +193,16 @@ def serve(app: Flask, *, begin: Callable[[], None], end: Callable[[], None], hos
             respawn_failed_workers=True,
             workers_kill_timeout=max(1, int(drain_timeout)),
         ).serve(spawn_target=work, target_loader=load, wrap_loader=False)
+
+
+def _answers(host: str, port: int) -> bool:
+    """Whether a request is answered. That a connection is made says nothing where the kernel takes it for a worker."""
+    try:
+        with socket.create_connection((host, port), timeout=5) as connection:
+            connection.sendall(b"GET /api/health/live HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            return connection.recv(1) != b""
+    except OSError:
+        return False
 
 
 def _finish_with(pipe: int) -> None:

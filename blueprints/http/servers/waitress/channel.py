@@ -48,6 +48,7 @@ class Accepting(Protocol):
     """What a connection needs of the server that accepted it."""
 
     bodies: BodyBudget
+    stopping: bool
 
     def add_task(self, task: Channel) -> None: ...
 
@@ -67,6 +68,8 @@ class Task(WSGITask):
         return environ
 
     def build_response_header(self) -> bytes:
+        if self.channel.server.stopping and not self.request.asks:
+            self.request.headers["CONNECTION"] = "close"
         # Who has read the answer may send the next body at once.
         if self.request.large:
             self.request.count_no_more()

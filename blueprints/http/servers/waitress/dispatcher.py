@@ -21,6 +21,7 @@ class Dispatcher(ThreadedTaskDispatcher):
     def __init__(self) -> None:
         super().__init__()
         self._urgent: SimpleQueue[Any] = SimpleQueue()
+        self._turned = monotonic()
         Thread(target=self._spare, name="waitress-spare", daemon=True).start()
 
     def add_task(self, task: Any) -> None:
@@ -35,9 +36,14 @@ class Dispatcher(ThreadedTaskDispatcher):
         done: bool = super().shutdown(cancel_pending, timeout)
         return done
 
+    def turns(self) -> bool:
+        """Whether the thread that answers when all others are busy has been free in the last `PATIENCE`."""
+        return monotonic() - self._turned < PATIENCE
+
     def _spare(self) -> None:
         look = monotonic() + LOOK
         while True:
+            self._turned = monotonic()
             try:
                 task = self._urgent.get(timeout=max(0.0, look - monotonic()))
             except Empty:

@@ -44,6 +44,7 @@ class Listener(TcpWSGIServer):
     """Makes room for a new connection by closing the one that has been idle longest; looks for slow clients."""
 
     channel_class = Channel
+    stopping = False  # whether each connection ends with its next answer
 
     def __init__(self, *arguments: Any, bodies: BodyBudget, connections: int, **options: Any) -> None:
         self.bodies = bodies

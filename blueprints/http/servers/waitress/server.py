@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import logging
 import signal
+import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import monotonic
 from types import FrameType
 from typing import Any
@@ -18,6 +19,8 @@ from wsgiref.types import WSGIApplication
 from waitress import wasyncore
 from waitress.adjustments import Adjustments
 
+from ..activation import GRACE
+from ..notify import Notifier
 from .bodies import BodyBudget
 from .channel import Channel
 from .dispatcher import Dispatcher
@@ -27,45 +30,65 @@ from .turns import turn
 
 log = logging.getLogger("gatepost.serving")
 
+TURN = 0.5  # seconds that the loop waits for an event
+
 
 def serve(app: WSGIApplication, *, host: str, port: int, threads: int, body_limit: int, import_limit: int,
-          trusted_proxies: int, drain_timeout: float, ready: Callable[[str, int], None]) -> None:
+          trusted_proxies: int, drain_timeout: float, ready: Callable[[str, int], None],
+          held: Sequence[socket.socket] = (), notifier: Notifier) -> None:
     """Serve until SIGTERM or SIGINT, then finish the requests under way; a second signal stops at once.
+
+    A stop accepts no more connections. For `GRACE` those that are open are kept, and told to close with the answer to
+    their next request: a request that a client has just sent is answered, and its next one goes to the next process.
 
     body_limit       most bytes of a body that are read; a request with more of them is answered without
     import_limit     the same of an import, once the application has found its head good
     trusted_proxies  proxies in front whose X-Forwarded-For says the client's address
     drain_timeout    seconds that a stop waits for requests under way
     ready            called with host and port once connections are accepted
+    held             listening sockets to serve instead of `host` and `port`
+    notifier         is told when the service stops, and that it is alive: this loop turns, and so does the thread that
+                     answers when all others are busy. A database that is away does not count.
 
     Raises OSError when the address cannot be listened on.
     """
     sockets: dict[int, Any] = {}
     bodies = BodyBudget(limit=body_limit, import_limit=import_limit, trusted_proxies=trusted_proxies)
     listeners = listen(app, sockets, host=host, port=port, threads=threads, connections=connections_allowed(threads),
-                       bodies=bodies)
+                       bodies=bodies, held=held)
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     signals = _Signals(wake=listeners[0].pull_trigger)
 
     ready(listeners[0].effective_host, int(listeners[0].effective_port))
+    dispatcher: Dispatcher = listeners[0].task_dispatcher
     while not signals.count:
-        turn(sockets, 0.5)
+        turn(sockets, TURN)
+        if dispatcher.turns():
+            notifier.alive()
 
     log.info("stopping")
+    notifier.stopping()
     for listener in listeners:
         # not the listener's own close(), which closes the trigger that handlers still pull
         wasyncore.dispatcher.close(listener)
+        listener.stopping = True
+    grace = monotonic() + GRACE
+    while _channels(sockets) and monotonic() < grace and signals.count < 2:
+        turn(sockets, GRACE / 10)
     deadline = monotonic() + drain_timeout
     while _drain(sockets) and monotonic() < deadline and signals.count < 2:
-        turn(sockets, 0.5)
+        turn(sockets, TURN)
+        notifier.alive()
     listeners[0].task_dispatcher.shutdown(cancel_pending=True, timeout=1)
     wasyncore.close_all(sockets)
     signals.restore()
 
 
 def listen(app: WSGIApplication, sockets: dict[int, Any], *, host: str, port: int, threads: int, connections: int,
-           bodies: BodyBudget) -> list[Listener]:
-    """The listeners of an address, with the threads that they share; `sockets` is the map for `turn`.
+           bodies: BodyBudget, held: Sequence[socket.socket] = ()) -> list[Listener]:
+    """The listeners of an address, or of sockets that are held, with the threads that they share.
+
+    sockets  the map for `turn`
 
     Raises OSError when the address cannot be listened on.
     """
@@ -83,8 +106,10 @@ def listen(app: WSGIApplication, sockets: dict[int, Any], *, host: str, port: in
     )
     dispatcher = Dispatcher()
     try:
-        listeners = [Listener(app, sockets, dispatcher=dispatcher, adj=adjustments, sockinfo=address, bodies=bodies,
-                              connections=connections) for address in adjustments.listen]
+        # Its own `bind` is left out for a socket that is bound.
+        listeners = [Listener(app, sockets, True, own, dispatcher=dispatcher, adj=adjustments, sockinfo=address,
+                              bind_socket=own is None, bodies=bodies, connections=connections)
+                     for own, address in _addresses(held, adjustments)]
     except OSError:
         wasyncore.close_all(sockets)
         raise
@@ -92,9 +117,20 @@ def listen(app: WSGIApplication, sockets: dict[int, Any], *, host: str, port: in
     return listeners
 
 
+def _addresses(held: Sequence[socket.socket], adjustments: Adjustments) -> list[tuple[socket.socket | None, Any]]:
+    """Sockets that are there, or None, each with what `getaddrinfo` says of its address."""
+    if held:
+        return [(each, (each.family, each.type, each.proto, each.getsockname())) for each in held]
+    return [(None, address) for address in adjustments.listen]
+
+
+def _channels(sockets: dict[int, Any]) -> list[Channel]:
+    return [each for each in sockets.values() if isinstance(each, Channel)]
+
+
 def _drain(sockets: dict[int, Any]) -> int:
     """Tell idle connections to close, and slow clients to go; how many connections are left."""
-    channels = [each for each in sockets.values() if isinstance(each, Channel)]
+    channels = _channels(sockets)
     for channel in channels:
         channel.watch(monotonic())
         if channel.idle:

@@ -1,0 +1,61 @@
+"""Sockets that a supervisor holds (systemd's socket activation): they accept connections also while the service is
+being restarted, and the kernel keeps these connections for the next process.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Sequence
+
+GRACE = 0.7  # seconds after the last connection was accepted, in which those that are open may send one more request
+
+
+class HeldSocketError(ValueError):
+    """A socket that was handed in cannot be served; the text says why, and what the socket unit has to say."""
+
+
+def held_sockets(descriptors: Sequence[int], workers: int) -> list[socket.socket]:
+    """The sockets behind the descriptors, one for each worker (0: the one process of waitress).
+
+    A socket that several workers share starves all but one of them, so each needs its own (SO_REUSEPORT).
+
+    Raises HeldSocketError for what is no listening TCP socket, for addresses that differ, and for a number of sockets
+    that is not that of the workers.
+    """
+    sockets: list[socket.socket] = []
+    try:
+        sockets.extend(_listening(each) for each in descriptors)
+        _check(sockets, workers or 1)
+    except HeldSocketError:
+        for each in sockets:
+            each.detach()  # it is not ours to close
+        raise
+    for each in sockets:
+        each.set_inheritable(False)
+    return sockets
+
+
+def _check(sockets: Sequence[socket.socket], needed: int) -> None:
+    if len(sockets) != needed:
+        raise HeldSocketError(f"The supervisor holds {_counted(len(sockets), 'socket')}, and "
+                              f"{_counted(needed, 'process', 'processes')} will serve: the socket unit needs "
+                              f"{_counted(needed, 'line')} ListenStream=, with ReusePort=yes where they are several.")
+    if len({each.getsockname() for each in sockets}) > 1:
+        raise HeldSocketError("The supervisor's sockets have several addresses: all workers need the same one.")
+
+
+def _listening(descriptor: int) -> socket.socket:
+    try:
+        found = socket.socket(fileno=descriptor)
+    except OSError as error:
+        raise HeldSocketError(f"Descriptor {descriptor} of the supervisor is no socket: {error.strerror}.") from error
+    listens = found.type == socket.SOCK_STREAM and found.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+    if found.family not in (socket.AF_INET, socket.AF_INET6) or not listens:
+        found.detach()
+        raise HeldSocketError(f"Descriptor {descriptor} of the supervisor is no TCP socket that listens: the socket "
+                              "unit needs ListenStream=ADDRESS:PORT, and Accept=no.")
+    return found
+
+
+def _counted(count: int, noun: str, nouns: str = "") -> str:
+    return f"{count} {noun if count == 1 else nouns or noun + 's'}"

@@ -1,0 +1,74 @@
+"""What a supervisor such as systemd tells the process that it starts, beside the settings.
+
+sd_listen_fds(3): sockets that it holds while the service restarts. sd_notify(3): where it wants to be told that the
+service is ready. sd_watchdog_enabled(3): how often it wants to be told that the service is alive.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import MutableMapping
+from dataclasses import dataclass
+
+from settings.sources import SettingError
+
+FIRST_SOCKET = 3  # descriptor of the first one
+SOCKET_NAME = "http"  # that each has, where the supervisor names them (FileDescriptorName=)
+MOST_SOCKETS = 1024
+_TAKEN = ("LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "LISTEN_PIDFDID", "NOTIFY_SOCKET", "WATCHDOG_PID",
+          "WATCHDOG_USEC")
+
+
+@dataclass(frozen=True)
+class Supervisor:
+    """What the process that started this one wants and gives.
+
+    sockets   descriptors of the sockets that it holds; they are not checked yet
+    notify    the UNIX socket on which it wants to be told of the service, `@` first for an abstract one; empty for none
+    watchdog  seconds without a sign of life after which it ends the service; 0 for never
+    """
+
+    sockets: tuple[int, ...] = ()
+    notify: str = ""
+    watchdog: float = 0.0
+
+
+def take_supervisor(environ: MutableMapping[str, str] = os.environ) -> Supervisor:
+    """What the environment says of the supervisor, which is taken out of it: it does not concern other processes.
+
+    Raises SettingError for a value that is none.
+    """
+    taken = {name: environ.pop(name) for name in _TAKEN if name in environ}
+    notify = taken.get("NOTIFY_SOCKET", "")
+    if notify and not (notify.startswith(("/", "@")) and len(notify) > 1):
+        raise SettingError(f"NOTIFY_SOCKET: {notify!r} is neither a path nor an abstract socket (@name).")
+    return Supervisor(_sockets(taken), notify, _watchdog(taken))
+
+
+def _sockets(taken: MutableMapping[str, str]) -> tuple[int, ...]:
+    if not ("LISTEN_FDS" in taken and _for_us(taken, "LISTEN_PID")):
+        return ()
+    count = _number(taken, "LISTEN_FDS", MOST_SOCKETS)
+    names = taken["LISTEN_FDNAMES"].split(":") if taken.get("LISTEN_FDNAMES") else [SOCKET_NAME] * count
+    if names != [SOCKET_NAME] * count:
+        raise SettingError(f"LISTEN_FDNAMES: {count} sockets are given, with the names {', '.join(names)}; each has to "
+                           f"be named {SOCKET_NAME} (FileDescriptorName={SOCKET_NAME} in the socket unit).")
+    return tuple(range(FIRST_SOCKET, FIRST_SOCKET + count))
+
+
+def _watchdog(taken: MutableMapping[str, str]) -> float:
+    if "WATCHDOG_USEC" not in taken or ("WATCHDOG_PID" in taken and not _for_us(taken, "WATCHDOG_PID")):
+        return 0.0
+    return _number(taken, "WATCHDOG_USEC", 2**63) / 1_000_000
+
+
+def _for_us(taken: MutableMapping[str, str], name: str) -> bool:
+    """Whether the variable names this process; what is meant for another one was inherited by mistake."""
+    return name in taken and _number(taken, name, 2**31) == os.getpid()
+
+
+def _number(taken: MutableMapping[str, str], name: str, most: int) -> int:
+    text = taken[name]
+    if not (text.isascii() and text.isdigit() and len(text) < 20 and 0 < int(text) <= most):
+        raise SettingError(f"{name}: {text!r} is not allowed: a number from 1 to {most}.")
+    return int(text)
