@@ -20,6 +20,16 @@ class Damaged(Unavailable):
         super().__init__(f"the database is damaged: {found}; restore a backup")
 
 
+class ForeignLog(Unavailable):
+    """A database file (SQLite) beside the write-ahead log of another. `name`: of the file."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"{name} is not the file that {name}-wal belongs to, and nothing was changed: stop Gatepost, then put the "
+            f"old file back, or move {name}-wal and {name}-shm away to use {name} as it is, without what is in that "
+            "log; the next time, `gatepost restore FILE --replace`")
+
+
 class Busy(Unavailable):
     """Other writers kept the database (SQLite) longer than a writer waits."""
 

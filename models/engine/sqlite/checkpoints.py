@@ -5,6 +5,9 @@ writers wait for the disk. Here a thread makes them. A log begins anew once it w
 from it; while writers go on, a copy in a thread is never whole. So when the thread has just copied a long log, the next
 writer that commits copies what little has come since, before another may write. Where reads overlap all the time that
 is not enough, and a writer that commits to a very long log waits a moment for its readers.
+
+Before a copy, and once for a log that was made from nothing, the file gets a new token (`models.engine.sqlite.pair`).
+Without it, nothing is copied.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ import apsw
 
 from models.engine.errors import Unavailable
 from models.engine.sqlite.connection import BUSY_TIMEOUT
+from models.engine.sqlite.pair import Pair
 
 LONG = 4000  # pages from which a log is copied and is to begin anew: a page that changes often is copied once
 LAST = 500  # pages that the committing writer copies, where the thread has copied the rest: some milliseconds
@@ -26,13 +30,15 @@ PATIENCE = 0.25  # seconds for which that writer waits
 
 
 class Checkpoints:
-    """The checkpoints of one process, one at a time. `connection` lends a connection to the database.
+    """The checkpoints of one process, one at a time. `connection` lends a connection to the database, whose file and
+    log are the `pair`.
 
     Only the thread that holds the `writer_lock` of this process calls `committed`.
     """
 
-    def __init__(self, connection: Callable[[], AbstractContextManager[apsw.Connection]]) -> None:
-        self._connection = connection
+    def __init__(self, connection: Callable[[], AbstractContextManager[apsw.Connection]], pair: Pair) -> None:
+        self._connection, self._pair = connection, pair
+        self._renewing = False
         self._pages = 0  # in the log at the last commit
         self._due = LONG  # pages in the log from which it is to be copied
         self._copied = 0  # pages of the log that were copied, or are just being copied
@@ -41,14 +47,17 @@ class Checkpoints:
     def committed(self, conn: apsw.Connection, _schema: str, pages: int) -> int:
         """The hook of each connection (`sqlite3_wal_hook`): called after a commit with the length of the log in pages,
         before another connection may write. Raises nothing."""
-        if pages < self._pages:
-            # A shorter log is a new one.
-            self._due, self._copied = LONG, 0
-        self._pages = pages
+        before, self._pages = self._pages, pages
+        if self._renewing:
+            return apsw.SQLITE_OK
         # Whatever becomes of the copy: what is raised here would look like a commit that failed, and be done again.
-        if pages >= self._due:
+        if pages <= before or not before or pages >= self._due:
             with suppress(Exception):
-                self._shorten(conn, pages)
+                if pages <= before or not before:
+                    # A log that has not grown is a new one; at the first commit of this process it may be.
+                    self._begin(conn)
+                if pages >= self._due:
+                    self._shorten(conn, pages)
         return apsw.SQLITE_OK
 
     def finish(self) -> None:
@@ -56,27 +65,51 @@ class Checkpoints:
         if self._thread is not None:
             self._thread.join()
 
+    def _begin(self, conn: apsw.Connection) -> None:
+        self._due, self._copied = LONG, 0
+        if self._pair.begun():
+            self._settle(*self._copy_under_a_token(conn))
+
     def _shorten(self, conn: apsw.Connection, pages: int) -> None:
         if self._thread is not None and self._thread.is_alive():
             if pages >= VERY_LONG:
                 # The disk takes less than is written.
                 self._thread.join(PATIENCE)
         elif pages - self._copied <= LAST:
-            log, copied = conn.wal_checkpoint()
+            log, copied = self._copy_under_a_token(conn)
             if log >= VERY_LONG and not _is_held_back(log, copied):
                 _wait_for_readers(conn)
             self._note(log, copied)
+            self._settle(log, copied)
         else:
             # At once: where no thread can be started, the next to commit copies.
             self._copied = pages
+            self._renew(conn)
             thread = Thread(target=self._copy, name="checkpoint", daemon=True)
             thread.start()
             self._thread = thread
+
+    def _renew(self, conn: apsw.Connection) -> None:
+        self._renewing = True
+        try:
+            self._pair.renew(conn)
+        finally:
+            self._renewing = False
+
+    def _copy_under_a_token(self, conn: apsw.Connection) -> tuple[int, int]:
+        """Copy as much of the log as its readers allow, while no other may write: its pages, and those copied."""
+        self._renew(conn)
+        return conn.wal_checkpoint()
+
+    def _settle(self, log: int, copied: int) -> None:
+        if log == copied:
+            self._pair.settle()
 
     def _copy(self) -> None:
         # Another process may be at it already: what it leaves, the next one copies. A file that is gone
         # needs no copy.
         with suppress(apsw.Error, Unavailable, OSError), self._connection() as conn:
+            self._pair.confirm()
             log, copied = conn.wal_checkpoint()
             if _is_held_back(log, copied):
                 self._note(log, copied)

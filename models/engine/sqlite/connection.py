@@ -54,6 +54,7 @@ class Connection(LoadsHidden):
 
     deadline  when the running statement must have ended, by the monotonic clock
     compared  whether what is remembered was held against the file since this was set to False
+    belongs   whether the log may be copied into the file when this is the last connection that is closed
     """
 
     def __init__(self, path: str) -> None:
@@ -61,6 +62,7 @@ class Connection(LoadsHidden):
         super().__init__(path, flags=apsw.SQLITE_OPEN_READWRITE, statementcachesize=STATEMENTS)
         self.deadline = float("inf")
         self.compared = False
+        self.belongs: Callable[[], bool] = lambda: True
         self._path, self._file = path, _identity(path)
         self._committed: tuple[int, int] | None = None
         self._recalled: dict[tuple[str, tuple[Any, ...]], Fetched] = {}
@@ -81,6 +83,13 @@ class Connection(LoadsHidden):
             return self._file == _identity(self._path)
         except (OSError, apsw.ConnectionClosedError):
             return False
+
+    def close(self, force: bool = False) -> None:
+        with suppress(apsw.ConnectionClosedError):
+            if not self.belongs():
+                # SQLite would copy the log into the file of another, and delete it.
+                self.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        super().close(force)
 
     def recall(self, sql: str, params: Parameters) -> Fetched:
         """The rows of a read, from memory unless something was committed since."""

@@ -11,8 +11,9 @@ from pathlib import Path
 import apsw
 
 from models.engine.errors import InUse
+from models.engine.sqlite.pair import SUFFIX, freshen
 
-SIDE_FILES = ("-wal", "-shm")
+SIDE_FILES = ("-wal", "-shm", SUFFIX)
 # The byte of the -shm file that each process with an open connection has locked (sqlite.org/walformat.html).
 _IN_USE = 128
 
@@ -28,8 +29,18 @@ def copy(source: apsw.Connection, target: str) -> None:
         # In one step: it reads one snapshot, and in WAL mode keeps no writer waiting.
         with fresh.backup("main", source, "main") as progress:
             progress.step(-1)
+        freshen(fresh)
     finally:
         fresh.close()
+
+
+def freshened(staged: Path) -> int:
+    """Give a file that nobody uses a token of its own; the token (`Pair.adopting`). Raises what apsw raises."""
+    conn = apsw.Connection(str(staged), flags=apsw.SQLITE_OPEN_READWRITE)
+    try:
+        return freshen(conn)
+    finally:
+        conn.close()
 
 
 def overwrite(file: Path, staged: Path) -> None:
@@ -52,7 +63,7 @@ def overwrite(file: Path, staged: Path) -> None:
 def keep(file: Path, aside: Path) -> None:
     """Copy the files of a database into the folder `aside`, as they are; the caller has the turn to write."""
     aside.mkdir(mode=0o700, exist_ok=True)
-    for suffix in ("", "-wal"):
+    for suffix in ("", "-wal", SUFFIX):
         with suppress(FileNotFoundError):
             shutil.copy2(f"{file}{suffix}", aside)
 

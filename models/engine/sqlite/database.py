@@ -21,6 +21,7 @@ from models.engine.sqlite.connection import BUSY_TIMEOUT, Connection, Cursor, Fe
 from models.engine.sqlite.errors import busy, meaning
 from models.engine.sqlite.group_commit import GroupCommit
 from models.engine.sqlite.loads import reads
+from models.engine.sqlite.pair import Pair
 from models.engine.sqlite.version import check_version
 from models.engine.sqlite.writer_lock import WriterLock
 from models.engine.waiting import Places, Wait
@@ -56,7 +57,8 @@ class SqliteDatabase(Database, APSWDatabase):
         self._pool = Pool(self._connect)
         # Writers of all threads use one connection: the pages that change most stay in its cache.
         self._writers = Pool(self._connect)
-        self._checkpoints = Checkpoints(self._pool.lent)
+        self.pair = Pair(self.path)
+        self._checkpoints = Checkpoints(self._pool.lent, self.pair)
         super().__init__(
             str(self.path), autoconnect=False, field_types={"TIMESTAMPTZ": "TEXT"},
             pragmas={"journal_mode": "wal", "synchronous": synchronous.lower(), "foreign_keys": 1,
@@ -68,6 +70,11 @@ class SqliteDatabase(Database, APSWDatabase):
         """Make the empty file, readable by its owner alone, unless it is there."""
         with suppress(FileExistsError):
             os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+    def connect(self, reuse_if_open: bool = False) -> bool:
+        if self.pair.foreign is not None:
+            self.pair.check()
+        return super().connect(reuse_if_open)
 
     @contextmanager
     def writing(self, wait: Wait | None = None) -> Iterator[None]:
@@ -116,6 +123,8 @@ class SqliteDatabase(Database, APSWDatabase):
         conn = self._state.conn
         if conn.getautocommit():
             raise Unavailable("the transaction was given up")
+        # Whatever is committed to a file that is another one now would spoil the log, too.
+        self.pair.confirm()
         try:
             conn.deadline = monotonic() + self.statement_timeout
             conn.commit()
@@ -179,7 +188,8 @@ class SqliteDatabase(Database, APSWDatabase):
                     raise apsw.CantOpenError
                 if keep:
                     copies.keep(self.path, aside)
-                copies.overwrite(self.path, source)
+                with self.pair.adopting(copies.freshened(source)):
+                    copies.overwrite(self.path, source)
             except (apsw.CorruptError, apsw.NotADBError, apsw.CantOpenError, apsw.ReadOnlyError):
                 copies.exchange(self.path, source, aside)
         finally:
@@ -267,6 +277,7 @@ class SqliteDatabase(Database, APSWDatabase):
         self._checkpoints.finish()
         self._pool.close()
         self._writers.close()
+        self.pair.close()
 
     def _connect(self) -> Connection:
         try:
@@ -274,6 +285,8 @@ class SqliteDatabase(Database, APSWDatabase):
         except OSError as error:
             raise Unavailable(str(error)) from error
         try:
+            self.pair.check()
+            conn.belongs = self.pair.belongs
             self._add_conn_hooks(conn)  # type: ignore[no-untyped-call]
             if conn.pragma("journal_mode") != "wal":
                 raise Unavailable("the file system of the database cannot hold a write-ahead log")

@@ -17,6 +17,7 @@ from models.engine.errors import Unavailable
 from models.engine.sqlite import checkpoints
 from models.engine.sqlite.checkpoints import Checkpoints
 from models.engine.sqlite.database import SqliteDatabase
+from models.engine.sqlite.pair import Pair
 from models.tables.tenant import Tenant
 from tests.databases import new_database
 
@@ -31,6 +32,7 @@ def database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     opened = open_database(new_database("sqlite", request), synchronous="normal")
     assert isinstance(opened, SqliteDatabase)
     with opened.connected():
+        write(opened, 1)  # a log made from nothing is copied once, for the token of its file
         yield opened
     opened.close_all()
 
@@ -80,6 +82,19 @@ def test_a_log_that_the_thread_does_not_keep_up_with_is_copied_by_the_writer_tha
     assert log.stat().st_size < 2 * checkpoints.VERY_LONG * FRAME
 
 
+class Unjudged(Pair):
+    """A log and its file, of which nothing is known or noted."""
+
+    def begun(self) -> bool:
+        return False
+
+    def confirm(self) -> None: ...
+
+    def renew(self, conn: apsw.Connection) -> None: ...
+
+    def settle(self) -> None: ...
+
+
 WHOLE = 10**9  # pages, more than any log has
 
 
@@ -123,7 +138,7 @@ LOGS: dict[str, tuple[int, list[tuple[int, list[str]]]]] = {
 def test_a_log_is_copied_by_the_thread_or_a_writer(case: str) -> None:
     free, commits = LOGS[case]
     log = Log(free)
-    some = Checkpoints(lambda: nullcontext(log))
+    some = Checkpoints(lambda: nullcontext(log), Unjudged(Path('log')))
     for log.pages, by in commits:
         log.copied = []
         some.committed(log, "main", log.pages)
@@ -134,7 +149,7 @@ def test_a_log_is_copied_by_the_thread_or_a_writer(case: str) -> None:
 def test_writers_wait_for_a_thread_that_is_far_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     go_on, waited, log = threading.Event(), [], Log()
     monkeypatch.setattr(Checkpoints, "_copy", lambda _self: go_on.wait(30))
-    some = Checkpoints(lambda: nullcontext(log))
+    some = Checkpoints(lambda: nullcontext(log), Unjudged(Path('log')))
     try:
         some.committed(log, "main", 4000)
         assert some._thread is not None
