@@ -23,10 +23,11 @@ from models import migrate
 from models.engine.connect import open_database
 from models.engine.errors import ForeignLog
 from models.engine.sqlite import checkpoints, copies
+from models.engine.sqlite.pair import Pair
 from tests.models.engine import writer
-from tests.running import ROOT
 
 NAME = "x.db"
+ROOT = Path(__file__).parents[2]
 PROCESSES = 3
 
 
@@ -85,13 +86,16 @@ def killed(folder: Path, chance: random.Random, copied: dict[str, Path]) -> set[
         each.wait()
     for reader in readers:
         reader.join()
+    for each in running:
+        assert each.stdout is not None
+        each.stdout.close()
     return set().union(*stored)
 
 
 def outcome(folder: Path, stored: set[str]) -> str:
     """What becomes of the file and the log in a folder where nobody has them open."""
     log = folder / f"{NAME}-wal"
-    begun = log.exists() and log.stat().st_size > 32
+    begun = Pair(folder / NAME).log_has_frames()
     database = open_database(url_of(folder), pool_size=2)
     before = log.read_bytes() if begun else b""
     try:
@@ -121,14 +125,14 @@ def put_in(folder: Path, other: Path, by: str) -> Path:
     return target
 
 
-def trial(place: Path, seed: str, seen: Counter[tuple[str, str]]) -> None:
-    """One kill, and each of the files that may then be put in."""
+def trial(place: Path, seed: str, seen: Counter[tuple[str, str]], again: float = 0.7) -> None:
+    """A kill, and each of the files that may then be put in; `again`: how likely another kill came before."""
     chance = random.Random(seed)
     folder, elsewhere = place / "here", place / "elsewhere"
     old = place / "old.db"
     shutil.copy(made(folder), old)
     early = {"an early copy by another program": place / "early.db"}
-    if chance.random() < 0.7:
+    if chance.random() < again:
         killed(folder, chance, early)
     copied = {"a backup of Gatepost": place / "backup.db", "a late copy by another program": place / "late.db"}
     stored = killed(folder, chance, copied)

@@ -114,6 +114,10 @@ class Pair:
             return False
         return True
 
+    def log_has_frames(self) -> bool:
+        """Whether SQLite would replay anything into the file."""
+        return self._salts() is not None
+
     def begun(self) -> bool:
         """Note the salts of a log that has begun. Whether it is one made from nothing: the token is to be changed, as
         copies may have been made of the file while there was none."""
