@@ -27,6 +27,7 @@ from models.engine.errors import ForeignLog, Unavailable
 
 SUFFIX = ".pair"
 LOOKS = 5  # times that file and sidecar are read, as long as another process is just changing them
+ANEW = 64  # times that a log begins anew without a note, at most: others begin at random in 2**32
 _TOKEN = 60  # where the file header holds the user version, 4 bytes
 _HEAD = 32 + 24  # bytes of the log's header and of its first frame's
 _MOST = 1 << 16  # bytes of a sidecar
@@ -43,8 +44,9 @@ class Known:
     tokens: tuple[int, ...]
 
     def covers(self, salts: Salts) -> bool:
-        """Whether the log is the noted one, or that one begun anew since: its writer may have been killed just then."""
-        return salts == self.salts or salts[0] == (self.salts[0] + 1) % 2**32
+        """Whether the log is the noted one, or that one begun anew since: its writer may have been killed just then, or
+        have seen no shorter log than the last that it saw."""
+        return salts == self.salts or 0 < (salts[0] - self.salts[0]) % 2**32 <= ANEW
 
 
 def new_token() -> int:
