@@ -120,8 +120,9 @@ def live(call: Call) -> dict[str, str]:
 
 
 def _database(call: Call, found: Found) -> Found:
-    damage = call.services.database.damage
-    return found if damage is None else Found(State.DOWN, str(damage))
+    database = call.services.database
+    fault = database.damage or database.fault()
+    return found if fault is None else Found(State.DOWN, str(fault))
 
 
 def _others(call: Call, *, silent: bool) -> dict[str, Found]:

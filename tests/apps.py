@@ -56,12 +56,16 @@ T = TypeVar("T", bound=Record)
 _numbers = itertools.count(1)
 
 
-def new_instance(folder: Path, database_url: str, *tenants: str) -> Path:
-    """An instance folder with a key and the shipped policies, and its tenants in a migrated database."""
+def new_instance(folder: Path, database_url: str, *tenants: str, keys: Path | None = None) -> Path:
+    """An instance folder with a key, or a copy of these `keys`, and the shipped policies; its tenants in a migrated
+    database."""
     folder.mkdir(parents=True)
     shutil.copytree(SHIPPED, folder / "policies", ignore=lambda _, names: {
         name for name in names if Path(name).suffix not in (".csv", ".conf")})
-    create_key_file(folder / "secret.key")
+    if keys is None:
+        create_key_file(folder / "secret.key")
+    else:
+        shutil.copy(keys, folder)
     database = open_database(database_url, pool_size=1, synchronous="normal", statement_timeout=10)
     with database.connected():
         for name in tenants:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -33,8 +32,8 @@ def under(instance_folder: Path, database_url: str, tmp_path_factory: pytest.Tem
     made: list[Flask] = []
 
     def start(conditions: str = "", lines: Mapping[str, str] | None = None, only: bool = False) -> Flask:
-        folder = new_instance(tmp_path_factory.mktemp("under") / "instance", database_url, "default", "other")
-        shutil.copy(instance_folder / "secret.key", folder)
+        folder = new_instance(tmp_path_factory.mktemp("under") / "instance", database_url, "default", "other",
+                              keys=instance_folder / "secret.key")
         edit(folder / "policies", conditions, lines, only)
         made.append(make_app(folder, database_url))
         return made[-1]

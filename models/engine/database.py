@@ -242,6 +242,10 @@ class Database(pw.Database):
         """The first damage that is found in so many seconds; SQLite alone is asked, Postgres looks by itself."""
         return None
 
+    def fault(self) -> str | None:
+        """Why the database must not be used as it lies there, and what to do about it; SQLite alone is asked."""
+        return None
+
     def translate(self, error: BaseException, sql: str = "") -> RowError | None:
         """What this driver error means to us, or None when it means nothing (a bug, not ours to hide)."""
         raise NotImplementedError

@@ -269,6 +269,9 @@ class SqliteDatabase(Database, APSWDatabase):
             return None
         return None if found == "ok" else Damaged(found)
 
+    def fault(self) -> str | None:
+        return self.pair.fault()
+
     def translate(self, error: BaseException, sql: str = "") -> RowError | None:
         return meaning(driver_error(error), sql)
 
