@@ -12,7 +12,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 import gatepost_start  # noqa: F401 - before the imports that it looks after
 from blueprints.backups.journal import settle, settle_meanwhile
 from blueprints.backups.schedule import Schedule
-from blueprints.commands import commands
+from blueprints.commands import commands, owners
 from blueprints.commands.printing import Group
 from blueprints.http.auditing.trail import Trail
 from blueprints.http.history.ledger import Ledger
@@ -186,5 +186,5 @@ def _chores(settings: Settings, database: Database, epoch: Epoch, policy: Watche
 
 
 cli = click.version_option(package_name="gatepost")(
-    Group("gatepost", commands=commands, help="A self-hosted JSON API whose access rules you can read.",
-          context_settings={"obj": create_app}))
+    Group("gatepost", commands=commands, callback=owners.watch, context_settings={"obj": create_app},
+          help="A self-hosted JSON API whose access rules you can read."))

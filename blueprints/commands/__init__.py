@@ -11,6 +11,7 @@ import click
 from blueprints.commands.accounts import tenant, user
 from blueprints.commands.audit import audit
 from blueprints.commands.backup import backup, restore_
+from blueprints.commands.compact import compact
 from blueprints.commands.data import demo
 from blueprints.commands.doctor import doctor
 from blueprints.commands.jobs import jobs
@@ -25,5 +26,6 @@ from blueprints.commands.worker import worker
 
 commands: list[click.Command] = [
     init, serve, worker, demo, import_, export, user, tenant, token, jobs, policy_group, keys, audit, migrate, backup,
-    restore_, doctor, openapi, settings,
+    restore_, compact,
+    doctor, openapi, settings,
 ]

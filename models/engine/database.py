@@ -180,6 +180,14 @@ class Database(pw.Database):
         """
         raise NotImplementedError
 
+    def spare(self) -> int:
+        """Bytes that `compact` would give back; 0 where the server knows. The database is connected."""
+        return 0
+
+    def compact(self) -> None:
+        """Give back what rows that are gone have left. On SQLite writers wait meanwhile, and readers do not."""
+        raise NotImplementedError
+
     def analyze(self) -> None:
         """Let the query planner know how many rows there are and how they are spread; after many came at once.
 

@@ -93,13 +93,16 @@ def has_lost_words(database: Database, model: type[Table]) -> bool:
     if database.dialect == "postgres" or not _indexes(database, model):
         return False
     index = index_of(model)
-    try:
-        # A command in the form of an INSERT, which changes nothing (sqlite.org/fts5.html#the_integrity_check_command).
-        database.transact(lambda: database.write(
-            f'INSERT INTO "{index}" ("{index}", rank) VALUES (\'integrity-check\', 1)'))
-    except Damaged:
-        return True
-    return False
+
+    def look() -> bool:
+        try:
+            # A command in the form of an INSERT changes nothing (sqlite.org/fts5.html#the_integrity_check_command).
+            database.write(f'INSERT INTO "{index}" ("{index}", rank) VALUES (\'integrity-check\', 1)')
+        except Damaged:  # so FTS5 says it, though no page is
+            return True
+        return False
+
+    return database.transact(look)
 
 
 def index_anew(database: Database, model: type[Table]) -> None:

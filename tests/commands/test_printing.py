@@ -90,7 +90,7 @@ WALK = [
     ("tenant", "list"), ("tenant", "add", HOSTILE),
     ("token", "add", EMAIL, "--scope", "read:articles", "--name", HOSTILE), ("token", "list", EMAIL),
     ("token", "add", EMAIL, "--scope", HOSTILE), ("token", "revoke", HOSTILE),
-    ("token", "release"), ("token", "release", HOSTILE), ("backup",),
+    ("token", "release"), ("token", "release", HOSTILE), ("backup",), ("compact", "--yes"),
     ("restore", __file__), ("restore", "--verify", __file__),
     ("audit", "tail"), ("audit", "tail", "--tenant", HOSTILE), ("audit", "export"), ("audit", "export", "--heads"),
     ("audit", "export", "--since", HOSTILE), ("audit", "verify"),

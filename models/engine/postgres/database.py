@@ -132,6 +132,10 @@ class PostgresDatabase(Database, pw.PostgresqlDatabase):
         self.close_all()
         copies.replace(self.database, staged.database)
 
+    def compact(self) -> None:
+        with self.connected(), self._unhurried():
+            self.execute_sql("VACUUM (ANALYZE)")
+
     def analyze(self) -> None:
         with self.connected(), self._unhurried():
             self.execute_sql("ANALYZE")

@@ -11,7 +11,7 @@ from pathlib import Path
 import apsw
 
 from models.engine.errors import InUse
-from models.engine.sqlite.pair import SUFFIX, freshen
+from models.engine.sqlite.pair import SUFFIX, Pair, freshen
 
 SIDE_FILES = ("-wal", "-shm", SUFFIX)
 # The byte of the -shm file that each process with an open connection has locked (sqlite.org/walformat.html).
@@ -43,6 +43,23 @@ def freshened(staged: Path) -> int:
         conn.close()
 
 
+def take_over(file: Path, pair: Pair, staged: Path, aside: Path, *, keep: bool) -> None:
+    """Put the content of `staged` in the place of that of a database; the caller has the turn to write.
+
+    Files that cannot be read are moved into the folder `aside`; with `keep`, copied there in any case. Raises `InUse`,
+    and what apsw raises.
+    """
+    try:
+        if not file.exists():
+            raise apsw.CantOpenError
+        if keep:
+            _keep(file, aside)
+        with pair.adopting(freshened(staged)):
+            overwrite(file, staged)
+    except (apsw.CorruptError, apsw.NotADBError, apsw.CantOpenError, apsw.ReadOnlyError):
+        exchange(file, staged, aside)
+
+
 def overwrite(file: Path, staged: Path) -> None:
     """Put the content of `staged` in the place of that of a database that others may use; the caller has the turn to
     write. Readers go on with what they have begun to read, and then see the new content.
@@ -60,8 +77,8 @@ def overwrite(file: Path, staged: Path) -> None:
         fresh.close()
 
 
-def keep(file: Path, aside: Path) -> None:
-    """Copy the files of a database into the folder `aside`, as they are; the caller has the turn to write."""
+def _keep(file: Path, aside: Path) -> None:
+    """Copy the files of a database into the folder `aside`, as they are."""
     aside.mkdir(mode=0o700, exist_ok=True)
     for suffix in ("", "-wal", SUFFIX):
         with suppress(FileNotFoundError):

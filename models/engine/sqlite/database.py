@@ -183,17 +183,17 @@ class SqliteDatabase(Database, APSWDatabase):
         source = cast(SqliteDatabase, staged).path
         self.writer_lock.acquire(Wait(Places(None, moment=MOMENT, timeout=RESTORE_WAIT, late=busy)))
         try:
-            try:
-                if not self.path.exists():
-                    raise apsw.CantOpenError
-                if keep:
-                    copies.keep(self.path, aside)
-                with self.pair.adopting(copies.freshened(source)):
-                    copies.overwrite(self.path, source)
-            except (apsw.CorruptError, apsw.NotADBError, apsw.CantOpenError, apsw.ReadOnlyError):
-                copies.exchange(self.path, source, aside)
+            copies.take_over(self.path, self.pair, source, aside, keep=keep)
         finally:
             self.writer_lock.release()
+
+    def spare(self) -> int:
+        return int(self.query("PRAGMA freelist_count")[0][0]) * int(self.query("PRAGMA page_size")[0][0])
+
+    def compact(self) -> None:
+        with self.migrating():
+            self.query("VACUUM")
+            self.query("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def analyze(self) -> None:
         # Where other writers leave no pause, this can wait for the next time.

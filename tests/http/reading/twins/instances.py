@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import shutil
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -167,9 +166,8 @@ def twins(folder: Path, urls: Sequence[str], clock: Clock) -> Iterator[tuple[Twi
             migrate.upgrade(database, discover([Letters]).migrations)
             database.close_all()
             clock.at(1)
-            instance = new_instance(folder / str(number), url, "default", "other")
-            if made:
-                shutil.copy(folder / "0" / "secret.key", instance)
+            instance = new_instance(folder / str(number), url, "default", "other",
+                                    keys=folder / "0" / "secret.key" if made else None)
             edit(instance / "policies", CONDITIONS, RULES)
             app = make_app(instance, url, [Letters], explain_refusals="self")
             services = app.extensions["gatepost"]

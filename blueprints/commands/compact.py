@@ -1,0 +1,70 @@
+"""`gatepost compact`: the database takes no more room than its rows need, and its words are indexed as they are."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from time import monotonic
+
+import click
+
+from blueprints.commands.context import open_instance
+from blueprints.commands.printing import echo
+from blueprints.http.resources.registry import discover
+from models.engine.database import Database
+from models.records.search import has_lost_words, index_anew, merge
+from models.tables.sizes import measure
+
+WORTH = 0.05  # of the file, from which it is written anew
+
+
+@click.command()
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def compact(yes: bool) -> None:
+    """Give room back that deleted rows have left, and mend what searches go by.
+
+    On SQLite the file is written anew where that is worth it. Writers wait meanwhile, and after five seconds they are
+    refused with 503: about a second for each 100 MiB. Reads go on. It needs twice as much room as the file has. On
+    Postgres it is VACUUM (ANALYZE), which keeps nobody waiting; VACUUM FULL is left to you.
+
+    \\b
+    Example: gatepost compact --yes
+    """
+    with open_instance() as instance:
+        database = instance.database
+        before = measure(database)
+        _mend_words(database)
+        if database.dialect == "postgres":
+            database.compact()
+        elif database.spare() < WORTH * before.database:
+            echo(f"{_mebibytes(database.spare())} of {_mebibytes(before.database)} are free: the file stays as it is.")
+        else:
+            _rewrite(database, before.database, yes=yes)
+        after = measure(database)
+    echo(f"Database: {_mebibytes(before.database)} before, {_mebibytes(after.database)} now.")
+    if before.log is not None and after.log is not None:
+        echo(f"Its log: {_mebibytes(before.log)} before, {_mebibytes(after.log)} now.")
+
+
+def _mend_words(database: Database) -> None:
+    for collection in discover().collections.values():
+        if collection.search:
+            if has_lost_words(database, collection.model):
+                index_anew(database, collection.model)
+                echo(f"Searches did not find all {collection.name}: their words are indexed anew.")
+            merge(database, collection.model)
+
+
+def _rewrite(database: Database, size: int, *, yes: bool) -> None:
+    free = shutil.disk_usage(Path(str(database.database)).parent).free
+    if free < 2 * size:
+        raise click.ClickException(f"{_mebibytes(free)} are free on the disk, and {_mebibytes(2 * size)} are needed.")
+    if not yes:
+        click.confirm(f"{_mebibytes(database.spare())} can be given back. Writers wait meanwhile. Go on?", abort=True)
+    began = monotonic()
+    database.compact()
+    echo(f"Writers waited for {monotonic() - began:.1f} s.")
+
+
+def _mebibytes(size: float) -> str:
+    return f"{size / 2**20:.1f} MiB"
