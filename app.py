@@ -15,6 +15,7 @@ from blueprints.backups.schedule import Schedule
 from blueprints.commands import commands, owners
 from blueprints.commands.printing import Group
 from blueprints.http.auditing.trail import Trail
+from blueprints.http.health.gauges import Gauges
 from blueprints.http.history.ledger import Ledger
 from blueprints.http.history.line_uses import EVERY, LineUses
 from blueprints.http.jobs import transfers
@@ -46,7 +47,6 @@ from models.engine.connect import open_database
 from models.engine.database import Database
 from models.migrate import obstacle
 from models.records.search import is_current
-from models.tables.job import backlog
 from models.tables.load import undo_left
 from models.tables.policy_version import START
 from models.tables.tenant import Tenant
@@ -124,7 +124,8 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
     answer_options(app)
     errors.install(app)
     if settings.metrics_token:
-        services.metrics = metrics.Metrics(policy, services.limits, lambda: backlog(database))
+        services.metrics = metrics.Metrics(policy, services.limits, Gauges(settings, database, keys, services.pulse))
+        database.observe(services.metrics)
         metrics.install(app, services.metrics)
     if settings.log_requests:
         logs.install(app)

@@ -19,6 +19,7 @@ import peewee as pw
 
 from models.engine.entered import Entering, entered_database
 from models.engine.errors import Contended, Damaged, RowError
+from models.engine.observer import Observer
 from models.engine.sealer import Sealer
 
 T = TypeVar("T")
@@ -178,6 +179,10 @@ class Database(pw.Database):
         (SQLite). Nothing of this database may be in use by
         the caller. Raises `InUse` where others use it and may not, `Unavailable`.
         """
+        raise NotImplementedError
+
+    def observe(self, observer: Observer) -> None:
+        """Tell `observer` from now on what takes long."""
         raise NotImplementedError
 
     def spare(self) -> int:

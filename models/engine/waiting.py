@@ -16,6 +16,7 @@ from threading import Lock
 from time import monotonic
 
 from models.engine.errors import Overloaded, Unavailable
+from models.engine.observer import Observer, Unobserved
 
 _uncounted: ContextVar[bool] = ContextVar("gatepost_uncounted", default=False)
 
@@ -38,11 +39,13 @@ class Places:
     timeout  seconds for which it may wait in all
     late     makes the error of a thread whose deadline has passed
     moved    when `progress` was last called, by the monotonic clock
+    observer is told of threads that had to wait, and of those that were refused
     """
 
     def __init__(self, most: int | None, *, moment: float, timeout: float, late: Callable[[], Unavailable]) -> None:
         self.most, self.moment, self.timeout, self.late = most, moment, timeout, late
         self.moved = 0.0
+        self.observer: Observer = Unobserved()
         self._mutex = Lock()
         self._taken: set[Wait] = set()
 
@@ -75,6 +78,7 @@ class Places:
 
     def _refuse_if_full(self) -> None:
         if self.most is not None and len(self._taken) >= self.most and not _uncounted.get():
+            self.observer.refused()
             # The first deadline frees a place, whether that thread got its turn or not.
             first = min(wait.deadline for wait in self._taken)
             raise Overloaded(max(1, ceil(first - monotonic())))
@@ -111,6 +115,7 @@ class Wait:
             self._queued = True
         now = monotonic()
         if now >= self.deadline:
+            self._places.observer.refused()
             raise self._places.late()
         short = self.begun + self._places.moment - now
         if not self.placed:
@@ -134,6 +139,8 @@ class Wait:
 
     def end(self) -> None:
         """Free the place. Any thread may call this, more than once."""
+        if self._queued and not self.over:
+            self._places.observer.waited(monotonic() - self.begun)
         self.over = True
         if self.placed:
             self._places.release(self)

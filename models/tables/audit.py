@@ -108,6 +108,18 @@ def newest_time() -> str | None:
     return None if found is None else str(found.time)
 
 
+def unsealed() -> tuple[int, str | None]:
+    """How many rows were written since the newest seal, by their numbers, and when the oldest of them was; the database
+    is connected."""
+    # Across tenants: the chain is one for all of them.
+    sealed = Seal.select(Seal.last_seq).order_by(Seal.last_seq.desc()).limit(1).scalar() or 0
+    oldest = Audit.select(Audit.seq, Audit.time).where(Audit.seq > sealed).order_by(Audit.seq).first()
+    if oldest is None:
+        return 0, None
+    newest = Audit.select(Audit.seq).order_by(Audit.seq.desc()).limit(1).scalar()
+    return int(newest - oldest.seq + 1), str(oldest.time)
+
+
 def append(rows: Iterable[Audit]) -> int:
     """Add audit rows, each with its own `tenant_id`; missing ids and times are filled in; their number."""
     made = [whole(_stamped(row)) for row in rows]

@@ -131,6 +131,13 @@ def opened(database: Database, tenant_id: str, model: type[Record]) -> Iterator[
         _let_go(database, load.number, lock)
 
 
+def open_loads(database: Database) -> int:
+    """How many loads are open; the database is connected."""
+    if database.dialect != "sqlite":
+        return 0
+    return int(database.query("SELECT count(*) FROM loads WHERE state = 'open'")[0][0])
+
+
 def undo_left(database: Database) -> int:
     """Undo the loads of processes that are gone; how many."""
     if database.dialect != "sqlite":

@@ -36,11 +36,16 @@ def measure(database: Database) -> Sizes:
     """Measure the connected database; milliseconds, however large it is. Raises what a query raises."""
     oldest = of_all().order_by(Audit.seq).first()
     since = None if oldest is None else oldest.time
+    tables = _sqlite_tables if database.dialect == "sqlite" else _postgres_tables
+    return Sizes(*lengths(database), tables(database), since)
+
+
+def lengths(database: Database) -> tuple[int, int | None]:
+    """Bytes of the connected database, and of its write-ahead log, None on a server."""
     if database.dialect == "sqlite":
         file = Path(str(database.database))
-        return Sizes(_length(file), _length(Path(f"{file}-wal")), _sqlite_tables(database), since)
-    whole = int(database.query("SELECT pg_database_size(current_database())")[0][0])
-    return Sizes(whole, None, _postgres_tables(database), since)
+        return _length(file), _length(Path(f"{file}-wal"))
+    return int(database.query("SELECT pg_database_size(current_database())")[0][0]), None
 
 
 def _sqlite_tables(database: Database) -> list[TableSize]:

@@ -100,26 +100,30 @@ END = bytes.fromhex("1f8b080400000000 00ff 2400 4750 2000"), bytes.fromhex("0300
 PART = {"bytes": 1, "sha256": "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"}  # of `x`
 
 
-@pytest.mark.parametrize(("members", "manifest"), [
-    ([("secret.key", b"x")], {}),
-    ([("../escaped", b"x")], {"parts": {"../escaped": PART}}),
-    ([("policies/../../escaped", b"x")], {"parts": {"policies/../../escaped": PART}}),
-    ([("/etc/escaped", b"x")], {"parts": {"/etc/escaped": PART}}),
-    ([("policies/.hidden", b"x")], {"parts": {"policies/.hidden": PART}}),
-    ([("policies/sub/a.csv", b"x")], {"parts": {"policies/sub/a.csv": PART}}),
-    ([(link("secret.key", "/etc/passwd"), b"")], {"parts": {"secret.key": {**PART, "bytes": 0}}}),
-    ([("secret.key", b"x"), ("secret.key", b"x")], {"parts": {"secret.key": PART}}),
-    ([("secret.key", b"y")], {"parts": {"secret.key": PART}}),
-    ([("secret.key", b"xx")], {"parts": {"secret.key": PART}}),
-    ([], {"parts": {"secret.key": PART}}),
-    ([], {"parts": []}),
-    ([], {"parts": {"secret.key": "x"}}),
-    ([], {"contents": {"rows": {}}}),
-    ([], {"contents": None}),
-    ([], {"format": 2}),
-    ([], {"format": None}),
-], ids=str)
-def test_an_archive_that_we_would_not_write_is_refused(tmp_path, members, manifest):
+HOSTILE = {
+    "a part that the manifest does not name": ([("secret.key", b"x")], {}),
+    "a path out of the folder": ([("../escaped", b"x")], {"parts": {"../escaped": PART}}),
+    "a longer path out of it": ([("policies/../../escaped", b"x")], {"parts": {"policies/../../escaped": PART}}),
+    "an absolute path": ([("/etc/escaped", b"x")], {"parts": {"/etc/escaped": PART}}),
+    "a hidden file": ([("policies/.hidden", b"x")], {"parts": {"policies/.hidden": PART}}),
+    "a folder of its own": ([("policies/sub/a.csv", b"x")], {"parts": {"policies/sub/a.csv": PART}}),
+    "a link": ([(link("secret.key", "/etc/passwd"), b"")], {"parts": {"secret.key": {**PART, "bytes": 0}}}),
+    "a part twice": ([("secret.key", b"x"), ("secret.key", b"x")], {"parts": {"secret.key": PART}}),
+    "another part": ([("secret.key", b"y")], {"parts": {"secret.key": PART}}),
+    "a longer part": ([("secret.key", b"xx")], {"parts": {"secret.key": PART}}),
+    "no part": ([], {"parts": {"secret.key": PART}}),
+    "a list of parts": ([], {"parts": []}),
+    "a part that is a text": ([], {"parts": {"secret.key": "x"}}),
+    "not all contents": ([], {"contents": {"rows": {}}}),
+    "no contents": ([], {"contents": None}),
+    "a newer format": ([], {"format": 2}),
+    "no format": ([], {"format": None}),
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_an_archive_that_we_would_not_write_is_refused(tmp_path, what):
+    members, manifest = HOSTILE[what]
     with pytest.raises(BadArchive):
         read(packed(tmp_path, members, **manifest))
     assert not (tmp_path / "escaped").exists()

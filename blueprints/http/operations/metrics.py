@@ -1,4 +1,5 @@
-"""What Prometheus may ask: requests, the time of stages, decisions, and the state of policy and limits.
+"""What Prometheus may ask: requests, the time of stages, decisions, waits for the database, and the state of policy and
+limits. What is of the instance and not of a process is asked elsewhere (`health/gauges`).
 
 Labels come from declarations (route templates, methods, stages, results), never from what a client sends, so their
 number is bounded. Several processes write to files in one folder, and whichever is asked adds them up.
@@ -7,22 +8,18 @@ number is bounded. Several processes write to files in one folder, and whichever
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from flask import Flask, Response, g, request
-
-from models.engine.errors import RowError
 
 from ..protocol import trace
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
 
-    from models.tables.job import Backlog
     from policies.loading.watch import Watcher
 
     from .limits import Limits
@@ -32,6 +29,7 @@ METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 REFUSAL_CODES = frozenset(("forbidden", "insufficient_scope", "unauthenticated"))
 SAMPLE = 64  # one request in so many tells how long its stages took
 BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+WAITS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 STAGES = (0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10.0)
 
 
@@ -44,14 +42,23 @@ def share_between_processes(folder: Path) -> None:
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)
 
 
-class Metrics:
-    """The numbers of one app, whose policy and limits these are, and whose jobs `backlog` counts."""
+class Instance(Protocol):
+    """A collector of prometheus-client."""
 
-    def __init__(self, policy: Watcher, limits: Limits, backlog: Callable[[], Backlog]) -> None:
+    def collect(self) -> Iterator[Metric]: ...
+
+
+class Metrics:
+    """The numbers of one app, whose policy and limits these are; `instance` tells those of the instance.
+
+    It is an `Observer` of the database.
+    """
+
+    def __init__(self, policy: Watcher, limits: Limits, instance: Instance) -> None:
         # Imported where it is needed: a start without metrics is quicker, and several processes share first.
         from prometheus_client import CollectorRegistry, Counter, Histogram
 
-        self._state = _State(policy, limits, backlog)
+        self._state, self._instance = _State(policy, limits), instance
         self._registry = CollectorRegistry()
         self._requests = Counter("gatepost_requests", "Requests answered.", ("method", "route", "status"),
                                  registry=self._registry)
@@ -63,6 +70,15 @@ class Metrics:
         decisions = Counter("gatepost_decisions", "Requests by what the policy said to them.", ("result",),
                             registry=self._registry)
         self._allowed, self._refused = decisions.labels("allowed"), decisions.labels("refused")
+        self._waits = Histogram("gatepost_database_wait_seconds",
+                                "Waits: for the turn to write (SQLite), for a connection (Postgres).",
+                                buckets=WAITS, registry=self._registry)
+        self._late = Counter("gatepost_database_refusals", "Waits that were refused, or lasted too long.",
+                             registry=self._registry)
+        self._copies = Histogram("gatepost_checkpoint_seconds", "Time of copies of the log into the file (SQLite).",
+                                 buckets=WAITS, registry=self._registry)
+        self._held = Counter("gatepost_checkpoints_held_back", "Copies of the log that a long read has held back.",
+                             registry=self._registry)
         self._known: dict[tuple[str, str, int], tuple[Any, Any]] = {}
         self._numbers = count()
 
@@ -91,6 +107,17 @@ class Metrics:
         for stage, taken in (call.timings or {}).items():
             self._stages.labels(stage).observe(taken)
 
+    def waited(self, seconds: float) -> None:
+        self._waits.observe(seconds)
+
+    def refused(self) -> None:
+        self._late.inc()
+
+    def copied(self, seconds: float, *, held_back: bool) -> None:
+        self._copies.observe(seconds)
+        if held_back:
+            self._held.inc()
+
     def _children(self, method: str, route: str, status: int) -> tuple[Any, Any]:
         key = method, route, status
         found = self._known.get(key)
@@ -108,14 +135,15 @@ class Metrics:
         if folder := os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
             registry = CollectorRegistry()
             MultiProcessCollector(registry, folder)
-        return generate_latest(registry) + generate_latest(self._state), CONTENT_TYPE_LATEST
+        found = generate_latest(registry) + generate_latest(self._state) + generate_latest(self._instance)
+        return found, CONTENT_TYPE_LATEST
 
 
 class _State:
     """What is true of this process at this moment, asked when Prometheus asks."""
 
-    def __init__(self, policy: Watcher, limits: Limits, backlog: Callable[[], Backlog]) -> None:
-        self._policy, self._limits, self._backlog = policy, limits, backlog
+    def __init__(self, policy: Watcher, limits: Limits) -> None:
+        self._policy, self._limits = policy, limits
 
     def collect(self) -> Iterator[Metric]:
         from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily
@@ -132,15 +160,6 @@ class _State:
                                 value=policy.age)
         yield GaugeMetricFamily("gatepost_limits_degraded", "1 while processes count limits each for itself.",
                                 value=int(limits.state != "ok"))
-        # Of all processes and nodes together. The other numbers are wanted most while the database is away.
-        with suppress(RowError):
-            backlog = self._backlog()
-            jobs = GaugeMetricFamily("gatepost_jobs", "Jobs by state.", labels=("state",))
-            for state in ("waiting", "running", "failed"):
-                jobs.add_metric((state,), getattr(backlog, state))
-            yield jobs
-            yield GaugeMetricFamily("gatepost_jobs_oldest_seconds", "Time since the oldest job that waits was due.",
-                                    value=backlog.seconds)
 
 
 def install(app: Flask, metrics: Metrics) -> None:

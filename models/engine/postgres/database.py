@@ -28,6 +28,7 @@ from models.engine.errors import (
     TimedOut,
     Unavailable,
 )
+from models.engine.observer import Observer
 from models.engine.postgres import copies
 from models.engine.postgres.connection import MOMENT, Connection, Pool
 from models.engine.waiting import Places
@@ -77,8 +78,8 @@ class PostgresDatabase(Database, pw.PostgresqlDatabase):
         options = (f"{given.get('options') or ''} -c timezone=UTC -c datestyle=ISO "
                    f"-c statement_timeout={int(statement_timeout * 1000)}")
         self._patience = statement_timeout + GRACE
-        self._pool = Pool(self._connect, pool_size,
-                          Places(waiting, moment=MOMENT, timeout=pool_wait, late=_none_free))
+        self._places = Places(waiting, moment=MOMENT, timeout=pool_wait, late=_none_free)
+        self._pool = Pool(self._connect, pool_size, self._places)
         super().__init__(
             url, autoconnect=False, prefer_psycopg3=True, options=options.strip(), context=_adapters(),
             connect_timeout=int(given.get("connect_timeout") or CONNECT_TIMEOUT))
@@ -131,6 +132,9 @@ class PostgresDatabase(Database, pw.PostgresqlDatabase):
             raise InUse(f"{others} other connections to the database are open: stop Gatepost on every machine first")
         self.close_all()
         copies.replace(self.database, staged.database)
+
+    def observe(self, observer: Observer) -> None:
+        self._places.observer = observer
 
     def compact(self) -> None:
         with self.connected(), self._unhurried():

@@ -20,6 +20,7 @@ from time import monotonic, sleep
 import apsw
 
 from models.engine.errors import Unavailable
+from models.engine.observer import Observer, Unobserved
 from models.engine.sqlite.connection import BUSY_TIMEOUT
 from models.engine.sqlite.pair import Pair
 
@@ -38,6 +39,7 @@ class Checkpoints:
 
     def __init__(self, connection: Callable[[], AbstractContextManager[apsw.Connection]], pair: Pair) -> None:
         self._connection, self._pair = connection, pair
+        self.observer: Observer = Unobserved()
         self._renewing = False
         self._pages = 0  # in the log at the last commit
         self._due = LONG  # pages in the log from which it is to be copied
@@ -99,7 +101,13 @@ class Checkpoints:
     def _copy_under_a_token(self, conn: apsw.Connection) -> tuple[int, int]:
         """Copy as much of the log as its readers allow, while no other may write: its pages, and those copied."""
         self._renew(conn)
-        return conn.wal_checkpoint()
+        return self._copied_by(conn)
+
+    def _copied_by(self, conn: apsw.Connection) -> tuple[int, int]:
+        began = monotonic()
+        log, copied = conn.wal_checkpoint()
+        self.observer.copied(monotonic() - began, held_back=_is_held_back(log, copied))
+        return log, copied
 
     def _settle(self, log: int, copied: int) -> None:
         if log == copied:
@@ -110,7 +118,7 @@ class Checkpoints:
         # needs no copy.
         with suppress(apsw.Error, Unavailable, OSError), self._connection() as conn:
             self._pair.confirm()
-            log, copied = conn.wal_checkpoint()
+            log, copied = self._copied_by(conn)
             if _is_held_back(log, copied):
                 self._note(log, copied)
 

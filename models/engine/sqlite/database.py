@@ -15,6 +15,7 @@ from playhouse.apsw_ext import APSWDatabase
 
 from models.engine.database import Database, Parameters, driver_error
 from models.engine.errors import Busy, Damaged, RowError, TimedOut, Unavailable
+from models.engine.observer import Observer
 from models.engine.sqlite import copies, statistics
 from models.engine.sqlite.checkpoints import Checkpoints
 from models.engine.sqlite.connection import BUSY_TIMEOUT, Connection, Cursor, Fetched, Pool
@@ -146,10 +147,9 @@ class SqliteDatabase(Database, APSWDatabase):
 
     @contextmanager
     def migrating(self) -> Iterator[None]:
-        with self.connected():
-            lock = WriterLock(self.path)
-            # A second process must outlast the migrations of the first, not just another writer's statements.
-            lock.acquire(Wait(Places(None, moment=MOMENT, timeout=MIGRATION_WAIT, late=busy)))
+        # A second process must outlast the migrations of the first, not just another writer's statements.
+        wait = Wait(Places(None, moment=MOMENT, timeout=MIGRATION_WAIT, late=busy))
+        with self.connected(), WriterLock(self.path).held(wait):
             limit, self.statement_timeout = self.statement_timeout, inf
             conn = self._state.conn
             try:
@@ -159,7 +159,6 @@ class SqliteDatabase(Database, APSWDatabase):
             finally:
                 conn.heedless = False
                 self.statement_timeout = limit
-                lock.release()
 
     @contextmanager
     def copied(self, target: str) -> Iterator[Database]:
@@ -181,11 +180,11 @@ class SqliteDatabase(Database, APSWDatabase):
         staged.close_all()
         self.close_all()
         source = cast(SqliteDatabase, staged).path
-        self.writer_lock.acquire(Wait(Places(None, moment=MOMENT, timeout=RESTORE_WAIT, late=busy)))
-        try:
+        with self.writer_lock.held(Wait(Places(None, moment=MOMENT, timeout=RESTORE_WAIT, late=busy))):
             copies.take_over(self.path, self.pair, source, aside, keep=keep)
-        finally:
-            self.writer_lock.release()
+
+    def observe(self, observer: Observer) -> None:
+        self.places.observer = self._checkpoints.observer = observer
 
     def spare(self) -> int:
         return int(self.query("PRAGMA freelist_count")[0][0]) * int(self.query("PRAGMA page_size")[0][0])

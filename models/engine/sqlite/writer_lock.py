@@ -11,6 +11,8 @@ from __future__ import annotations
 import fcntl
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic, sleep
 
@@ -46,6 +48,15 @@ class WriterLock:
         except BaseException:
             self._thread.release()
             raise
+
+    @contextmanager
+    def held(self, wait: Wait) -> Iterator[None]:
+        """`acquire` and `release`. Raises what `acquire` raises."""
+        self.acquire(wait)
+        try:
+            yield
+        finally:
+            self.release()
 
     def release(self) -> None:
         os.close(self._held)

@@ -6,15 +6,20 @@ import re
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
+from time import sleep
 
 import pytest
+import yaml
 from flask import Flask
 from prometheus_client.parser import text_string_to_metric_families
 
+from models.tables import backup
 from tests.apps import Given, as_user, close, make_app, new_instance  # noqa: F401 - a fixture
 from tests.databases import new_database
-from tests.running import Instance, Served
+from tests.running import ROOT, Instance, Served
 
 TOKEN = "what-prometheus-knows"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
@@ -140,7 +145,102 @@ def test_several_processes_add_up_from_nothing_at_each_start(tmp_path):
         with instance.served("--workers", "2") as service:
             for _ in range(24):
                 assert service.call("GET", "/api/health/live")[0] == 200
-            assert scrape_served(service)["gatepost_requests_total", "GET", "/api/health/live", "200"] == 24
+            # The server asks once itself, before it says that it serves.
+            assert scrape_served(service)["gatepost_requests_total", "GET", "/api/health/live", "200"] == 24 + 1
     files = list((instance.folder / "metrics").glob("*.db"))
     workers = {re.search(r"_(\d+)\.db", file.name)[1] for file in files if file.name.startswith("counter")}
     assert len(workers) >= 2, "both workers counted"
+
+
+OPERATOR = (
+    "gatepost_build_info", "gatepost_check", "gatepost_disk_free_bytes", "gatepost_database_bytes",
+    "gatepost_database_log_bytes", "gatepost_backups_bytes", "gatepost_jobs", "gatepost_jobs_oldest_seconds",
+    "gatepost_sessions", "gatepost_imports_open", "gatepost_audit_unsealed_rows", "gatepost_audit_unsealed_seconds",
+    "gatepost_backup_failed", "gatepost_database_wait_seconds_count", "gatepost_database_refusals_total",
+    "gatepost_checkpoint_seconds_count", "gatepost_checkpoints_held_back_total")
+
+
+@pytest.mark.parametrize("name", OPERATOR)
+def test_an_operator_is_told_how_the_instance_is(app, name):
+    assert name in {key[0] for key in scrape(app)}
+
+
+def test_each_check_has_its_state(app):
+    found = {key[1]: value for key, value in scrape(app).items() if key[0] == "gatepost_check"}
+    assert found == {"database": 0, "keys": 0, "clock": 0, "jobs": 0, "backups": 0, "disk": 0}
+
+
+def test_a_backup_and_its_proof_have_an_age(app):
+    before = scrape(app)
+    assert not any(key[0].startswith("gatepost_backup") and key[0].endswith("age_seconds") for key in before)
+    services = app.extensions["gatepost"]
+
+    def made() -> None:
+        backup.note_made(backup.begin() or "", "somewhere", "digest", 1, 1.0)
+        backup.note_proof("digest")
+
+    services.database.transact(made)
+    after = scrape(app)
+    assert 0 <= after["gatepost_backup_age_seconds",] < 60 and 0 <= after["gatepost_backup_proved_age_seconds",] < 60
+
+
+def test_a_writer_that_has_to_wait_is_told(app):
+    database = app.extensions["gatepost"].database
+    held, done = Event(), Event()
+
+    def hold() -> None:
+        with database.writing():
+            held.set()
+            done.wait(10)
+
+    with ThreadPoolExecutor(2) as threads:
+        threads.submit(hold)
+        held.wait(10)
+        waiting = threads.submit(database.transact, lambda: None)
+        sleep(0.05)
+        done.set()
+        waiting.result(10)
+    found = scrape(app)
+    assert found["gatepost_database_wait_seconds_count",] >= 1
+    assert found["gatepost_database_wait_seconds_sum",] >= 0.05
+
+
+def test_the_rest_is_told_while_the_database_is_away(app):
+    database = app.extensions["gatepost"].database
+    database.close_all()
+    away = database.path.rename(database.path.with_suffix(".away"))
+    try:
+        found = scrape(app)
+    finally:
+        away.rename(database.path)
+    assert found["gatepost_check", "database"] == 2
+    assert ("gatepost_disk_free_bytes",) in found and ("gatepost_sessions",) not in found
+
+
+ALERTS = yaml.safe_load((ROOT / "deploy" / "prometheus-alerts.yml").read_text(encoding="utf-8"))
+RULES = [rule for group in ALERTS["groups"] for rule in group["rules"]]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule["alert"])
+def test_an_alert_rule_asks_for_what_is_there_and_says_what_to_do(app, rule):
+    app.test_client().get("/api/health/live")
+    names = {key[0] for key in scrape(app)} | {"gatepost_backup_age_seconds", "gatepost_backup_proved_age_seconds"}
+    asked = set(re.findall(r"gatepost_\w+", rule["expr"]))
+    assert asked <= names and (asked or rule["expr"].startswith("up"))
+    assert rule["annotations"]["summary"] and rule["annotations"]["description"]
+    running = (ROOT / "docs" / "running.md").read_text(encoding="utf-8")
+    heading = rule["annotations"]["runbook"].partition("#")[2]
+    headings = [re.sub(r"[^a-z0-9 -]", "", line.lstrip("# ").lower()).replace(" ", "-")
+                for line in running.splitlines() if line.startswith("#")]
+    assert heading in headings
+    assert rule["labels"]["severity"] in ("page", "ticket")
+
+
+def test_every_metric_of_the_documentation_is_served_and_every_one_served_is_documented(app):
+    running = (ROOT / "docs" / "running.md").read_text(encoding="utf-8")
+    told = set(re.findall(r"^\| `(gatepost_\w+)", running, re.MULTILINE))
+    families = {family.name + ("_total" if family.type == "counter" else "")
+                for family in text_string_to_metric_families(
+                    app.test_client().get("/metrics", headers=BEARER).get_data(as_text=True))}
+    served = families | {"gatepost_backup_age_seconds", "gatepost_backup_proved_age_seconds"}
+    assert told == {name for name in served if name.startswith("gatepost_") and not name.endswith("_created")}

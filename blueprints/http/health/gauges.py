@@ -1,0 +1,116 @@
+"""What Prometheus is told of the instance as a whole, when it asks: sizes, ages, checks.
+
+All of it is quick, however large the database is; while that is away, the rest is told.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import suppress
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from models.base import now
+from models.engine.database import Database
+from models.engine.errors import RowError
+from models.records.times import elapsed
+from models.tables import audit, backup, load, session
+from models.tables.job import backlog
+from models.tables.sizes import lengths
+from settings import Settings
+
+from ..operations.pulse import Pulse
+from ..security.keys import Keys
+from . import checks
+from .checks import State
+
+if TYPE_CHECKING:
+    from prometheus_client.metrics_core import Metric
+
+_NUMBERS = {State.OK: 0, State.DEGRADED: 1, State.DOWN: 2}
+
+
+class Gauges:
+    """The numbers of one instance, as a collector of prometheus-client."""
+
+    def __init__(self, settings: Settings, database: Database, keys: Keys, pulse: Pulse) -> None:
+        self._settings, self._database, self._keys, self._pulse = settings, database, keys, pulse
+
+    def collect(self) -> Iterator[Metric]:
+        from prometheus_client.metrics_core import GaugeMetricFamily as Gauge
+
+        build = Gauge("gatepost_build_info", "The version of Gatepost.", labels=("version",))
+        build.add_metric((version("gatepost"),), 1)
+        yield build
+        states = Gauge("gatepost_check", "Each check of the instance: 0 ok, 1 degraded, 2 down.", labels=("check",))
+        for name, state in sorted(self._states().items()):
+            states.add_metric((name,), _NUMBERS[state])
+        yield states
+        for name, value in self._files():
+            yield Gauge(name, _FILES[name], value=value)
+        with suppress(RowError):
+            yield from self._rows()
+
+    def _states(self) -> dict[str, State]:
+        found = {"database": checks.writes(self._pulse.beat()).state}
+        with suppress(RowError, OSError):
+            found["keys"] = checks.keys(self._database, self._keys, self._settings.secret_file).state
+            found["clock"] = checks.clock(self._database).state
+            found["jobs"] = checks.jobs(backlog(self._database)).state
+            found["backups"] = checks.backups(self._database, self._settings.backup_hours)[0].state
+        with suppress(OSError):
+            found["disk"] = checks.disk(checks.folders(self._settings)).state
+        return found
+
+    def _files(self) -> Iterator[tuple[str, float]]:
+        with suppress(OSError):
+            free = min(shutil.disk_usage(folder).free for folder in checks.folders(self._settings))
+            yield "gatepost_disk_free_bytes", free
+        with suppress(RowError, OSError), self._database.connected():
+            whole, log = lengths(self._database)
+            yield "gatepost_database_bytes", whole
+            if log is not None:
+                yield "gatepost_database_log_bytes", log
+        with suppress(OSError):
+            folder = self._settings.backups
+            files = folder.iterdir() if folder.is_dir() else ()
+            yield "gatepost_backups_bytes", sum(file.stat().st_size for file in files)
+
+    def _rows(self) -> Iterator[Metric]:
+        from prometheus_client.metrics_core import GaugeMetricFamily as Gauge
+
+        with self._database.connected():
+            found = backlog(self._database)
+            unsealed, since = audit.unsealed()
+            sessions, loads, known = session.live(), load.open_loads(self._database), backup.ages()
+        jobs = Gauge("gatepost_jobs", "Jobs by state.", labels=("state",))
+        for state in ("waiting", "running", "failed"):
+            jobs.add_metric((state,), getattr(found, state))
+        yield jobs
+        yield Gauge("gatepost_jobs_oldest_seconds", "Time since the oldest job that waits was due.",
+                    value=found.seconds)
+        yield Gauge("gatepost_sessions", f"Sessions that are live; {session.COUNTED} may be more.", value=sessions)
+        yield Gauge("gatepost_imports_open", "Imports under way that store rows in batches (SQLite).", value=loads)
+        yield Gauge("gatepost_audit_unsealed_rows", "Audit rows that have no seal yet.", value=unsealed)
+        yield Gauge("gatepost_audit_unsealed_seconds", "Age of the oldest audit row without a seal.", value=_age(since))
+        for name, text, at in (
+                ("gatepost_backup_age_seconds", "Age of the newest backup; absent where there is none.", known.made_at),
+                ("gatepost_backup_proved_age_seconds", "Time since a restore was last proved; absent where none was.",
+                 known.proved_at)):
+            if at is not None:
+                yield Gauge(name, text, value=_age(at))
+        yield Gauge("gatepost_backup_failed", "1 where the newest backup went wrong.",
+                    value=int(known.error is not None))
+
+
+_FILES = {
+    "gatepost_disk_free_bytes": "Room on the disk of the instance, or of its database where there is less.",
+    "gatepost_database_bytes": "Size of the database.",
+    "gatepost_database_log_bytes": "Size of the write-ahead log (SQLite).",
+    "gatepost_backups_bytes": "Size of the folder of backups.",
+}
+
+
+def _age(time: str | None) -> float:
+    return 0.0 if time is None else max(0.0, elapsed(time, now()))
