@@ -10,7 +10,8 @@ IN_PARALLEL := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .PHONY: help serve test test-newest coverage lint types messages bench bench-pages bench-search bench-policy bench-login \
-  bench-replay bench-export bench-imports bench-kill bench-jobs attacks faults restarts growth ledger kills bench-backup proofs campaigns profile picture wheel constraints sbom clean
+  bench-replay bench-export bench-imports bench-kill bench-jobs bench-backup attacks faults restarts growth ledger \
+  kills soak proofs campaigns profile picture wheel constraints sbom clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):.*## /\1\t/' | \
@@ -102,10 +103,13 @@ kills: $(VENV)/test.stamp ## kill -9 during backups, restores and writes, and ot
 bench-backup: $(VENV)/test.stamp ## a backup under eight writers and its restore, on both databases and servers
 	$(BIN)/python -m benchmarks.backups $(BENCH_ARGS)
 
+soak: $(VENV)/test.stamp ## a quarter of an hour of everything at once on both databases, and what grows; BENCH_ARGS="--minutes 5"
+	$(BIN)/python -m tests.incidents.soak $(BENCH_ARGS)
+
 bench-jobs: $(VENV)/test.stamp ## jobs lost and effects done twice while processes are killed; BENCH_ARGS="--kills 200"
 	$(BIN)/python -m benchmarks.job_kills $(BENCH_ARGS)
 
-campaigns: attacks faults restarts growth ledger kills bench-backup bench-imports bench-kill bench-jobs proofs ## all of these, which take too long for `make test`
+campaigns: attacks faults restarts growth ledger kills bench-backup soak bench-imports bench-kill bench-jobs proofs ## all of these, which take too long for `make test`
 
 profile: $(VENV)/gatepost.stamp ## where the time of one request goes, stage by stage
 	$(BIN)/python -m benchmarks.profile

@@ -60,7 +60,6 @@ def holds_instance(settings: Settings, database: Database) -> bool:
     if settings.secret_file.exists() or settings.policies.exists():
         return True
     try:
-        database.create() if database.dialect == "postgres" else None
         return _has_tables(settings, database)
     except RowError:
         return True

@@ -218,6 +218,28 @@ def test_a_database_that_cannot_be_read_is_moved_aside(tmp_path, damage):
     assert aside == ([found[damage]] if found.get(damage) else [])
 
 
+def test_a_database_beside_a_foreign_log_is_replaced(tmp_path):
+    instance = Instance(tmp_path / "instance").made()
+    archive = backed_up(instance, tmp_path / "a.tar.gz")
+    with instance.served() as served:
+        token = served.log_in()
+        for number in range(40):
+            assert served.call("POST", "/api/articles", {**ARTICLE, "slug": f"s{number}"}, token)[0] == 201
+        served.process.kill()
+        served.process.wait()
+    shutil.unpack_archive(archive, tmp_path / "out", filter="data")
+    shutil.copy(tmp_path / "out" / "database", instance.folder / "gatepost.db")  # what one should not do
+    log = (instance.folder / "gatepost.db-wal").read_bytes()
+    done = instance.run("user", "list")
+    assert done.returncode == 1 and "gatepost restore" in done.stderr
+    assert (instance.folder / "gatepost.db-wal").read_bytes() == log
+    done = instance.run("restore", "--replace", "--yes", str(archive))
+    assert done.returncode == 0, done.stderr
+    assert instance.run("doctor").returncode == 0 and tenants(instance) == ["default"]
+    kept, = instance.folder.glob("replaced-*/gatepost.db-wal")
+    assert kept.read_bytes() == log
+
+
 def test_a_damaged_database_that_is_served_is_replaced_after_a_stop(tmp_path):
     instance = Instance(tmp_path / "instance").made()
     archive = backed_up(instance, tmp_path / "a.tar.gz")
