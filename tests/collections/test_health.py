@@ -1,0 +1,204 @@
+"""`GET /api/health` says ok only where the service works, and to operators what is in the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import contextmanager
+from threading import Event, Thread
+from types import SimpleNamespace
+
+import pytest
+
+from blueprints.http.operations import pulse
+from models.base import later, new_id, now
+from models.engine.errors import Unavailable
+from models.tables.audit import Audit
+from models.tables.backup import Backup
+from models.tables.instance import Heartbeat, Instance
+from models.tables.job import Job
+from models.tables.tenant import Tenant
+from tests.apps import Given, close, log_in, make_app, new_instance
+
+
+@pytest.fixture
+def served(database_url, tmp_path, request):
+    """An app of its own, whose faults no other test meets."""
+    app = make_app(new_instance(tmp_path / "instance", database_url, "default"), database_url)
+    yield app
+    close(app)
+
+
+@pytest.fixture
+def database(served):
+    database = served.extensions["gatepost"].database
+    with database.connected():
+        yield database
+
+
+@pytest.fixture
+def operator(served):
+    return log_in(served, Given(served, "default").user(role="admin"))
+
+
+def asked(served, caller=None):
+    served.extensions["gatepost"].pulse.doubt()
+    answer = caller.get("/api/health") if caller else served.test_client().get("/api/health")
+    return answer.status_code, answer.get_json()
+
+
+# Each makes a fault, and returns what undoes it.
+def other_keys(served, database):
+    before = Instance.get_by_id(1).key_fingerprint
+    Instance.update(key_fingerprint="0" * 32).execute()
+    return lambda: Instance.update(key_fingerprint=before).execute()
+
+
+def newer_schema(served, database):
+    database.execute_sql("INSERT INTO migrations_gatepost (id, name, applied) VALUES (9999, '9999_x', '2030-01-01')")
+    return lambda: database.execute_sql("DELETE FROM migrations_gatepost WHERE id = 9999")
+
+
+def older_schema(served, database):
+    database.execute_sql("UPDATE migrations_gatepost SET name = 'gone' WHERE name = '0024_tokens_held'")
+    database.execute_sql("DELETE FROM migrations_gatepost WHERE name = 'gone'")
+    return lambda: database.execute_sql(
+        "INSERT INTO migrations_gatepost (id, name, applied) VALUES (9998, '0024_tokens_held', '2026-01-01')")
+
+
+def broken_key_file(served, database):
+    file = served.extensions["gatepost"].settings.secret_file
+    before = file.read_bytes()
+    file.write_bytes(b"no key")
+    return lambda: file.write_bytes(before)
+
+
+def job_that_nobody_runs(served, database):
+    job = Job(kind="articles.export", run_at=later(-2 * 3600))
+    job.stamp(Tenant.by_name("default").id, later(-2 * 3600))
+    database.transact(lambda: job.save(force_insert=True))
+    return lambda: Job.delete().where(Job.id == job.id).execute()
+
+
+def failed_backup(served, database):
+    id = new_id()
+    Backup.insert(id=id, made_at=now(), place="", bytes=0, seconds=0, error="the disk of the backups is full").execute()
+    return lambda: Backup.delete().where(Backup.id == id).execute()
+
+
+def clock_that_was_ahead(served, database):
+    Audit.insert(id=new_id(), tenant_id=Tenant.by_name("default").id, time=later(3600), principal="operator",
+                 role="operator", action="x", resource="y", result="allowed", count=1).execute()
+    return None  # audit rows stay: the database is this module's own
+
+
+FAULTS: list[tuple[Callable, int, str, str, str]] = [
+    (other_keys, 503, "keys", "down", "not those of this database"),
+    (newer_schema, 503, "migrations", "down", "newer code, which has gatepost/9999_x"),
+    (older_schema, 503, "migrations", "down", "gatepost migrate"),
+    (broken_key_file, 200, "keys", "degraded", "a restart would fail"),
+    (job_that_nobody_runs, 200, "jobs", "degraded", "no process runs jobs"),
+    (failed_backup, 200, "backups", "degraded", "gatepost doctor says why"),
+    (clock_that_was_ahead, 200, "clock", "degraded", "minutes behind the newest row"),
+]
+
+
+@pytest.mark.parametrize(("fault", "status", "check", "state", "sentence"), FAULTS, ids=lambda one: getattr(
+    one, "__name__", None))
+def test_a_fault_is_told_and_so_is_its_end(served, database, operator, fault, status, check, state, sentence):
+    assert asked(served)[1]["status"] == "ok"
+    undo = fault(served, database)
+    try:
+        found = asked(served, operator)
+        assert (found[0], found[1]["status"], found[1]["checks"][check]) == (status, state, state)
+        finding, = found[1]["findings"]
+        assert (finding["check"], finding["state"]) == (check, state) and sentence in finding["detail"]
+        guest = asked(served)
+        assert (guest[0], guest[1]["status"]) == (status, state)
+        assert guest[1].keys() == {"status", "checks"} and len(guest[1]["checks"]) == 4
+    finally:
+        if undo is not None:
+            undo()
+    assert undo is None or asked(served, operator)[1]["findings"] == []
+
+
+def test_a_disk_that_fills_is_told_before_it_is_full(served, operator, monkeypatch):
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=100 << 20))
+    details = [one["detail"] for one in asked(served, operator)[1]["findings"] if one["check"] == "disk"]
+    assert details == ["100 MiB free; gatepost doctor says what is large"]
+
+
+def test_a_write_that_fails_is_down_and_its_reason_is_for_operators(served, operator, monkeypatch):
+    def full():
+        raise Unavailable("database or disk is full")
+
+    monkeypatch.setattr(pulse, "beat", full)
+    status, found = asked(served, operator)
+    assert (status, found["checks"]["database"]) == (503, "down")
+    assert found["findings"][0]["detail"] == "nothing can be written: database or disk is full"
+    assert "full" not in str(asked(served)[1])
+    monkeypatch.undo()
+    assert asked(served)[0] == 200  # at once, without waiting for the next look
+
+
+@contextmanager
+def stuck(monkeypatch):
+    """Writes wait until this ends."""
+    go_on = Event()
+    monkeypatch.setattr(pulse, "beat", lambda: go_on.wait(30))
+    try:
+        yield
+    finally:
+        go_on.set()
+
+
+def test_a_write_that_waits_holds_no_answer_up_and_is_down_when_it_would_fail(served, operator, monkeypatch):
+    clock = SimpleNamespace(ahead=0.0)
+    monkeypatch.setattr(pulse, "PATIENCE", 0.05)
+    real = pulse.monotonic
+    monkeypatch.setattr(pulse, "monotonic", lambda: real() + clock.ahead)
+    with stuck(monkeypatch):
+        status, found = asked(served, operator)
+        assert (status, found["checks"]["database"]) == (200, "degraded")
+        clock.ahead = 4.0
+        status, found = asked(served, operator)
+        assert (status, found["checks"]["database"]) == (503, "down")
+        assert "a write has been waiting for 4 s" in found["findings"][0]["detail"]
+
+
+def test_one_write_stands_for_all_who_ask_within_five_seconds(served, database, monkeypatch):
+    client = served.test_client()
+    assert client.get("/api/health").status_code == 200
+    before = Heartbeat.get_by_id(1).written_at
+    threads = [Thread(target=lambda: served.test_client().get("/api/health")) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert Heartbeat.get_by_id(1).written_at == before
+    real = pulse.monotonic
+    monkeypatch.setattr(pulse, "monotonic", lambda: real() + 6)
+    assert client.get("/api/health").status_code == 200
+    assert Heartbeat.get_by_id(1).written_at > before
+
+
+def test_a_request_that_could_not_write_has_the_next_look_write_anew(served, operator, monkeypatch):
+    services = served.extensions["gatepost"]
+    assert asked(served)[0] == 200
+
+    def gone(*_given, **_options):
+        raise Unavailable("gone")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(services.database), "transact", gone)
+        refused = operator.post("/api/articles", {"title": "A", "slug": "a", "body": "A"})
+        assert refused.status_code == 503
+        assert served.test_client().get("/api/health").status_code == 503
+
+
+def test_operators_see_the_ages_of_backups_and_of_the_newest_write(served, database, operator):
+    id = new_id()
+    Backup.insert(id=id, made_at=later(-7200), place="x", digest="d", bytes=1, seconds=1,
+                  proved_at=later(-3600)).execute()
+    found = asked(served, operator)[1]
+    assert 7200 <= found["backups"]["made_seconds_ago"] < 7300 and 3600 <= found["backups"]["proved_seconds_ago"] < 3700
+    assert 0 <= found["written_seconds_ago"] < 10
