@@ -130,8 +130,8 @@ def test_every_setting_is_described(tmp_path):
     assert all(described.values())
 
 
-UNITS = re.compile(r"\b(seconds|minutes|days|bytes|rows|units a minute|logins a minute|database connections|sessions|"
-                   r"requests|processes|proxies|port)\b")
+UNITS = re.compile(r"\b(seconds|minutes|hours|days|bytes|rows|units a minute|logins a minute|database connections|"
+                   r"sessions|requests|processes|proxies|port)\b")
 
 
 @pytest.mark.parametrize("name", [name for name, declared in DECLARED.items() if declared.type in (int, float)])

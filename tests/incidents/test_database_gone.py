@@ -91,7 +91,8 @@ def test_a_pool_without_a_free_connection_is_unavailable_for_a_moment(app, clien
 def test_an_app_that_cannot_start_leaves_no_connection_open(
         request: pytest.FixtureRequest, postgres_server: Server, tmp_path: Path) -> None:
     url = new_database("postgres", request, migrated=False)
-    folder, name = new_instance(tmp_path / "instance", url), urlsplit(url).path.removeprefix("/")
+    folder = new_instance(tmp_path / "instance", new_database("postgres", request))
+    name = urlsplit(url).path.removeprefix("/")
     with pytest.raises(NotReady):
         make_app(folder, url)
     deadline = monotonic() + 10

@@ -19,6 +19,7 @@ from flask import Flask
 from blueprints.http.request import environment, identity
 from blueprints.http.resources import circumstances
 from blueprints.http.resources.registry import discover
+from blueprints.http.security.keys import create_key_file
 from models import migrate
 from models.base import Record, new_id
 from models.engine.connect import open_database
@@ -160,14 +161,16 @@ class Twin:
 def twins(folder: Path, urls: Sequence[str], clock: Clock) -> Iterator[tuple[Twin, Twin]]:
     """Two instances on two empty databases, with the same keys, rules, rows and ids."""
     made: list[Twin] = []
+    keys = folder / "secret.key"
+    keys.parent.mkdir(parents=True, exist_ok=True)
+    create_key_file(keys)
     try:
         for number, url in enumerate(urls):
             database = open_database(url, pool_size=1, synchronous="normal", statement_timeout=10)
             migrate.upgrade(database, discover([Letters]).migrations)
             database.close_all()
             clock.at(1)
-            instance = new_instance(folder / str(number), url, "default", "other",
-                                    keys=folder / "0" / "secret.key" if made else None)
+            instance = new_instance(folder / str(number), url, "default", "other", keys=keys)
             edit(instance / "policies", CONDITIONS, RULES)
             app = make_app(instance, url, [Letters], explain_refusals="self")
             services = app.extensions["gatepost"]
