@@ -103,7 +103,7 @@ def health(call: Call) -> dict[str, Any]:
         "written_seconds_ago": beat.age}
     if (error := trouble(call)) is not None:
         answer["policy_error"] = error
-    with suppress(RowError):
+    with suppress(RowError), services.database.connected():
         gone = lost(call.access.policy, User.held_roles(services.database))
         answer["users_without_role"] = User.number_with_roles(gone)
         answer["jobs"] = backlog(services.database)._asdict()

@@ -18,7 +18,7 @@ from blueprints.http.security import known_keys, passwords
 from blueprints.http.security.keys import KeyFileError, Keys
 from models.engine.connect import open_database
 from models.engine.database import Database
-from models.engine.errors import Damaged, RowError
+from models.engine.errors import RowError, TimedOut, Unavailable
 from models.migrate import obstacle
 from models.tables.audit import add
 from models.tables.tenant import Tenant
@@ -135,7 +135,7 @@ def sentences(database: Database) -> Iterator[None]:
     try:
         yield
     except RowError as error:
-        said = str(error) if isinstance(error, Damaged) else f"{type(error).__name__}: {error}"
+        said = str(error) if isinstance(error, Unavailable | TimedOut) else f"{type(error).__name__}: {error}"
         raise click.ClickException(said) from error
     except (TypeError, ValueError, AttributeError, LookupError) as error:
         # Damaged bytes may read as a value that no write has stored.

@@ -28,6 +28,7 @@ BUILT = datetime(2026, 1, 1, tzinfo=UTC)  # a clock before this is wrong, and to
 BEHIND = 300.0  # seconds that a clock may be behind the newest row of the audit trail
 LONGEST_WAIT = 3600  # seconds that a job may wait where some process runs jobs
 STUCK = 3.0  # seconds after which a write that waits is one that will fail
+REFUSED = 10.0  # seconds for which a write that has failed a client is told
 PERIODS = 2  # of the schedule, after which a backup is overdue
 HOUR = 3600.0  # seconds
 
@@ -62,6 +63,9 @@ def writes(beat: Beat) -> Found:
         return Found(State.DOWN, f"nothing can be written: {beat.error}")
     if beat.waiting is not None:
         return Found(State.DEGRADED, f"a write has been waiting for {beat.waiting:.1f} s")
+    if beat.refused is not None and beat.refused < REFUSED:
+        return Found(State.DEGRADED, f"a row was written {beat.age or 0:.1f} s ago, but the write of a client has "
+                                     f"failed {beat.refused:.1f} s ago: too many at once, or a row or table is locked")
     return Found(State.OK, f"a row was written {beat.age or 0:.1f} s ago")
 
 

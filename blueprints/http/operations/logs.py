@@ -3,6 +3,8 @@
 A request's own line, when the setting `log_requests` asks for it, has its path without the query string, and neither
 bodies nor headers: no secret gets there.
 
+Nothing waits for a log that nobody reads: lines are left out until there is room again, and then it says how many.
+
 The log is bounded. A long text is cut in its middle, which says how much is missing. A message that comes again and
 again is written `OFTEN` times a minute; how many were left out is told in `left_out` of the next one, or in a line of
 its own. Lines of requests are not counted: the setting asks for all of them.
@@ -12,12 +14,15 @@ from __future__ import annotations
 
 import json
 import logging
+import select
+import sys
 from collections.abc import Hashable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from select import PIPE_BUF
 from threading import RLock
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from flask import Flask, Response, g, has_request_context, request
 
@@ -31,6 +36,7 @@ requests = logging.getLogger("gatepost.request")
 LONGEST = 8192  # characters of one text in a line
 OFTEN, MINUTE = 20, 60.0  # lines of one message in so many seconds
 BEGINNING = 200  # characters of a message that tell which lines were left out
+PATIENCE = 0.25  # seconds that a line waits for a slow reader
 MESSAGES = 1000  # told apart in a minute; what is beyond is counted by logger and level
 
 
@@ -150,14 +156,55 @@ def _beginning(record: logging.LogRecord) -> str:
         return str(record.msg)[:BEGINNING]
 
 
+class StandardError(logging.Handler):
+    """Writes lines to standard error as far as there is room in it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._left_out = 0
+        self._torn = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            if self._left_out and self._write(self.format(logging.makeLogRecord({
+                    "name": __name__, "levelno": logging.WARNING, "levelname": "WARNING",
+                    "msg": "%d lines were left out, because nobody read the log", "args": (self._left_out,)}))):
+                self._left_out = 0
+            if self._left_out or not self._write(self.format(record)):
+                self._left_out += 1
+        except Exception:  # as every handler of logging: the code that logs must not fail
+            self.handleError(record)
+
+    def _write(self, line: str) -> bool:
+        """Whether the whole line was written."""
+        stream, text = sys.stderr, f"\n{line}\n" if self._torn else f"{line}\n"
+        for begin in range(0, len(text), PIPE_BUF):
+            if not _has_room(stream, 0.0 if self._left_out else PATIENCE):
+                self._torn = self._torn or begin > 0
+                return False
+            stream.write(text[begin:begin + PIPE_BUF])
+            stream.flush()
+        self._torn = False
+        return True
+
+
+def _has_room(stream: TextIO, seconds: float) -> bool:
+    """Whether `PIPE_BUF` bytes can be written without waiting for a reader; always so for files."""
+    try:
+        looked = select.poll()
+        looked.register(stream, select.POLLOUT)
+    except (OSError, ValueError):
+        return True  # a stream of Python's own
+    return bool(looked.poll(seconds * 1000))
+
+
 repetitions = Repetitions()
 
 
 def configure(level: str) -> None:
     """Send the logs of this process to standard error; `level` is the least severity."""
     # What logging writes with where there is no handler; a program that embeds the app and adds one is obeyed.
-    handler = logging.lastResort
-    assert handler is not None
+    handler = logging.lastResort = StandardError()
     handler.setFormatter(JsonFormatter())
     handler.addFilter(repetitions)
     handler.setLevel(logging.NOTSET)

@@ -25,11 +25,13 @@ class Beat(NamedTuple):
     age      seconds since one has succeeded in this process; None where none has
     waiting  seconds that one has been waiting; None where none is under way
     error    why the newest has failed; None where it has not
+    refused  seconds since the write of a client has failed here for want of the database; None where none has
     """
 
     age: float | None
     waiting: float | None
     error: str | None
+    refused: float | None
 
 
 class Pulse:
@@ -40,7 +42,7 @@ class Pulse:
         self._lock = Lock()
         self._ended = Event()
         self._began: float | None = None
-        self._tried = self._written = float("-inf")
+        self._tried = self._written = self._refused = float("-inf")
         self._error: str | None = None
 
     def beat(self) -> Beat:
@@ -56,12 +58,15 @@ class Pulse:
         with self._lock:
             now = monotonic()
             return Beat(now - self._written if self._written > 0 else None,
-                        None if self._began is None else now - self._began, self._error)
+                        None if self._began is None else now - self._began, self._error,
+                        now - self._refused if self._refused > 0 else None)
 
-    def doubt(self) -> None:
-        """Have the next caller write anew: a write has failed meanwhile."""
+    def doubt(self, *, refused: bool = False) -> None:
+        """Have the next caller write anew: the database has failed a request, or `refused` a write, meanwhile."""
         with self._lock:
             self._tried = float("-inf")
+            if refused:
+                self._refused = monotonic()
 
     def _write(self, ended: Event) -> None:
         error = None

@@ -144,7 +144,7 @@ def install(app: Flask) -> None:
 
     def handle(error: Exception) -> Response:
         if isinstance(error, Unavailable | TimedOut):
-            services().pulse.doubt()
+            services().pulse.doubt(refused=request.method not in ("GET", "HEAD"))
         return problem_response(translate(error))
 
     app.register_error_handler(HTTPException, handle)

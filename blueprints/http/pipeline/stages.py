@@ -48,6 +48,8 @@ def identify(call: Call) -> None:
     """401 when there are credentials and they are not valid, even where none are needed."""
     if call.endpoint.anonymous:
         call.principal = identity.guest(call.services.guest_tenant)
+    elif call.endpoint.offline:
+        call.principal, call.credential_id = identity.identify_if_possible(call.services, call.request)
     else:
         call.principal, call.credential_id = identity.identify(call.services, call.request)
     environment = RequestEnvironment(call.request, call.services.settings.zone)
@@ -215,9 +217,7 @@ def run(services: Services, endpoint: Endpoint, path: dict[str, str]) -> Respons
 
 
 def _run(call: Call) -> None:
-    # Credentials are looked up in the database; without them, some endpoints need no database.
-    offline = call.endpoint.anonymous or (call.endpoint.offline and "Authorization" not in call.request.headers)
-    with nullcontext() if offline else call.services.database.connected():
+    with nullcontext() if call.endpoint.anonymous or call.endpoint.offline else call.services.database.connected():
         _through(_arrival(call), call)
         if call.write.response is not None:
             return

@@ -7,6 +7,7 @@ A request with credentials that are not valid is refused, even where a guest wou
 from __future__ import annotations
 
 import secrets
+from contextlib import suppress
 from functools import lru_cache
 from hashlib import sha256
 from hmac import compare_digest
@@ -14,6 +15,7 @@ from hmac import compare_digest
 from flask import Request
 
 from models.base import Rows, is_id, new_id, now
+from models.engine.errors import TimedOut, Unavailable
 from models.tables.service_token import Bearer, ServiceToken
 from models.tables.session import Session, SessionUser
 from models.tables.user import User
@@ -38,6 +40,14 @@ def identify(services: Services, request: Request) -> tuple[Principal, str | Non
     if scheme.lower() != "bearer" or not token:
         raise Problem("invalid_token", "Send Authorization: Bearer <token>.")
     return _service(services, token) if token.startswith(SERVICE) else _user(services, token)
+
+
+def identify_if_possible(services: Services, request: Request) -> tuple[Principal, str | None]:
+    """`identify` for an endpoint that works without the database: the guest while that cannot say who it is."""
+    if "HTTP_AUTHORIZATION" in request.environ:
+        with suppress(Unavailable, TimedOut), services.database.connected():
+            return identify(services, request)
+    return guest(services.guest_tenant), None
 
 
 def as_of_now(services: Services, principal: Principal, credential_id: str | None) -> Principal:

@@ -179,6 +179,8 @@ class PostgresDatabase(Database, pw.PostgresqlDatabase):
             return TimedOut(str(cause))
         if state[:3] == "XX0":  # data_corrupted, index_corrupted
             return Damaged(str(cause))
+        if state == "25006":  # read_only_sql_transaction: a standby, or a primary that became one
+            return Unavailable(str(cause))
         # Without a state the connection itself failed; 08 connection, 28 credentials, 53 resources, 57
         # shutdown, 58 system, 3D no such database.
         if isinstance(cause, psycopg.OperationalError | psycopg.InterfaceError) and (

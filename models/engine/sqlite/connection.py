@@ -12,7 +12,7 @@ from typing import Any, cast
 import apsw
 
 from models.engine.database import Parameters
-from models.engine.errors import Damaged
+from models.engine.errors import Damaged, Unavailable
 from models.engine.sqlite.loads import LoadsHidden
 from models.engine.words import of_tenant
 
@@ -58,6 +58,7 @@ class Connection(LoadsHidden):
     """
 
     def __init__(self, path: str) -> None:
+        _refuse_unwritable(path)
         # Without SQLITE_OPEN_CREATE: a database that vanished must not come back empty.
         super().__init__(path, flags=apsw.SQLITE_OPEN_READWRITE, statementcachesize=STATEMENTS)
         self.deadline = float("inf")
@@ -115,6 +116,19 @@ class Connection(LoadsHidden):
 
     def forget(self) -> None:
         self._committed, self._recalled = None, {}
+
+
+def _refuse_unwritable(path: str) -> None:
+    """SQLite would open such a file for reading, and make a log beside it that nobody can write to.
+
+    Raises `Unavailable`.
+    """
+    folder, name = os.path.split(path)
+    if not os.path.exists(path):
+        raise Unavailable(f"there is no {name} in {folder}: was it moved, or is its disk not mounted?")
+    for each in (folder, path, f"{path}-wal", f"{path}-shm"):
+        if os.path.exists(each) and not os.access(each, os.W_OK):
+            raise Unavailable(f"{each} cannot be written to: look at its owner, its mode, and how its disk is mounted")
 
 
 class Pool:

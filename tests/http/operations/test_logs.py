@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import logging
+import os
 import signal
 import sys
 import weakref
@@ -214,3 +215,27 @@ def test_a_served_instance_logs_requests_where_it_is_asked_to(tmp_path: Path, se
         service.process.wait(timeout=30)
         entries = [json.loads(line) for line in service.process.stderr.read().splitlines()]
     assert ("GET /api/health/live" in [entry["message"] for entry in entries]) is logged
+
+
+def test_nothing_waits_for_a_log_that_nobody_reads_and_later_it_says_what_is_missing(monkeypatch):
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb") as reader, os.fdopen(writing, "w") as stream:
+        monkeypatch.setattr(sys, "stderr", stream)
+        monkeypatch.setattr(logs, "PATIENCE", 0.01)
+        handler = logs.StandardError()
+        handler.setFormatter(JsonFormatter())
+
+        def log(message):
+            handler.handle(logging.makeLogRecord({"msg": message, "levelname": "INFO", "name": "gatepost"}))
+
+        sent = 0
+        while not handler._left_out:
+            log("x" * 5000)
+            sent += 1
+        log("one more")
+        reader.read1(1 << 20)
+        log("read again")
+        *_, missing, last = reader.read1(1 << 20).splitlines()
+        assert sent > 3
+        assert json.loads(missing)["message"] == "2 lines were left out, because nobody read the log"
+        assert json.loads(last)["message"] == "read again"

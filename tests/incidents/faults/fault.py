@@ -1,0 +1,158 @@
+"""What a fault is, and the service that it happens to."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from tests.databases import Server, free_port
+from tests.incidents.load import SERVERS
+from tests.running import GATEPOST, Instance, Served
+
+PATIENCE = 60.0  # seconds that a start, a stop or a command may take
+# Root obeys the modes of files, as the user of a service does.
+MODES_COUNT = ("setpriv", "--bounding-set", "-dac_override,-dac_read_search,-fowner,-chown")
+
+
+@dataclass
+class Place:
+    """One instance, and the server that serves it, of its own process group.
+
+    prefix   words before the command line of the server and of `gatepost doctor`
+    errors   where the server's log goes; the file `server.log` unless given
+    postgres its database server; None for SQLite
+    beside   what `Fault.prepare` has put beside the service, for `Fault.happen`
+    """
+
+    instance: Instance
+    server: str
+    postgres: Server | None = None
+    prefix: Sequence[str] = ()
+    errors: IO[bytes] | int | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+    port: int = field(default_factory=free_port)
+    beside: dict[str, Any] = field(default_factory=dict)
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def folder(self) -> Path:
+        return self.instance.folder
+
+    @property
+    def database(self) -> Path:
+        """The SQLite file."""
+        return self.folder / "gatepost.db"
+
+    @property
+    def log(self) -> Path:
+        return self.folder.with_name("server.log")
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> str:
+        """Serve; the empty text, or with which sentence the start has ended."""
+        before = self.log.stat().st_size if self.log.exists() else 0
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [*self.prefix, *GATEPOST, "serve", "--port", str(self.port), *SERVERS[self.server]],
+                env={**self.instance.environ(), **self.environment}, stdout=subprocess.PIPE,
+                stderr=log if self.errors is None else self.errors, start_new_session=True)
+        assert self.process.stdout is not None
+        if self.process.stdout.readline():
+            return ""
+        self.process.wait(PATIENCE)
+        self.process = None
+        said = self.log.read_bytes()[before:].decode()
+        found = re.search(r"Error: .*", said, re.DOTALL)
+        return " ".join((found.group() if found else said).split()) or "no word"
+
+    def end(self, *, kill: bool = False) -> None:
+        """Stop the server, or kill all its processes."""
+        if self.process is None:
+            return
+        with suppress(ProcessLookupError):
+            if kill:
+                os.killpg(self.process.pid, signal.SIGKILL)
+            else:
+                self.process.terminate()
+        try:
+            self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait(PATIENCE)
+            raise
+        finally:
+            if self.process.stdout is not None:
+                self.process.stdout.close()
+        self.process = None
+
+    def processes(self) -> list[int]:
+        """The ids of the processes that serve: the workers, where there are some."""
+        assert self.process is not None
+        return _children(self.process.pid) or [self.process.pid]
+
+    def doctor(self) -> list[str]:
+        """The lines of `gatepost doctor` that are findings."""
+        done = subprocess.run([*self.prefix, *GATEPOST, "doctor"], text=True, capture_output=True, check=False,
+                              timeout=PATIENCE, env={**self.instance.environ(), **self.environment})
+        if done.returncode not in (0, 1) or "Traceback" in done.stderr:
+            return [f"broken: {done.stderr[-400:]}"]
+        found = [line.partition("FAIL")[2].strip() for line in done.stdout.splitlines() if "FAIL" in line]
+        return found or ([f"error {done.stderr.strip()}"] if done.returncode else [])
+
+    def asked(self) -> Served:
+        """The service, to be asked."""
+        assert self.process is not None
+        return Served(self.url, self.process)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault and what is expected of the service.
+
+    happen     it lasts while the block of this context manager runs
+    health     what `/api/health` says of the service in the end: ok, degraded, down; empty: nothing, since it is not
+               served
+    check      the part of health, and the line of doctor, which say so
+    doctor     whether doctor sees it, too: not what concerns one running process alone
+    prepare    before the service is started
+    stopped    the service is stopped before the fault, and started while it lasts
+    killed     the same, with kill -9
+    unserved   requests may be left without an answer meanwhile
+    starts     for a fault of a stopped service: whether the start may succeed
+    """
+
+    name: str
+    happen: Callable[[Place], AbstractContextManager[None]]
+    health: str = "down"
+    check: str = "database"
+    doctor: bool = True
+    prepare: Callable[[Place], AbstractContextManager[None]] | None = None
+    stopped: bool = False
+    killed: bool = False
+    unserved: bool = False
+    starts: bool = False
+    postgres: bool = False
+    redis: bool = False
+    servers: Sequence[str] = tuple(SERVERS)
+    needs: str = ""
+
+    @property
+    def missing(self) -> bool:
+        """Whether a program that it needs is not installed."""
+        return bool(self.needs) and shutil.which(self.needs) is None
+
+
+def _children(pid: int) -> list[int]:
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return [int(child) for task in tasks for child in (task / "children").read_text().split()]

@@ -1,0 +1,133 @@
+"""Keys, schema, rules and files of an instance that are not what they should be."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from blueprints.http.security.keys import create_key_file
+from models.base import new_id, now
+from models.engine.connect import open_database
+from models.tables.backup import Backup
+
+from .disks import modes_count
+from .fault import Fault, Place
+
+
+@contextmanager
+def other_keys(place: Place) -> Iterator[None]:
+    """The key file is that of another instance."""
+    file = place.folder / "secret.key"
+    kept = file.rename(place.folder.with_name("secret.key"))
+    create_key_file(file)
+    try:
+        yield
+    finally:
+        kept.replace(file)
+
+
+@contextmanager
+def no_key_file(place: Place) -> Iterator[None]:
+    file = place.folder / "secret.key"
+    kept = file.rename(place.folder.with_name("secret.key"))
+    try:
+        yield
+    finally:
+        kept.replace(file)
+
+
+def _stored(store: Callable[[object], None], undo: Callable[[object], None]):
+    @contextmanager
+    def stored(place: Place) -> Iterator[None]:
+        url = place.instance.environment.get("GATEPOST_DATABASE_URL", f"sqlite:///{place.database}")
+        database = open_database(url, pool_size=1, synchronous="normal", statement_timeout=10)
+        try:
+            with database.connected():
+                database.transact(lambda: store(database))
+            yield
+            with database.connected():
+                database.transact(lambda: undo(database))
+        finally:
+            database.close_all()
+
+    return stored
+
+
+newer_schema = _stored(
+    lambda database: database.execute_sql(
+        "INSERT INTO migrations_gatepost (id, name, applied) VALUES (9999, '9999_newer', '2030-01-01')"),
+    lambda database: database.execute_sql("DELETE FROM migrations_gatepost WHERE id = 9999"))
+failed_backup = _stored(
+    lambda _: Backup.insert(id=new_id(), made_at=now(), place="", bytes=0, seconds=0, error="no room").execute(),
+    lambda _: Backup.delete().execute())
+
+
+def _file(name: str, text: str | None):
+    @contextmanager
+    def changed(place: Place) -> Iterator[None]:
+        file = place.folder / "policies" / name
+        kept = file.read_bytes() if file.exists() else None
+        if text is None:
+            file.unlink()
+        else:
+            file.write_text(text, encoding="utf-8")
+        try:
+            yield
+        finally:
+            if kept is None:
+                file.unlink()
+            else:
+                file.write_bytes(kept)
+
+    return changed
+
+
+@contextmanager
+def pipe_among_policies(place: Place) -> Iterator[None]:
+    """A FIFO that nobody writes to has the name of a rule file."""
+    file = place.folder / "policies" / "pipe.csv"
+    os.mkfifo(file)
+    try:
+        yield
+    finally:
+        file.unlink()
+
+
+@contextmanager
+def no_policies(place: Place) -> Iterator[None]:
+    """The folder of the rules is gone."""
+    folder = place.folder / "policies"
+    kept = folder.rename(place.folder / "elsewhere")
+    try:
+        yield
+    finally:
+        kept.rename(folder)
+
+
+@contextmanager
+def files_of_another(place: Place) -> Iterator[None]:
+    """Somebody has made files by hand as another user."""
+    file = place.folder / "policies" / "articles.csv"
+    os.chown(file, 12345, 12345)
+    file.chmod(0o600)
+    try:
+        yield
+    finally:
+        os.chown(file, 0, 0)
+
+
+INSTANCES = (
+    Fault("other keys", other_keys, health="degraded", check="keys"),
+    Fault("other keys at the start", other_keys, stopped=True, check="keys"),
+    Fault("no key file", no_key_file, health="degraded", check="keys"),
+    Fault("a newer schema", newer_schema, check="migrations"),
+    Fault("a newer schema at the start", newer_schema, stopped=True, check="migrations"),
+    Fault("a broken rule", _file("articles.csv", "p, editor, article.view, alwys, allow\n"), health="degraded",
+          check="policy"),
+    Fault("a rule file is gone", _file("roles.csv", None), health="degraded", check="policy"),
+    Fault("a pipe among the rules", pipe_among_policies, health="degraded", check="policy"),
+    Fault("the folder of the rules is gone", no_policies, health="degraded", check="policy"),
+    Fault("files of another user", files_of_another, prepare=modes_count, health="degraded", check="policy"),
+    Fault("a backup went wrong", failed_backup, health="degraded", check="backups"),
+)
