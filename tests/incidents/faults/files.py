@@ -69,9 +69,9 @@ def damaged_header(place: Place):
 
 @contextmanager
 def damaged_page(place: Place) -> Iterator[None]:
-    """The first page of a table that nobody writes to is none any more."""
+    """The first page of a table that is read, and that nobody writes to, is none any more."""
     with closing(apsw.Connection(str(place.database), apsw.SQLITE_OPEN_READONLY)) as look:
-        root = look.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'tenants'").get
+        root = look.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'categories'").get
     with _other_bytes(place.database, (root - 1) * PAGE, PAGE):
         yield
 

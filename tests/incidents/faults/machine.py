@@ -5,13 +5,54 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from .fault import Fault, Place
 
-FAKETIME = next(iter(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1")), Path("libfaketimeMT.so.1"))
+# The clock that is set, and no other: libfaketime moves the monotonic one, too, and with it waits that have a deadline.
+CLOCK = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/time.h>
+#include <time.h>
+
+static long moved(void) {
+    long seconds = 0;
+    FILE *file = fopen(getenv("MOVED_CLOCK"), "r");
+    if (file == NULL) return 0;
+    if (fscanf(file, "%ld", &seconds) != 1) seconds = 0;
+    fclose(file);
+    return seconds;
+}
+
+int clock_gettime(clockid_t clock, struct timespec *now) {
+    static int (*real)(clockid_t, struct timespec *);
+    if (!real) real = dlsym(RTLD_NEXT, "clock_gettime");
+    int result = real(clock, now);
+    if (result == 0 && clock == CLOCK_REALTIME) now->tv_sec += moved();
+    return result;
+}
+
+int gettimeofday(struct timeval *restrict now, void *restrict zone) {
+    struct timespec found;
+    int result = clock_gettime(CLOCK_REALTIME, &found);
+    now->tv_sec = found.tv_sec;
+    now->tv_usec = found.tv_nsec / 1000;
+    return result;
+}
+
+time_t time(time_t *where) {
+    struct timespec found;
+    clock_gettime(CLOCK_REALTIME, &found);
+    if (where) *where = found.tv_sec;
+    return found.tv_sec;
+}
+"""
 
 
 @contextmanager
@@ -73,11 +114,12 @@ def cut_in_two(place: Place) -> Iterator[None]:
 
 @contextmanager
 def movable_clock(place: Place) -> Iterator[None]:
-    """The clock of the service can be moved: libfaketime reads by how much, again and again."""
-    moved = place.folder.with_name("clock")
-    moved.write_text("+0s")
-    place.environment = {**place.environment, "LD_PRELOAD": str(FAKETIME), "FAKETIME_TIMESTAMP_FILE": str(moved),
-                         "FAKETIME_CACHE_DURATION": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+    """The clock of the service can be moved."""
+    moved, source, library = (place.folder.with_name(name) for name in ("clock", "clock.c", "clock.so"))
+    moved.write_text("0")
+    source.write_text(CLOCK)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True)
+    place.environment = {**place.environment, "LD_PRELOAD": str(library), "MOVED_CLOCK": str(moved)}
     yield
 
 
@@ -85,17 +127,17 @@ def _clock(hours: int):
     @contextmanager
     def moved(place: Place) -> Iterator[None]:
         file = place.folder.with_name("clock")
-        file.write_text(f"{hours * 3600:+d}s")
+        file.write_text(str(hours * 3600))
         try:
             yield
         finally:
-            file.write_text("+0s")
+            file.write_text("0")
 
     return moved
 
 
 def _by_clock(hours: int, **expected) -> Fault:
-    return Fault(f"the clock goes by {hours:+d} hours", _clock(hours), prepare=movable_clock, needs="faketime",
+    return Fault(f"the clock goes by {hours:+d} hours", _clock(hours), prepare=movable_clock, needs="gcc",
                  **expected)
 
 

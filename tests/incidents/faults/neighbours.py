@@ -199,7 +199,7 @@ NEIGHBOURS = (
     Fault("Postgres is read-only", read_only, postgres=True),
     Fault("Postgres refuses the database", refusing, postgres=True),
     Fault("Postgres has no connection left", no_connections, postgres=True),
-    Fault("a table of Postgres is locked", locked_table, health="ok", check="", doctor=False, postgres=True),
+    Fault("a table of Postgres is locked", locked_table, health="degraded", doctor=False, postgres=True),
     Fault("Redis is gone", no_redis, prepare=redis, health="degraded", check="limits", doctor=False,
           needs="redis-server"),
     Fault("Redis says nothing", silent_redis, prepare=redis, health="degraded", check="limits", doctor=False,
