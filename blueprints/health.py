@@ -27,6 +27,7 @@ routes = Routes("health", "Whether the service works.")
 _FOR_READERS = {"description": "Only for callers with `policy.view`."}
 _LIVE = "it is the liveness probe of a supervisor, and tells nothing else"
 _UNKNOWN = Found(State.DOWN, "this cannot be told now")
+_VERSION = version("gatepost")  # read once: a process that has no descriptor left is to be asked, too
 _FOR_ALL = ("database", "migrations", "policy", "limits")
 
 
@@ -99,11 +100,11 @@ def health(call: Call) -> dict[str, Any]:
         "status": status, "checks": {name: one.state for name, one in found.items()},
         "findings": [{"check": name, "state": one.state, "detail": one.detail}
                      for name, one in found.items() if one.state is not State.OK],
-        "policy_version": services.policy.current.version, "version": version("gatepost"),
+        "policy_version": services.policy.current.version, "version": _VERSION,
         "written_seconds_ago": beat.age}
-    if (error := trouble(call)) is not None:
-        answer["policy_error"] = error
     with suppress(RowError), services.database.connected():
+        if (error := trouble(call)) is not None:
+            answer["policy_error"] = error
         gone = lost(call.access.policy, User.held_roles(services.database))
         answer["users_without_role"] = User.number_with_roles(gone)
         answer["jobs"] = backlog(services.database)._asdict()
@@ -121,8 +122,11 @@ def live(call: Call) -> dict[str, str]:
 
 def _database(call: Call, found: Found) -> Found:
     database = call.services.database
-    fault = database.damage or database.fault()
-    return found if fault is None else Found(State.DOWN, str(fault))
+    if (fault := database.damage or database.fault()) is not None:
+        return Found(State.DOWN, str(fault))
+    if found.state is State.OK and (loss := database.loss()) is not None:
+        return Found(State.DEGRADED, loss)
+    return found
 
 
 def _others(call: Call, *, silent: bool) -> dict[str, Found]:

@@ -62,6 +62,8 @@ def database(database: Database) -> Found:
     database.ping()
     if (damage := database.examine(LOOK)) is not None:
         return Found(State.DOWN, str(damage))
+    if (loss := database.loss()) is not None:
+        return Found(State.DEGRADED, loss)
     return Found(State.OK, database.dialect)
 
 

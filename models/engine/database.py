@@ -259,6 +259,10 @@ class Database(pw.Database):
         """Why the database must not be used as it lies there, and what to do about it; SQLite alone is asked."""
         return None
 
+    def loss(self) -> str | None:
+        """What the database has lost and the operator has not yet seen to, and what to do; SQLite alone is asked."""
+        return None
+
     def translate(self, error: BaseException, sql: str = "") -> RowError | None:
         """What this driver error means to us, or None when it means nothing (a bug, not ours to hide)."""
         raise NotImplementedError

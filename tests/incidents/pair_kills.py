@@ -75,6 +75,9 @@ def killed(folder: Path, chance: random.Random, copied: dict[str, Path]) -> set[
             source.set_busy_timeout(5000)
             if name == "a backup of Gatepost":
                 copies.copy(source, str(path))
+            elif "VACUUM" in name:
+                source.create_scalar_function("gatepost_words", lambda *_: "", 2, deterministic=True)
+                source.execute("VACUUM INTO ?", (str(path),))
             else:
                 with closing(apsw.Connection(str(path))) as target, target.backup("main", source, "main") as step:
                     step.step(-1)
@@ -131,10 +134,12 @@ def trial(place: Path, seed: str, seen: Counter[tuple[str, str]], again: float =
     folder, elsewhere = place / "here", place / "elsewhere"
     old = place / "old.db"
     shutil.copy(made(folder), old)
-    early = {"an early copy by another program": place / "early.db"}
+    early = {"an early copy by another program": place / "early.db",
+             "an early copy by VACUUM INTO": place / "early-vacuumed.db"}
     if chance.random() < again:
         killed(folder, chance, early)
-    copied = {"a backup of Gatepost": place / "backup.db", "a late copy by another program": place / "late.db"}
+    copied = {"a backup of Gatepost": place / "backup.db", "a late copy by another program": place / "late.db",
+              "a late copy by VACUUM INTO": place / "late-vacuumed.db"}
     stored = killed(folder, chance, copied)
     shutil.copytree(folder, place / "kept")
     seen["killed", outcome(folder, stored)] += 1

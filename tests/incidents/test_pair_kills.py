@@ -17,7 +17,8 @@ def test_a_bounded_sample_of_the_campaign(tmp_path: Path) -> None:
         assert all(each.startswith("intact") for outcomes in found.values() for each in outcomes), found
         return
     assert killed == "intact, the newest state"
-    assert found.pop("file and log together from elsewhere") == {"intact, the newest state"}
+    (together,) = found.pop("file and log together from elsewhere")
+    assert together in ("intact, the newest state", "intact, without a log, the newest state")
     late = [found.pop(f"a late copy by another program, {by}") for by in ("cp", "mv")]
     assert all(each <= {"refused", "intact, the newest state"} for each in late), late
     assert set(map(tuple, found.values())) == {("refused",)}, found

@@ -53,10 +53,11 @@ class Checkpoints:
         if self._renewing:
             return apsw.SQLITE_OK
         # Whatever becomes of the copy: what is raised here would look like a commit that failed, and be done again.
-        if pages <= before or not before or pages >= self._due:
+        new = pages <= before or not self._pair.noted
+        if new or pages >= self._due:
             with suppress(Exception):
-                if pages <= before or not before:
-                    # A log that has not grown is a new one; at the first commit of this process it may be.
+                if new:
+                    # A log that has not grown is a new one; at the first commit to a file it may be.
                     self._begin(conn)
                 if pages >= self._due:
                     self._shorten(conn, pages)

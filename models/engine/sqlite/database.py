@@ -18,12 +18,12 @@ from models.engine.errors import Busy, Damaged, RowError, TimedOut, Unavailable
 from models.engine.observer import Observer
 from models.engine.sqlite import copies, statistics
 from models.engine.sqlite.checkpoints import Checkpoints
-from models.engine.sqlite.connection import BUSY_TIMEOUT, Connection, Cursor, Fetched, Pool
+from models.engine.sqlite.connection import BUSY_TIMEOUT, Connection, Cursor, Fetched, Pool, check_version
 from models.engine.sqlite.errors import busy, meaning
 from models.engine.sqlite.group_commit import GroupCommit
 from models.engine.sqlite.loads import reads
 from models.engine.sqlite.pair import Pair
-from models.engine.sqlite.version import check_version
+from models.engine.sqlite.recovery import Recovery
 from models.engine.sqlite.writer_lock import WriterLock
 from models.engine.waiting import Places, Wait
 
@@ -44,10 +44,6 @@ class SqliteDatabase(Database, APSWDatabase):
     def __init__(self, path: str, *, synchronous: str, group_commit: bool, statement_timeout: float,
                  waiting: int | None) -> None:
         check_version(apsw.sqlitelibversion())
-        if not path or path.startswith(":") or "?" in path:
-            raise ValueError("the SQLite URL must name a file: sqlite:///x.db or sqlite:////srv/x.db")
-        if synchronous.lower() not in ("full", "normal"):
-            raise ValueError("synchronous must be full or normal")
         # Absolute, because what changes the working directory must not change the database.
         self.path = Path(path).absolute()
         self.statement_timeout = statement_timeout
@@ -58,7 +54,7 @@ class SqliteDatabase(Database, APSWDatabase):
         self._pool = Pool(self._connect)
         # Writers of all threads use one connection: the pages that change most stay in its cache.
         self._writers = Pool(self._connect)
-        self.pair = Pair(self.path)
+        self.pair, self._recovery = Pair(self.path), Recovery(self.path)
         self._checkpoints = Checkpoints(self._pool.lent, self.pair)
         super().__init__(
             str(self.path), autoconnect=False, field_types={"TIMESTAMPTZ": "TEXT"},
@@ -271,6 +267,9 @@ class SqliteDatabase(Database, APSWDatabase):
     def fault(self) -> str | None:
         return self.pair.fault()
 
+    def loss(self) -> str | None:
+        return self._recovery.loss()
+
     def translate(self, error: BaseException, sql: str = "") -> RowError | None:
         return meaning(driver_error(error), sql)
 
@@ -289,9 +288,11 @@ class SqliteDatabase(Database, APSWDatabase):
         try:
             self.pair.check()
             conn.belongs = self.pair.belongs
+            self._recovery.begin()
             self._add_conn_hooks(conn)  # type: ignore[no-untyped-call]
             if conn.pragma("journal_mode") != "wal":
                 raise Unavailable("the file system of the database cannot hold a write-ahead log")
+            self._recovery.end(conn)
             conn.set_wal_hook(self._checkpoints.committed)
         except BaseException:
             conn.close()

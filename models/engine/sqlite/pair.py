@@ -2,10 +2,11 @@
 
 Nothing in SQLite says so: a log is replayed into whatever file has the name. So the file holds a token (`PRAGMA
 user_version`, 31 random bits), and a sidecar beside it, `….pair`, names the salts of the log that was written last and
-the tokens that the file of this log may have (sqlite.org/walformat.html: a log has two salts; the first grows by one
+the marks that the file of this log may have (sqlite.org/walformat.html: a log has two salts; the first grows by one
 when the log begins anew, and both are random when the log is made). Before a log is copied into the file, the token
 changes: first in the sidecar, then in the log, and with the copy in the file. A file that was put in from elsewhere has
-a token that no log of now knows.
+a token that no log of now knows; one that `VACUUM INTO` has made has the token, but its pages lie elsewhere, and so it
+has another schema cookie.
 """
 
 from __future__ import annotations
@@ -18,17 +19,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from secrets import randbelow
 from threading import Lock
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 import apsw
 import orjson
 
 from models.engine.errors import ForeignLog, Unavailable
+from models.engine.sqlite.recovery import written
 
 SUFFIX = ".pair"
 LOOKS = 5  # times that file and sidecar are read, as long as another process is just changing them
 ANEW = 64  # times that a log begins anew without a note, at most: others begin at random in 2**32
-_TOKEN = 60  # where the file header holds the user version, 4 bytes
+_COOKIE, _TOKEN = 40, 60  # where the file header holds the schema cookie and the user version, 4 bytes each
 _HEAD = 32 + 24  # bytes of the log's header and of its first frame's
 _MOST = 1 << 16  # bytes of a sidecar
 
@@ -36,12 +38,19 @@ Salts = tuple[int, int]
 logger = logging.getLogger(__name__)
 
 
+class Mark(NamedTuple):
+    """What tells a file from others: its token, and its schema cookie; None where that may be any."""
+
+    token: int
+    cookie: int | None
+
+
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the sidecar says. `salts` of the log, `tokens` that the file may have, the oldest first."""
+    """What the sidecar says. `salts` of the log, `marks` that the file may have, the oldest first."""
 
     salts: Salts
-    tokens: tuple[int, ...]
+    marks: tuple[Mark, ...]
 
     def covers(self, salts: Salts) -> bool:
         """Whether the log is the noted one, or that one begun anew since: its writer may have been killed just then, or
@@ -72,8 +81,9 @@ class Pair:
         self._mutex = Lock()
         self._file: apsw.VFSFile | None = None
         self._identity: tuple[int, int] | None = None
-        self._token: int | None = None  # of the file when it was looked at last
+        self._mark: Mark | None = None  # of the file when it was looked at last
         self.foreign: ForeignLog | None = None
+        self.noted = False  # whether this process has looked who began the log of the file that is open
 
     def check(self) -> None:
         """Judge the pair before a connection reads from it. Raises `ForeignLog`, `Unavailable`, OSError."""
@@ -82,21 +92,21 @@ class Pair:
             self.close()
             self._identity = found.st_dev, found.st_ino
         for _ in range(LOOKS):
-            token, known, salts = self._read_token(), self._read(), self._salts()
-            if self._token is not None:
+            mark, known, salts = self._read_mark(), self._read(), self._salts()
+            if self._mark is not None:
                 # Other connections of this process have read from the file: it must be the same still.
-                fine = token == self._token or (known is not None and token in known.tokens)
+                fine = mark == self._mark or (known is not None and self._is_of(mark, known))
             else:
-                fine = salts is None or known is None or not known.covers(salts) or token in known.tokens
+                fine = salts is None or known is None or not known.covers(salts) or self._is_of(mark, known)
             if fine:
-                self._token, self.foreign = token, None
+                self._mark, self.foreign = mark, None
                 return
         self._refuse()
 
     def confirm(self) -> None:
         """Look, before a commit and before a copy of the log, whether the file is the one that was opened: `cp` puts
         another content into a file that stays open. Raises `ForeignLog`, `Unavailable`."""
-        if self._read_token() != self._token:
+        if self._read_mark() != self._mark:
             self._follow()
 
     def fault(self) -> str | None:
@@ -124,6 +134,7 @@ class Pair:
         """Note the salts of a log that has begun. Whether it is one made from nothing: the token is to be changed, as
         copies may have been made of the file while there was none."""
         known, salts = self._read(), self._salts()
+        self.noted = True
         if salts is None or (known is not None and known.salts == salts):
             return False
         self._write(self._noted(known, salts))
@@ -134,15 +145,15 @@ class Pair:
         what apsw raises."""
         self.confirm()
         token = new_token()
-        self._add(token)
+        self._add(Mark(token, int(conn.pragma("schema_version"))))
         conn.execute(f"PRAGMA user_version = {token}")
 
     def settle(self) -> None:
-        """Forget the tokens before the last: under the same turn as `renew`, the whole log was copied."""
-        known, token = self._read(), self._read_token()
-        if known is not None and token == known.tokens[-1]:
-            self._token = token
-            self._write(Known(known.salts, (token,)))
+        """Forget the marks before the last: under the same turn as `renew`, the whole log was copied."""
+        known, mark = self._read(), self._read_mark()
+        if known is not None and mark is not None and mark.token == known.marks[-1].token:
+            self._mark = mark
+            self._write(Known(known.salts, (mark,)))
 
     @contextmanager
     def adopting(self, token: int) -> Iterator[None]:
@@ -151,7 +162,8 @@ class Pair:
 
         The caller has the turn to write. Raises OSError.
         """
-        self._add(token)
+        # SQLite gives it a schema cookie of its own choice.
+        self._add(Mark(token, None))
         yield
 
     def close(self) -> None:
@@ -159,30 +171,42 @@ class Pair:
         with self._mutex:
             if self._file is not None:
                 self._file.xClose()
-            self._file = self._identity = self._token = self.foreign = None
+            self._file = self._identity = self._mark = self.foreign = None
+            self.noted = False
 
-    def _add(self, token: int) -> None:
+    def _add(self, mark: Mark) -> None:
         known = self._noted(self._read(), self._salts())
-        self._write(Known(known.salts, (*known.tokens, token)))
+        self._write(Known(known.salts, (*known.marks, mark)))
 
     def _noted(self, known: Known | None, salts: Salts | None) -> Known:
         """What is known of the log that is there now."""
         if known is not None and salts in (None, known.salts):
             return known
-        token, tokens = self._read_token() or 0, known.tokens if known else ()
+        mark, marks = self._read_mark() or Mark(0, None), known.marks if known else ()
         # The log before was copied whole, or is gone. A token behind that of the file is in the new log: its commit may
         # have begun it.
-        later = tokens[tokens.index(token) + 1:] if token in tokens else ()
-        return Known(salts or (0, 0), (token, *later))
+        place = next((place for place, each in enumerate(marks) if each.token == mark.token), len(marks))
+        return Known(salts or (0, 0), (mark, *marks[place + 1:]))
+
+    def _is_of(self, mark: Mark | None, known: Known) -> bool:
+        """Whether a file with that mark is the one that is known."""
+        cookies = {each.cookie for each in known.marks if mark is not None and each.token == mark.token}
+        if mark is None or not cookies:
+            return False
+        if None in cookies or mark.cookie in cookies:
+            return True
+        # A change of the schema was copied under this token: then it is in the log.
+        found = written(self._log)
+        return found is not None and mark.cookie in found.cookies
 
     def _follow(self) -> None:
-        if self._token is None:
+        if self._mark is None:
             # What was refused before may be in order by now.
             return self.check()
         for _ in range(LOOKS):
-            token, known = self._read_token(), self._read()
-            if token == self._token or (known is not None and token in known.tokens):
-                self._token = token
+            mark, known = self._read_mark(), self._read()
+            if mark == self._mark or (known is not None and self._is_of(mark, known)):
+                self._mark = mark
                 return None
         self._refuse()
 
@@ -193,7 +217,7 @@ class Pair:
         self.foreign = error
         raise error
 
-    def _read_token(self) -> int | None:
+    def _read_mark(self) -> Mark | None:
         """What the file itself holds, whatever the log says; None where it is shorter than a header."""
         with self._mutex:
             try:
@@ -201,10 +225,12 @@ class Pair:
                     # SQLite's own: to close any other descriptor of the file would end the locks of all connections.
                     flags = apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READWRITE
                     self._file = apsw.VFSFile("", str(self._path), [flags, 0])
-                found = self._file.xRead(4, _TOKEN)
+                found = self._file.xRead(_TOKEN + 4 - _COOKIE, _COOKIE)
             except apsw.Error as error:
                 raise Unavailable(str(error)) from error
-        return int.from_bytes(found, "big") if len(found) == 4 else None
+        if len(found) < _TOKEN + 4 - _COOKIE:
+            return None
+        return Mark(int.from_bytes(found[-4:], "big"), int.from_bytes(found[:4], "big"))
 
     def _salts(self) -> Salts | None:
         """Of the log; None where it is not there or has no frame, so that nothing would be replayed."""
@@ -220,8 +246,8 @@ class Pair:
     def _read(self) -> Known | None:
         try:
             with self._sidecar.open("rb") as file:
-                first, *tokens = orjson.loads(file.read(_MOST))
-            return Known((int(first[0]), int(first[1])), tuple(map(int, tokens)))
+                first, *marks = orjson.loads(file.read(_MOST))
+            return Known((int(first[0]), int(first[1])), tuple(_mark(*each) for each in marks))
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -240,7 +266,7 @@ class Pair:
             if os.geteuid() == 0:
                 owner = os.stat(self._path)
                 os.fchown(descriptor, owner.st_uid, owner.st_gid)
-            file.write(orjson.dumps([known.salts, *known.tokens]))
+            file.write(orjson.dumps([known.salts, *map(tuple, known.marks)]))
             file.flush()
             os.fsync(descriptor)
         fresh.rename(self._sidecar)
@@ -249,3 +275,7 @@ class Pair:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def _mark(token: int, cookie: int | None) -> Mark:
+    return Mark(int(token), None if cookie is None else int(cookie))

@@ -14,8 +14,8 @@ from models.base import new_id
 from models.engine.connect import open_database
 from models.engine.database import Database, current
 from models.engine.errors import AlreadyExists, InUse, RowError, TimedOut, Unavailable
+from models.engine.sqlite.connection import check_version
 from models.engine.sqlite.database import SqliteDatabase
-from models.engine.sqlite.version import check_version
 from models.tables.tenant import Tenant
 from tests.databases import Server, new_database, running_server
 

@@ -86,6 +86,7 @@ class Unjudged(Pair):
     """A log and its file, of which nothing is known or noted."""
 
     def begun(self) -> bool:
+        self.noted = True
         return False
 
     def confirm(self) -> None: ...

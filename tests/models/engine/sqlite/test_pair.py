@@ -65,6 +65,8 @@ def folder(running: SqliteDatabase, tmp_path: Path) -> Path:
     left_by_a_kill(running, tmp_path)
     with closing(apsw.Connection(str(running.path))) as source:
         copies.copy(source, str(tmp_path / "backup.db"))
+        source.create_scalar_function("gatepost_words", lambda *_: "", 2, deterministic=True)
+        source.execute("VACUUM INTO ?", (str(tmp_path / "vacuumed.db"),))
     (tmp_path / "elsewhere").mkdir()
     shutil.copy(tmp_path / "older.db", tmp_path / "elsewhere" / "x.db")
     with closing(apsw.Connection(str(tmp_path / "elsewhere" / "x.db"))) as conn:
@@ -106,6 +108,8 @@ STARTS: dict[str, tuple[Callable[[Path], object], bool]] = {
     "a backup, with cp": (put("backup.db"), False),
     "a backup, with mv": (moved("backup.db"), False),
     "a copy from before the log, made by another program": (put("older.db"), False),
+    "a late copy by VACUUM INTO, with cp": (put("vacuumed.db"), False),
+    "a late copy by VACUUM INTO, with mv": (moved("vacuumed.db"), False),
     "the file of another instance": (put("elsewhere/other.db"), False),
     "an empty file": (lambda folder: os.truncate(folder / "x.db", 0), False),
     "half a header": (lambda folder: os.truncate(folder / "x.db", 50), False),
@@ -144,11 +148,12 @@ def test_a_killed_process_leaves_everything(folder: Path, running: SqliteDatabas
     assert tenants(opened(folder / "x.db")) == tenants(running)
 
 
+@pytest.mark.parametrize("name", ["backup.db", "vacuumed.db"])
 @pytest.mark.parametrize("by", [put, moved])
 def test_a_running_process_writes_nothing_beside_a_file_that_was_put_in(
-        folder: Path, running: SqliteDatabase, by: Callable[[str], Callable[[Path], object]]) -> None:
+        folder: Path, running: SqliteDatabase, by: Callable[[str], Callable[[Path], object]], name: str) -> None:
     (folder / "x.db").unlink()
-    by("backup.db")(folder)
+    by(name)(folder)
     log = Path(f"{running.path}-wal")
     with running.connected():  # it holds the file open
         before = log.read_bytes()
@@ -209,6 +214,35 @@ def test_a_restore_leaves_a_pair_whenever_it_is_killed(folder: Path, running: Sq
     write(left)
     tenants(left)
     left.close_all()
+
+
+def test_a_change_of_the_schema_leaves_a_pair(folder: Path, running: SqliteDatabase) -> None:
+    other = opened(running.path)
+    write(other)
+    running.transact(lambda: running.write("CREATE TABLE notes (id INTEGER PRIMARY KEY) STRICT"))
+    # Copied without another token, as by a copy that had begun before.
+    with running.connected():
+        running.connection().wal_checkpoint()
+    left_by_a_kill(running, folder)
+    shutil.copy(running.path, folder / "x.db")
+    for database in (running, other, opened(folder / "x.db")):
+        before = tenants(database)
+        write(database, 3)
+        assert tenants(database) == before + 3
+        database.close_all()
+
+
+def test_a_database_that_is_opened_again_notes_the_log_that_it_begins(folder: Path, running: SqliteDatabase) -> None:
+    # As by a server that looks whether all is well, closes everything, and forks.
+    running.close_all()
+    write(running)
+    running.close_all()
+    assert not Path(f"{running.path}-wal").exists()
+    running.transact(lambda: [Tenant.add(new_id()) for _ in range(500)])
+    left_by_a_kill(running, folder)
+    shutil.copy(folder / "older.db", folder / "x.db")
+    with pytest.raises(ForeignLog):
+        opened(folder / "x.db").ping()
 
 
 def test_other_processes_go_on_after_a_restore(folder: Path, running: SqliteDatabase) -> None:
