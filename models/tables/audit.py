@@ -20,6 +20,7 @@ from models.records.times import now
 
 SALT = 16  # bytes
 ORIGINS = 100  # logins of one principal that tell from where it is known
+NEWEST = 1000  # rows among which the latest time is looked for
 
 
 class Audit(Table):
@@ -102,10 +103,14 @@ def add(**values: Any) -> None:
 
 
 def newest_time() -> str | None:
-    """When the newest row was written, None without one; the database is connected."""
+    """The latest time of the `NEWEST` rows that were written last, None without one; the database is connected.
+
+    Not of the last alone: after a clock was set back, rows with earlier times follow it.
+    """
     # Across tenants: one clock for all of them.
-    found = Audit.select(Audit.time).order_by(Audit.seq.desc()).first()
-    return None if found is None else str(found.time)
+    last = Audit.select(Audit.time).order_by(Audit.seq.desc()).limit(NEWEST).alias("last")
+    found = Audit.select(pw.fn.MAX(last.c.time)).from_(last).scalar()
+    return None if found is None else str(found)
 
 
 def unsealed() -> tuple[int, str | None]:

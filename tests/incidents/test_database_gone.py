@@ -12,6 +12,7 @@ import psycopg
 import pytest
 from flask import Flask
 
+from blueprints.http.operations import pulse
 from blueprints.http.pipeline import stages
 from blueprints.http.pipeline.application import NotReady
 from tests.apps import close, make_app, new_instance
@@ -60,7 +61,7 @@ def gone(request: pytest.FixtureRequest, database_url: str) -> AbstractContextMa
     return server.refusing(database_url)
 
 
-def test_a_database_that_is_gone_is_said_and_found_again(app, client, as_role, gone):
+def test_a_database_that_is_gone_is_said_and_found_again(app, client, as_role, gone, monkeypatch):
     admin = as_role("admin")
     assert client.get("/api/articles").status_code == 200
     with gone:
@@ -69,12 +70,17 @@ def test_a_database_that_is_gone_is_said_and_found_again(app, client, as_role, g
         health = client.get("/api/health")
         assert (health.status_code, health.get_json()["status"]) == (503, "down")
         assert health.get_json()["checks"]["database"] == "down"
+        # Who asks, the database cannot say now: the answer is that for a guest.
+        assert (admin.get("/api/health").status_code, admin.get("/api/health").get_json()) == (503, health.get_json())
         for token in (admin.token, "made up", "gp_made_up"):
             live = client.get("/api/health/live", headers={"Authorization": f"Bearer {token}"})
             assert (live.status_code, live.get_json()) == (200, {"status": "ok"})
         assert client.get("/api/health/live").status_code == 200
     assert client.get("/api/articles").status_code == 200
     assert admin.post("/api/articles", {"title": "x", "slug": "found-again", "body": "x"}).status_code == 201
+    assert client.get("/api/health").get_json()["checks"]["database"] == "degraded", "a write has failed just now"
+    real = pulse.monotonic
+    monkeypatch.setattr(pulse, "monotonic", lambda: real() + 11)
     assert client.get("/api/health").get_json()["status"] == "ok"
 
 

@@ -51,7 +51,10 @@ class Pulse:
             now = monotonic()
             if self._began is None and (self._error is not None or now - self._tried >= KEPT):
                 self._began, self._ended = now, Event()
-                Thread(target=self._write, args=(self._ended,), name="pulse", daemon=True).start()
+                try:
+                    Thread(target=self._write, args=(self._ended,), name="pulse", daemon=True).start()
+                except (RuntimeError, MemoryError) as failed:
+                    self._began, self._error = None, str(failed) or "there is no memory"
             ended, begun = self._ended, self._began
         if begun is not None:
             ended.wait(max(0.0, begun + PATIENCE - monotonic()))
