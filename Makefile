@@ -70,8 +70,8 @@ bench-login: $(VENV)/gatepost.stamp ## what a login costs, and how many logins o
 attacks: $(VENV)/test.stamp ## delays and errors of honest clients while other clients attack; BENCH_ARGS="--before COMMIT"
 	$(BIN)/python -m benchmarks.attacks $(BENCH_ARGS)
 
-faults: $(VENV)/test.stamp ## delays and errors of clients when a database is silent, a lock held, a policy file broken
-	$(BIN)/python -m benchmarks.faults $(BENCH_ARGS)
+faults: $(VENV)/test.stamp ## what clients, health and doctor say of disks, files, clocks and neighbours that fail, on both servers
+	$(BIN)/python -m tests.incidents.faults.play $(BENCH_ARGS)
 
 restarts: $(VENV)/test.stamp ## restart both servers twenty times under load, behind held sockets: requests that fail, longest answer
 	$(BIN)/python -m tests.incidents.restarts $(BENCH_ARGS)

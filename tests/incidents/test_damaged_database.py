@@ -18,7 +18,6 @@ import pytest
 from flask import Flask
 
 from app import create_app
-from benchmarks.hostile.damage import flipped, spot_of_log
 from blueprints.http.pipeline import responses
 from gatepost.testing import log_in
 from models.base import Rows
@@ -26,6 +25,7 @@ from models.engine.connect import open_database
 from models.engine.errors import Damaged
 from models.tables.article import Article
 from models.tables.user import User
+from tests.incidents.damage import flipped, spot_of_log
 from tests.running import Instance
 
 UNAVAILABLE = (503, "unavailable")

@@ -70,6 +70,7 @@ class Place:
         assert self.process.stdout is not None
         if self.process.stdout.readline():
             return ""
+        self.process.stdout.close()
         self.process.wait(PATIENCE)
         self.process = None
         said = self.log.read_bytes()[before:].decode()
@@ -130,6 +131,7 @@ class Fault:
     killed     the same, with kill -9
     unserved   requests may be left without an answer meanwhile
     starts     for a fault of a stopped service: whether the start may succeed
+    loses      what was acknowledged may be lost with the bytes that are damaged, and health and doctor say so
     """
 
     name: str
@@ -142,6 +144,7 @@ class Fault:
     killed: bool = False
     unserved: bool = False
     starts: bool = False
+    loses: bool = False
     postgres: bool = False
     redis: bool = False
     servers: Sequence[str] = tuple(SERVERS)

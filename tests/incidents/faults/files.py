@@ -148,7 +148,7 @@ FILES = (
     Fault("the header of the file is damaged", damaged_header, stopped=True),
     Fault("a page of the file is damaged", damaged_page),
     Fault("the file is cut short", cut_short, stopped=True),
-    Fault("bytes of the log are damaged", damaged_log, killed=True),
+    Fault("bytes of the log are damaged", damaged_log, killed=True, starts=True, loses=True, health="degraded"),
     Fault("the file is gone", away),
     Fault("an older file by mv", replaced, prepare=copy_of_before),
     Fault("an older file by cp", overwritten, prepare=copy_of_before, killed=True),

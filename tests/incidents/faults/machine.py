@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from tests.incidents.load import SERVERS
+
 from .fault import Fault, Place
 
 # The clock that is set, and no other: libfaketime moves the monotonic one, too, and with it waits that have a deadline.
@@ -113,6 +115,19 @@ def cut_in_two(place: Place) -> Iterator[None]:
 
 
 @contextmanager
+def other_server(place: Place) -> Iterator[None]:
+    """The other server takes the port of the one that has stopped under requests."""
+    own = place.server
+    place.end()
+    place.server = next(name for name in SERVERS if name != own)
+    assert place.start() == ""
+    try:
+        yield
+    finally:
+        place.server = own
+
+
+@contextmanager
 def movable_clock(place: Place) -> Iterator[None]:
     """The clock of the service can be moved."""
     moved, source, library = (place.folder.with_name(name) for name in ("clock", "clock.c", "clock.so"))
@@ -148,6 +163,7 @@ MACHINE = (
     Fault("a worker is killed", killed_worker, health="ok", check="", doctor=False, unserved=True,
           servers=("granian",)),
     Fault("a restart", cut_in_two, health="ok", check="", doctor=False, unserved=True),
+    Fault("the other server takes the port", other_server, health="ok", check="", doctor=False, unserved=True),
     _by_clock(3, health="ok", check="", doctor=False),
     _by_clock(-3, health="degraded", check="clock"),
     _by_clock(26, health="ok", check="", doctor=False),

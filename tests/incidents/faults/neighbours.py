@@ -194,7 +194,7 @@ NEIGHBOURS = (
     Fault("Postgres says nothing", silent, postgres=True),
     Fault("a black hole before Postgres", black_hole, prepare=wire, postgres=True),
     Fault("Postgres is gone", no_server, postgres=True),
-    Fault("Postgres is restarted", restarted, health="ok", check="", doctor=False, postgres=True),
+    Fault("Postgres is restarted", restarted, health="degraded", doctor=False, postgres=True),
     Fault("Postgres lost its standby", lost_standby, postgres=True),
     Fault("Postgres is read-only", read_only, postgres=True),
     Fault("Postgres refuses the database", refusing, postgres=True),
