@@ -81,7 +81,7 @@ class Pair:
         self._mutex = Lock()
         self._file: apsw.VFSFile | None = None
         self._identity: tuple[int, int] | None = None
-        self._mark: Mark | None = None  # of the file when it was looked at last
+        self._seen: bytes | None = None  # of the file's header when it was looked at last
         self.foreign: ForeignLog | None = None
         self.noted = False  # whether this process has looked who began the log of the file that is open
 
@@ -92,21 +92,21 @@ class Pair:
             self.close()
             self._identity = found.st_dev, found.st_ino
         for _ in range(LOOKS):
-            mark, known, salts = self._read_mark(), self._read(), self._salts()
-            if self._mark is not None:
+            seen, known, salts = self._look(), self._read(), self._salts()
+            if self._seen is not None:
                 # Other connections of this process have read from the file: it must be the same still.
-                fine = mark == self._mark or (known is not None and self._is_of(mark, known))
+                fine = seen == self._seen or (known is not None and self._is_of(seen, known))
             else:
-                fine = salts is None or known is None or not known.covers(salts) or self._is_of(mark, known)
+                fine = salts is None or known is None or not known.covers(salts) or self._is_of(seen, known)
             if fine:
-                self._mark, self.foreign = mark, None
+                self._seen, self.foreign = seen, None
                 return
         self._refuse()
 
     def confirm(self) -> None:
         """Look, before a commit and before a copy of the log, whether the file is the one that was opened: `cp` puts
         another content into a file that stays open. Raises `ForeignLog`, `Unavailable`."""
-        if self._read_mark() != self._mark:
+        if self._look() != self._seen:
             self._follow()
 
     def fault(self) -> str | None:
@@ -150,9 +150,10 @@ class Pair:
 
     def settle(self) -> None:
         """Forget the marks before the last: under the same turn as `renew`, the whole log was copied."""
-        known, mark = self._read(), self._read_mark()
+        known, seen = self._read(), self._look()
+        mark = _mark_of(seen)
         if known is not None and mark is not None and mark.token == known.marks[-1].token:
-            self._mark = mark
+            self._seen = seen
             self._write(Known(known.salts, (mark,)))
 
     @contextmanager
@@ -171,7 +172,7 @@ class Pair:
         with self._mutex:
             if self._file is not None:
                 self._file.xClose()
-            self._file = self._identity = self._mark = self.foreign = None
+            self._file = self._identity = self._seen = self.foreign = None
             self.noted = False
 
     def _add(self, mark: Mark) -> None:
@@ -182,14 +183,15 @@ class Pair:
         """What is known of the log that is there now."""
         if known is not None and salts in (None, known.salts):
             return known
-        mark, marks = self._read_mark() or Mark(0, None), known.marks if known else ()
+        mark, marks = _mark_of(self._look()) or Mark(0, None), known.marks if known else ()
         # The log before was copied whole, or is gone. A token behind that of the file is in the new log: its commit may
         # have begun it.
         place = next((place for place, each in enumerate(marks) if each.token == mark.token), len(marks))
         return Known(salts or (0, 0), (mark, *marks[place + 1:]))
 
-    def _is_of(self, mark: Mark | None, known: Known) -> bool:
-        """Whether a file with that mark is the one that is known."""
+    def _is_of(self, seen: bytes | None, known: Known) -> bool:
+        """Whether a file with that header is the one that is known."""
+        mark = _mark_of(seen)
         cookies = {each.cookie for each in known.marks if mark is not None and each.token == mark.token}
         if mark is None or not cookies:
             return False
@@ -200,13 +202,13 @@ class Pair:
         return found is not None and mark.cookie in found.cookies
 
     def _follow(self) -> None:
-        if self._mark is None:
+        if self._seen is None:
             # What was refused before may be in order by now.
             return self.check()
         for _ in range(LOOKS):
-            mark, known = self._read_mark(), self._read()
-            if mark == self._mark or (known is not None and self._is_of(mark, known)):
-                self._mark = mark
+            seen, known = self._look(), self._read()
+            if seen == self._seen or (known is not None and self._is_of(seen, known)):
+                self._seen = seen
                 return None
         self._refuse()
 
@@ -217,8 +219,8 @@ class Pair:
         self.foreign = error
         raise error
 
-    def _read_mark(self) -> Mark | None:
-        """What the file itself holds, whatever the log says; None where it is shorter than a header."""
+    def _look(self) -> bytes | None:
+        """The file's own header from the cookie to the token, whatever the log says; None where it is shorter."""
         with self._mutex:
             try:
                 if self._file is None:
@@ -228,9 +230,7 @@ class Pair:
                 found = self._file.xRead(_TOKEN + 4 - _COOKIE, _COOKIE)
             except apsw.Error as error:
                 raise Unavailable(str(error)) from error
-        if len(found) < _TOKEN + 4 - _COOKIE:
-            return None
-        return Mark(int.from_bytes(found[-4:], "big"), int.from_bytes(found[:4], "big"))
+        return found if len(found) == _TOKEN + 4 - _COOKIE else None
 
     def _salts(self) -> Salts | None:
         """Of the log; None where it is not there or has no frame, so that nothing would be replayed."""
@@ -247,7 +247,7 @@ class Pair:
         try:
             with self._sidecar.open("rb") as file:
                 first, *marks = orjson.loads(file.read(_MOST))
-            return Known((int(first[0]), int(first[1])), tuple(_mark(*each) for each in marks))
+            return Known((int(first[0]), int(first[1])), tuple(_marked(*each) for each in marks))
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -277,5 +277,9 @@ class Pair:
             os.close(folder)
 
 
-def _mark(token: int, cookie: int | None) -> Mark:
+def _mark_of(seen: bytes | None) -> Mark | None:
+    return None if seen is None else Mark(int.from_bytes(seen[-4:], "big"), int.from_bytes(seen[:4], "big"))
+
+
+def _marked(token: int, cookie: int | None) -> Mark:
     return Mark(int(token), None if cookie is None else int(cookie))
