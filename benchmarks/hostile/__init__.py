@@ -1,5 +1,4 @@
-"""What hostile clients and faults do to a server, and what honest clients notice: `make attacks`, `make faults`,
-`make growth`.
+"""What hostile clients do to a server, and what honest clients notice: `make attacks`, `make growth`.
 
 Everything is bounded in time and goes to the loopback interface alone.
 """
