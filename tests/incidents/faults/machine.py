@@ -158,7 +158,8 @@ def _by_clock(hours: int, **expected) -> Fault:
 
 MACHINE = (
     Fault("no descriptors are left", no_descriptors, health="", check="", doctor=False, unserved=True),
-    Fault("no memory is left", no_memory, health="ok", check="", doctor=False, unserved=True),
+    # Where no thread can be started, whether a row can be written cannot be tried: then health says down.
+    Fault("no memory is left", no_memory, health="", check="", doctor=False, unserved=True),
     Fault("a process stands still", stopped_process, health="", check="", doctor=False, unserved=True),
     Fault("a worker is killed", killed_worker, health="ok", check="", doctor=False, unserved=True,
           servers=("granian",)),
