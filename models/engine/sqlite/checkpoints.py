@@ -63,6 +63,14 @@ class Checkpoints:
                     self._shorten(conn, pages)
         return apsw.SQLITE_OK
 
+    def cut(self, conn: apsw.Connection) -> None:
+        """Copy the whole log, and make it empty unless somebody reads from it. The caller has the turn to write, and
+        has begun no transaction. Raises `ForeignLog`."""
+        self.finish()
+        self._renew(conn)
+        with suppress(apsw.BusyError):
+            self._settle(*conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE))
+
     def finish(self) -> None:
         """Wait until the copy under way, if any, is made."""
         if self._thread is not None:

@@ -188,7 +188,7 @@ class SqliteDatabase(Database, APSWDatabase):
     def compact(self) -> None:
         with self.migrating():
             self.query("VACUUM")
-            self.query("PRAGMA wal_checkpoint(TRUNCATE)")
+            self._checkpoints.cut(self._state.conn)
 
     def analyze(self) -> None:
         # Where other writers leave no pause, this can wait for the next time.

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from secrets import randbelow
 from threading import Lock
+from time import sleep
 from typing import NamedTuple, NoReturn
 
 import apsw
@@ -29,6 +30,7 @@ from models.engine.sqlite.recovery import written
 
 SUFFIX = ".pair"
 LOOKS = 5  # times that file and sidecar are read, as long as another process is just changing them
+PAUSE = 0.01  # seconds between two looks: that process waits for its disk
 ANEW = 64  # times that a log begins anew without a note, at most: others begin at random in 2**32
 _COOKIE, _TOKEN = 40, 60  # where the file header holds the schema cookie and the user version, 4 bytes each
 _HEAD = 32 + 24  # bytes of the log's header and of its first frame's
@@ -101,6 +103,7 @@ class Pair:
             if fine:
                 self._seen, self.foreign = seen, None
                 return
+            sleep(PAUSE)
         self._refuse()
 
     def confirm(self) -> None:
@@ -210,6 +213,7 @@ class Pair:
             if seen == self._seen or (known is not None and self._is_of(seen, known)):
                 self._seen = seen
                 return None
+            sleep(PAUSE)
         self._refuse()
 
     def _refuse(self) -> NoReturn:

@@ -232,6 +232,18 @@ def test_a_change_of_the_schema_leaves_a_pair(folder: Path, running: SqliteDatab
         database.close_all()
 
 
+def test_other_processes_go_on_after_the_file_was_compacted(folder: Path, running: SqliteDatabase) -> None:
+    other = opened(running.path)
+    write(other)
+    with other.connected():  # it holds the file open
+        running.compact()
+        write(other)
+    left_by_a_kill(running, folder)
+    shutil.copy(running.path, folder / "x.db")
+    assert tenants(other) == tenants(running) == tenants(opened(folder / "x.db"))
+    other.close_all()
+
+
 def test_a_database_that_is_opened_again_notes_the_log_that_it_begins(folder: Path, running: SqliteDatabase) -> None:
     # As by a server that looks whether all is well, closes everything, and forks.
     running.close_all()
