@@ -123,24 +123,30 @@ def written(log: Path) -> Written | None:
 def broken(log: Path, before: Written, read: int) -> bool:
     """Whether damage stands between the `read` frames and the last: else another process is just writing them."""
     try:
-        content = log.open("rb")
+        content = log.open("rb", buffering=0)
     except FileNotFoundError:
         return False  # copied into the file, and gone
     with content:
         head = content.read(_HEAD)
-        if len(head) < _HEAD or _of_the_head(head) != unpack(">2I", head[24:]):
+        if len(head) < _HEAD:
+            return False  # copied, and cut
+        if _of_the_head(head) != unpack(">2I", head[24:]):
             return True
         if head[16:24] != before.salts:
             return False  # begun anew: all of it was copied into the file
         big = head[:4] == _BIG.to_bytes(4, "big")
-        content.seek(_place(read, before.page) if read else 0)
-        sums: Sums = unpack(">2I", content.read(_FRAME)[16:24]) if read else unpack(">2I", head[24:])
+        # Of the frame that was read last, or of the head: both end with their checksum.
+        content.seek(_place(read, before.page) if read else _HEAD - _FRAME)
+        sums: Sums = unpack(">2I", content.read(_FRAME).ljust(_FRAME, b"\0")[16:])
         for number in range(read + 1, before.last + 1):
             content.seek(_place(number, before.page))
             frame = content.read(_FRAME + before.page)
-            sums = checksum(frame[:8] + frame[_FRAME:], sums, big=big)
-            if frame[8:16] != before.salts or unpack(">2I", frame[16:_FRAME]) != sums:
-                return True
+            whole = len(frame) == _FRAME + before.page and frame[8:16] == before.salts
+            sums = checksum(frame[:8] + frame[_FRAME:], sums, big=big) if whole else sums
+            if not whole or unpack(">2I", frame[16:_FRAME]) != sums:
+                # Unless it was cut or has begun anew meanwhile.
+                content.seek(0)
+                return content.read(_HEAD) == head
     return False
 
 
