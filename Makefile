@@ -96,9 +96,10 @@ proofs: $(VENV)/test.stamp ## what is proved of rules and hidden fields, against
 	$(BIN)/python -m tests.http.reading.twins.play
 	$(BIN)/python -m tests.policies.evaluation.against_node --node-modules $(NODE_MODULES) $(RECORD)
 
-kills: $(VENV)/test.stamp ## kill -9 during backups, restores and writes, and other files put in; BENCH_ARGS="--kills 60"
+kills: $(VENV)/test.stamp ## kill -9 during backups, restores and writes, other files put in, processes that come and go; BENCH_ARGS="--kills 60"
 	$(BIN)/python -m tests.incidents.backup_kills $(BENCH_ARGS)
 	$(BIN)/python -m tests.incidents.pair_kills $(BENCH_ARGS)
+	$(BIN)/python -m tests.incidents.openings
 
 bench-backup: $(VENV)/test.stamp ## a backup under eight writers and its restore, on both databases and servers
 	$(BIN)/python -m benchmarks.backups $(BENCH_ARGS)

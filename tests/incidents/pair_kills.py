@@ -114,6 +114,8 @@ def outcome(folder: Path, stored: set[str]) -> str:
         database.close_all()
     if not sound:
         return "corrupt"
+    if database.loss() is not None:
+        return "said to be damaged"
     return f"intact{'' if begun else ', without a log'}{', the newest state' if stored <= names else ''}"
 
 

@@ -44,8 +44,7 @@ class SqliteDatabase(Database, APSWDatabase):
     def __init__(self, path: str, *, synchronous: str, group_commit: bool, statement_timeout: float,
                  waiting: int | None) -> None:
         check_version(apsw.sqlitelibversion())
-        # Absolute, because what changes the working directory must not change the database.
-        self.path = Path(path).absolute()
+        self.path = Path(path).absolute()  # another working directory must not mean another database
         self.statement_timeout = statement_timeout
         self.writer_lock = WriterLock(self.path)
         self.places = Places(waiting, moment=MOMENT, timeout=BUSY_TIMEOUT, late=busy)
@@ -292,6 +291,7 @@ class SqliteDatabase(Database, APSWDatabase):
             self._add_conn_hooks(conn)  # type: ignore[no-untyped-call]
             if conn.pragma("journal_mode") != "wal":
                 raise Unavailable("the file system of the database cannot hold a write-ahead log")
+            self.pair.opened()
             self._recovery.end(conn)
             conn.set_wal_hook(self._checkpoints.committed)
         except BaseException:

@@ -101,10 +101,19 @@ class Pair:
             else:
                 fine = salts is None or known is None or not known.covers(salts) or self._is_of(seen, known)
             if fine:
-                self._seen, self.foreign = seen, None
+                if self._seen is not None:
+                    self._seen = seen
+                self.foreign = None
                 return
             sleep(PAUSE)
         self._refuse()
+
+    def opened(self) -> None:
+        """Judge the pair anew once a first connection has read from it: until then, another process may have been the
+        last to close, and have copied the log. Raises as `check` does."""
+        if self._seen is None:
+            self.check()
+            self._seen = self._look()
 
     def confirm(self) -> None:
         """Look, before a commit and before a copy of the log, whether the file is the one that was opened: `cp` puts
@@ -187,8 +196,7 @@ class Pair:
         if known is not None and salts in (None, known.salts):
             return known
         mark, marks = _mark_of(self._look()) or Mark(0, None), known.marks if known else ()
-        # The log before was copied whole, or is gone. A token behind that of the file is in the new log: its commit may
-        # have begun it.
+        # The log before was copied whole, or is gone. A token behind that of the file is in the new log.
         place = next((place for place, each in enumerate(marks) if each.token == mark.token), len(marks))
         return Known(salts or (0, 0), (mark, *marks[place + 1:]))
 
@@ -199,6 +207,9 @@ class Pair:
         if mark is None or not cookies:
             return False
         if None in cookies or mark.cookie in cookies:
+            return True
+        if self._salts() not in (None, known.salts):
+            # The log has begun anew, and is not noted yet: what was copied before, nobody can say now.
             return True
         # A change of the schema was copied under this token: then it is in the log.
         found = written(self._log)

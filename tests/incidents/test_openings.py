@@ -1,0 +1,12 @@
+"""Processes that come and go while others write, migrate and compact: no healthy database is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.incidents.openings import run
+
+
+def test_a_bounded_sample_of_the_campaign(tmp_path: Path) -> None:
+    said = run(tmp_path, 3.0)
+    assert [each for each in said.values() if "opened" not in each] == []
