@@ -79,7 +79,7 @@ class Manifest:
             if not all(map(_MEMBER.fullmatch, parts)):
                 raise BadArchive("The manifest of the archive names a file that no backup has.")
             return cls(said["made_at"], said["version"], said["dialect"], Contents(**said["contents"]), parts)
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise BadArchive("The manifest of the archive cannot be read.") from None
 
 

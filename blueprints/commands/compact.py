@@ -21,7 +21,7 @@ WORTH = 0.05  # of the file, from which it is written anew
 @click.command()
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def compact(yes: bool) -> None:
-    """Give room back that deleted rows have left, and mend what searches go by.
+    """Give back room that deleted rows have left, and index words anew.
 
     On SQLite the file is written anew where that is worth it. Writers wait meanwhile, and after five seconds they are
     refused with 503: about a second for each 100 MiB. Reads go on. It needs twice as much room as the file has. On

@@ -23,10 +23,11 @@ def watch() -> None:
 
 
 def _hand_over_all(began: float) -> None:
-    with suppress(SettingError, OSError):
+    with suppress(SettingError):
         settings = Settings.load()
-        for folder in {settings.instance, settings.backups}:
-            _hand_over(folder, began)
+        for folder in (settings.instance, settings.backups):
+            with suppress(OSError):  # the one may be there without the other
+                _hand_over(folder, began)
 
 
 def _hand_over(folder: Path, began: float) -> None:

@@ -99,7 +99,7 @@ def test_whatever_is_raised_becomes_a_problem_document(app, as_role, monkeypatch
     def fail():
         raise raised
 
-    monkeypatch.setitem(app.view_functions, "public.live", fail)
+    monkeypatch.setitem(app.view_functions, "health.live", fail)
     answer = as_role("guest").get("/api/health/live")
     problem = check_problem(answer, status, code)
     assert "hunter2" not in answer.text

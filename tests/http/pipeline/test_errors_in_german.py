@@ -189,7 +189,7 @@ def test_errors_of_the_server_are_answered_in_german(app, as_role, monkeypatch, 
     def fail():
         raise raised
 
-    monkeypatch.setitem(app.view_functions, "public.live", fail)
+    monkeypatch.setitem(app.view_functions, "health.live", fail)
     answer = as_role("guest").get("/api/health/live?lang=de")
     assert check_problem(answer, status)["title"] == title
 
