@@ -119,7 +119,8 @@ def answers(address: tuple[str, int], message: bytes) -> list[tuple[int, bytes]]
 def promised() -> dict[str, dict[str, str]]:
     """What the document promises: by the first column, the cell of each server."""
     text = (ROOT / "docs" / "running.md").read_text("utf-8")
-    rows = re.findall(r"^\| (.+) \| ([\w ]+) \| ([\w ]+) \|$", text.partition("### A broken request")[2].partition("\n#")[0], re.M)
+    chapter = text.partition("### A broken request")[2].partition("\n#")[0]
+    rows = re.findall(r"^\| (.+) \| ([\w ]+) \| ([\w ]+) \|$", chapter, re.M)
     return {name: {"waitress": first, "granian": second} for name, first, second in rows[1:]}
 
 
