@@ -134,7 +134,11 @@ def test_the_test_above_would_notice_an_archive_that_is_taken(tmp_path):
         "secret.key": Part(1, PART["sha256"])}
 
 
-@pytest.mark.parametrize("content", [b"", b"no archive", gzip.compress(b"no tar"), gzip.compress(b"", mtime=0)])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"no archive", gzip.compress(b"no tar", mtime=0), gzip.compress(b"", mtime=0)],
+    ids=["nothing", "text", "gzip of text", "gzip of nothing"],
+)
 def test_a_file_that_is_none_is_refused(tmp_path, content):
     place = tmp_path / "none"
     place.write_bytes(content)
