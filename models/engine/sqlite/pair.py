@@ -20,7 +20,7 @@ from pathlib import Path
 from secrets import randbelow
 from threading import Lock
 from time import sleep
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import apsw
 import orjson
@@ -122,8 +122,7 @@ class Pair:
             self._follow()
 
     def fault(self) -> str | None:
-        """None where file and log belong together; otherwise the sentence that says what to do. For health and
-        doctor."""
+        """None where file and log belong together, else the sentence that says what to do: for health and doctor."""
         try:
             self.check()
         except (Unavailable, OSError) as error:
@@ -262,7 +261,7 @@ class Pair:
         try:
             with self._sidecar.open("rb") as file:
                 first, *marks = orjson.loads(file.read(_MOST))
-            return Known((int(first[0]), int(first[1])), tuple(_marked(*each) for each in marks))
+            return Known((int(first[0]), int(first[1])), tuple(map(_marked, marks)))
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -296,5 +295,6 @@ def _mark_of(seen: bytes | None) -> Mark | None:
     return None if seen is None else Mark(int.from_bytes(seen[-4:], "big"), int.from_bytes(seen[:4], "big"))
 
 
-def _marked(token: int, cookie: int | None) -> Mark:
+def _marked(said: Any) -> Mark:
+    token, cookie = (said, None) if isinstance(said, int) else said  # a token alone: written before cookies were noted
     return Mark(int(token), None if cookie is None else int(cookie))

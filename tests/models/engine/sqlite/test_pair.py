@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import apsw
+import orjson
 import pytest
 
 from models.base import new_id
@@ -102,6 +103,12 @@ def without_its_log(folder: Path) -> None:
     (folder / "x.db-wal").unlink()
 
 
+def of_tokens_alone(folder: Path) -> None:
+    sidecar = folder / "x.db.pair"
+    salts, *marks = orjson.loads(sidecar.read_bytes())
+    sidecar.write_bytes(orjson.dumps([salts, *(token for token, _ in marks)]))
+
+
 # what was done to the folder before the start, and whether the pair is one
 STARTS: dict[str, tuple[Callable[[Path], object], bool]] = {
     "nothing: the process was killed": (lambda folder: None, True),
@@ -117,6 +124,9 @@ STARTS: dict[str, tuple[Callable[[Path], object], bool]] = {
     "a backup, and the log moved away": (without_its_log, True),
     "a log without a frame": (lambda folder: (put("backup.db")(folder), os.truncate(folder / "x.db-wal", 32)), True),
     "no sidecar: an older version wrote the file": (lambda folder: (folder / "x.db.pair").unlink(), True),
+    "a sidecar of tokens alone: an older version wrote it": (of_tokens_alone, True),
+    "a sidecar of tokens alone, and a backup": (
+        lambda folder: (of_tokens_alone(folder), put("backup.db")(folder)), False),
 }
 
 
