@@ -1,4 +1,4 @@
-"""The folder of policy files: a policy of it after every check, and what its files hold."""
+"""Where a policy comes from: a `Source`, of which the folder of policy files is one."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import logging
 import os
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
+from typing import Protocol
 
 from ..evaluation.policy import Policy
 from ..syntax.vocabulary import Vocabulary
@@ -22,8 +23,38 @@ Cases = Callable[[Policy, Path], Collection[Finding]]
 _log = logging.getLogger("gatepost.policy")
 
 
+class Source(Protocol):
+    """Where a policy comes from: `Folder` is one.
+
+    place       where that is, for the operator; `noun` what it is, as the subject of a sentence
+    whole       what it holds is never half of a change, so that one look at it is enough
+    vocabulary  what its rules may name
+    packaged    names of those of its files that are those of a plugin's package
+    lacks       whether a file that the service requires is missing
+    version     that of a policy of what it holds now, whether that can be used or not
+    drift       what an operator has changed without effect, as a sentence; None: nothing
+    """
+
+    noun: str
+    whole: bool
+    @property
+    def place(self) -> str: ...
+    @property
+    def vocabulary(self) -> Vocabulary: ...
+    @property
+    def packaged(self) -> frozenset[str]: ...
+    @property
+    def lacks(self) -> bool: ...
+    @property
+    def version(self) -> str: ...
+    @property
+    def drift(self) -> str | None: ...
+    def fingerprint(self) -> bytes: ...
+    def load(self, before: LastGood | None) -> Policy: ...
+
+
 class Folder:
-    """The policy files of an instance, and what they are checked by.
+    """The policy files of an instance, and what they are checked by: the `Source` of a watcher.
 
     plugins   file name → the rules that a plugin's package ships, used unless the folder has a file of that name
     required  names of files that must be there
@@ -31,6 +62,9 @@ class Folder:
     alike     says whether two policies answer every request alike; None: it is not known
     sample    seconds for which Casbin may be asked at each load
     """
+
+    noun, whole = "the policy folder", False
+    drift: str | None = None
 
     def __init__(self, directory: Path, vocabulary: Vocabulary, *, plugins: Mapping[str, Path] | None = None,
                  required: Collection[str] = (), cases: Cases | None = None, alike: snapshot.Alike | None = None,
@@ -43,6 +77,10 @@ class Folder:
         """Another folder that is checked in the same way."""
         return Folder(directory, self.vocabulary, plugins=self._plugins, required=self._required, cases=self._cases,
                       alike=self._alike, sample=self._sample)
+
+    @property
+    def place(self) -> str:
+        return str(self.directory)
 
     @property
     def packaged(self) -> frozenset[str]:

@@ -1,7 +1,8 @@
-"""Keeps the policy of a running service: follows its files, and never gives up a good policy for a bad one.
+"""Keeps the policy of a running service: follows its source, and never gives up a good policy for a bad one.
 
-A change is taken over once two polls have seen the same files, they load, Casbin agrees about a sample, and the
-instance's own cases pass (`folder`). Readers take `current` once per request; it is one reference, swapped whole.
+The source is a folder of files (`folder`), or whatever else is a `Source`. A change is taken over once it loads, Casbin
+agrees about a sample, and the cases pass; one of files only once two polls have seen the same. Readers take `current`
+once per request; it is one reference, swapped whole.
 
 A folder on a mount that hangs blocks the thread that looks at it, and nothing else: `current`, `status` and `trouble`
 take no lock, a stop does not wait for that thread, and a start waits `PATIENCE` seconds. The thread has no other work:
@@ -24,14 +25,13 @@ from ..evaluation.policy import Policy
 from ..syntax.vocabulary import date_time
 from ..wording.finding import Finding, PolicyError
 from . import loader, snapshot
-from .folder import Folder
+from .folder import Source
 from .snapshot import LastGood
 
 PATIENCE = 10.0  # seconds in which the folder must answer at the start
 OVERDUE = 10  # intervals after which a look that has not ended is reported
 STOP_PATIENCE = 1.0  # seconds that a stop waits for the thread
 
-_SILENT = "the policy folder does not answer"
 _log = logging.getLogger("gatepost.policy")
 
 
@@ -53,7 +53,7 @@ class Status:
 
 
 class Watcher:
-    """`current` is the policy in use, `status` what is known of the files. Safe for any number of threads.
+    """`current` is the policy in use, `status` what is known of its source. Safe for any number of threads.
 
     looked    when a look at the files was last completed, by the monotonic clock
     announce  is told of a policy before it comes into use; that waits for it
@@ -61,13 +61,13 @@ class Watcher:
 
     announce: Callable[[Policy], None] | None = None
 
-    def __init__(self, folder: Folder, *, keep: Path | None = None, interval: float = 1.0) -> None:
-        """Load the policy in `folder`, or the last good one from the folder `keep` when that is broken.
+    def __init__(self, source: Source, *, keep: Path | None = None, interval: float = 1.0) -> None:
+        """Load the policy of `source`, or the last good one from the folder `keep` when that is broken.
 
         `interval` is the time between polls in seconds. Raises PolicyError when there is nothing to start on, or a
-        required file is not there. A folder that does not answer counts as broken.
+        required file is not there. A source that does not answer counts as broken.
         """
-        self._folder = folder
+        self._source = source
         self._keep = None if keep is None else keep / snapshot.LAST_GOOD
         self._interval = interval
         self._packaged: frozenset[str] = frozenset()  # files of the policy in use that came with plugins
@@ -89,7 +89,7 @@ class Watcher:
 
     @property
     def trouble(self) -> str | None:
-        """Why the policy in use may not be what the files say: they are broken, or the folder does not answer."""
+        """Why the policy in use may not be what the source says: that is broken, or does not answer."""
         if self.status.error is not None:
             return self.status.error
         try:
@@ -98,28 +98,31 @@ class Watcher:
             return str(error)
         return None
 
+    @property
+    def drift(self) -> str | None:
+        """What an operator has changed without effect, as a sentence."""
+        return self._source.drift
+
     def settle(self) -> bool:
-        """Whether the policy in use is what the files hold now, so that a change of them can be made.
+        """Whether the policy in use is what the source holds now, so that a change of it can be made.
 
         What another process has accepted already is taken over first.
         """
-        if self.trouble is None and self._folder.fingerprint() != self._judged and self._keep is not None:
-            accepted = snapshot.kept(self._keep)
-            if accepted is not None and accepted.version == self._folder.version:
-                self.reload()
-        return self.trouble is None and self._folder.fingerprint() == self._judged
+        if self.trouble is None and self._source.fingerprint() != self._judged and self._is_accepted():
+            self.reload()
+        return self.trouble is None and self._source.fingerprint() == self._judged
 
     def prove_followed(self) -> None:
         """Raises Overdue when the last completed look at the files is too long ago."""
         if (age := self.age) > OVERDUE * self._interval:
-            raise Overdue(f"{self._folder.directory}: {_SILENT}, for {age:.0f} s now; "
+            raise Overdue(f"{self._source.place}: {self._silent}, for {age:.0f} s now; "
                           f"policy {self.current.version} stays")
 
     def poll(self) -> Status:
-        """Look at the files once; take them over when they are new and were the same at the last poll."""
+        """Look at the source once; take it over when it is new and, unless it is `whole`, was so at the last poll."""
         with self._changing:
-            found = self._folder.fingerprint()
-            settled, self._seen = found == self._seen, found
+            found = self._source.fingerprint()
+            settled, self._seen = self._source.whole or found == self._seen, found
             if settled and (found != self._judged or self._may_be_accepted()):
                 self._take_over()
             self.looked = monotonic()
@@ -128,7 +131,7 @@ class Watcher:
     def reload(self) -> Status:
         """Look at the files now, without waiting for them to settle."""
         with self._changing:
-            self._seen = self._folder.fingerprint()
+            self._seen = self._source.fingerprint()
             self._take_over()
             self.looked = monotonic()
             return self.status
@@ -185,14 +188,14 @@ class Watcher:
         kept = None if self._keep is None else snapshot.kept(self._keep)
         try:
             if not answers:
-                raise PolicyError([Finding(str(self._folder.directory), 0, f"{_SILENT}, for {PATIENCE:.0f} s")])
-            policy = self._folder.load(kept)
+                raise PolicyError([Finding(self._source.place, 0, f"{self._silent}, for {PATIENCE:.0f} s")])
+            policy = self._source.load(kept)
         except PolicyError as broken:
             if isinstance(broken, loader.Broken) and (
                     kept is None or not broken.of_plugins.items() <= kept.files.items()):
                 raise  # no edit that waits to be mended: a plugin came, or was changed, whose rules break an invariant
             # A shipped file that is missing is no typing error: after an upgrade the operator decides about it.
-            if answers and self._folder.lacks:
+            if answers and self._source.lacks:
                 raise
             last = self._last_good(broken, kept)
             _log.error("started on the last good policy %s: the files cannot be used:\n%s", last.version, broken)
@@ -203,7 +206,7 @@ class Watcher:
     def _answers(self) -> bool:
         """Look at the files for the first time, in a thread that may hang; whether that ended in time."""
         found: list[bytes] = []
-        look = self._folder.fingerprint
+        look = self._source.fingerprint
         first = threading.Thread(target=lambda: found.append(look()), name="first look", daemon=True)
         first.start()
         first.join(PATIENCE)
@@ -215,22 +218,31 @@ class Watcher:
         if kept is None:
             raise broken
         try:
-            return loader.from_files(kept.files, self._folder.vocabulary)
+            return loader.from_files(kept.files, self._source.vocabulary)
         except PolicyError:
             # Good for an older version of the service only: the present files say what is to be mended.
             raise broken from None
+
+    def _is_accepted(self) -> bool:
+        """Whether what the source holds now needs no second look: it is `whole`, or another process has accepted it."""
+        accepted = None if self._keep is None else snapshot.kept(self._keep)
+        return self._source.whole or (accepted is not None and accepted.version == self._source.version)
+
+    @property
+    def _silent(self) -> str:
+        return f"{self._source.noun} does not answer"
 
     def _may_be_accepted(self) -> bool:
         """Whether another process has kept a last good policy since these files were refused."""
         return self.status.error is not None and self._keep is not None and snapshot.stamp(self._keep) != self._refused
 
     def _take_over(self) -> None:
-        judged = self._folder.fingerprint()
+        judged = self._source.fingerprint()
         self._refused = None if self._keep is None else snapshot.stamp(self._keep)
         try:
             # Another process may have accepted other files.
             kept = None if self._keep is None else snapshot.kept(self._keep)
-            policy = self._folder.load(kept or LastGood(self.current.files, self._packaged))
+            policy = self._source.load(kept or LastGood(self.current.files, self._packaged))
         except PolicyError as broken:
             self._judged = judged
             if self.status.error != str(broken):
@@ -238,7 +250,7 @@ class Watcher:
                 _log.error("version %s stays, because the new files are broken:\n%s", self.current.version, broken)
                 self.status = Status(self.current.version, _now(), str(broken), tuple(broken.findings))
             return
-        if self._folder.fingerprint() != judged:
+        if self._source.fingerprint() != judged:
             # The files still change: what was loaded may be half of two states.
             return
         self._judged = judged
@@ -254,7 +266,7 @@ class Watcher:
             self.status = Status(policy.version, _now())
 
     def _remember(self, policy: Policy) -> None:
-        self._packaged = self._folder.packaged
+        self._packaged = self._source.packaged
         if self._keep is not None:
             try:
                 snapshot.keep(self._keep, LastGood(policy.files, self._packaged))
