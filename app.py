@@ -18,9 +18,12 @@ from blueprints.http.auditing.trail import Trail
 from blueprints.http.health.gauges import Gauges
 from blueprints.http.history.ledger import Ledger
 from blueprints.http.history.line_uses import EVERY, LineUses
+from blueprints.http.history.stored import source_of
 from blueprints.http.jobs import transfers
 from blueprints.http.jobs.hooks import Clock
 from blueprints.http.jobs.runner import Runner
+from blueprints.http.nodes.presence import EVERY as PRESENT
+from blueprints.http.nodes.presence import Presence
 from blueprints.http.operations import logs, metrics
 from blueprints.http.operations.background import Background, Chore
 from blueprints.http.operations.counters import MINUTE
@@ -52,12 +55,10 @@ from models.tables.policy_version import START
 from models.tables.tenant import Tenant
 from models.tables.user import User
 from policies import Policy
-from policies.cases.case_file import failures
-from policies.loading.folder import Folder
 from policies.loading.lost import LostRoles
 from policies.loading.watch import Watcher
-from policies.questions.diff import decide_alike
 from settings import Settings
+from settings.declared import FILES
 
 
 def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Plugin] = ()) -> Flask:
@@ -73,9 +74,6 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
     settle(settings)
     keys = Keys.load(settings.secret_file)
     registry = discover(collections)
-    policy = Watcher(Folder(settings.policies, registry.vocabulary, plugins=registry.plugin_policies, sample=0.1,
-                            required=registry.required_policies, cases=failures, alike=decide_alike),
-                     keep=settings.instance)
     # One connection more, for the chores; half of the threads for requests that need not wait.
     database = open_database(settings.database_url, pool_size=settings.pool_size + 1,
                              synchronous=settings.synchronous, group_commit=settings.group_commit,
@@ -90,6 +88,7 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
                     raise NotReady(f"The words of {name} have no index, or one that all tenants share. Its plugin "
                                    "needs a migration that calls ddl.searchable (docs/plugins.md, Search).")
             tenant = _default_tenant(settings)
+        policy = Watcher(source_of(settings, registry, database, tenant.id), keep=settings.instance)
     except BaseException:
         database.close_all()
         raise
@@ -100,12 +99,14 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
     trail, uses = Trail(database, keys), DeprecatedUses(database)
     ledger = Ledger(database, settings.instance, registry.vocabulary, tenant.id, registry.plugin_policies,
                     settings.policies)
-    ledger.note(policy.current, START)
     lines = LineUses(database, policy.current)
+    if in_files := settings.policy_source == FILES:
+        ledger.note(policy.current, START)
 
     def announce(new: Policy) -> None:
         lines.follow(new)
-        ledger.note(new)
+        if in_files:
+            ledger.note(new)
 
     policy.announce = announce
     services = app.extensions["gatepost"] = Services(
@@ -113,7 +114,8 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
         access_tokens=AccessTokens(app, settings, keys), limits=Limits(settings), guest_tenant=tenant.id,
         ownership=Ownership(settings.owner_rows), cursors=cursors, trail=trail, deprecated_uses=uses,
         pulse=Pulse(database), translations=Translations(settings.language, registry.translations),
-        background=_chores(settings, database, epoch, policy, keys, trail, uses, ledger, lines))
+        background=_chores(settings, database, epoch, policy, keys, trail, uses, ledger, lines,
+                           Presence(database, settings.instance, policy, keys)))
     epoch.followers.append(lambda: _drop_what_was_restored(services))
     hooks = registry.hooks.values()
     asked_for = transfers.kinds(app, ((one, one.listing, one.endpoints()) for one in registry.collections.values()))
@@ -162,10 +164,11 @@ def _held_roles(database: Database) -> frozenset[str]:
 
 
 def _chores(settings: Settings, database: Database, epoch: Epoch, policy: Watcher, keys: Keys, trail: Trail,
-            uses: DeprecatedUses, ledger: Ledger, lines: LineUses) -> Background:
+            uses: DeprecatedUses, ledger: Ledger, lines: LineUses, presence: Presence) -> Background:
     """The chores, in the order in which those that are due are done."""
     lost = LostRoles(policy, lambda: _held_roles(database))
     return Background(
+        Chore("telling that this process serves", PRESENT, presence.report, last=presence.leave, at_once=True),
         Chore("storing refusals", 1, trail.flush, last=lambda: trail.flush(early=True)),
         Chore("sealing the audit trail", 2, trail.seal, last=trail.seal),
         Chore("storing uses of what is deprecated", 1, uses.store, last=uses.store),

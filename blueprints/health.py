@@ -155,7 +155,9 @@ def _answer(check: Callable[[], Found]) -> Found:
 def _policy(call: Call) -> Found:
     # What is wrong stands in `policy_error`, without what its reader may not know.
     if call.services.policy.trouble is None:
-        return Found(State.OK, "the files are in force")
+        if call.services.policy.drift is None:
+            return Found(State.OK, "the files are in force")
+        return Found(State.DEGRADED, "policy files were changed without effect: gatepost doctor names them")
     return Found(State.DEGRADED, "the last good rules stay in force: gatepost policy check names file and line")
 
 

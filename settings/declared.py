@@ -12,6 +12,8 @@ from marshmallow import fields
 from settings.kinds import by_role, choice, known_origins, known_time_zone, seconds, switch, text, url_of, whole
 from settings.sources import PREFIX, environment_with, from_environment, merge, read_toml
 
+FILES, DATABASE = "files", "database"  # where the rules are
+
 
 def setting(default: Any, field: fields.Field[Any], help: str, *, secret: bool = False) -> Any:
     """Declare one setting: its default, the marshmallow field that parses and checks it, and its help."""
@@ -52,6 +54,8 @@ class Settings:
     # who and where
     default_tenant: str = setting("default", text(r"[a-z0-9][a-z0-9_-]{0,62}", "lower-case letters, digits, - and _"),
                                   "the tenant of callers without credentials")
+    policy_source: str = setting(FILES, choice(FILES, DATABASE),
+                                 "where the rules are: files of the instance, or the database, for several nodes")
     policy_edit: bool = setting(False, switch(), "let administrators put a policy in force over HTTP")
     explain_refusals: str = setting("off", choice("off", "self"), "self: a 403 of the policy tells its caller why")
     time_zone: str = setting("UTC", fields.String(validate=known_time_zone), "the zone of hour, weekday and date")

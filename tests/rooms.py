@@ -17,7 +17,7 @@ it is missing, they may import every room."""
 
 HOUSES: Mapping[str, Steps] = {
     "blueprints/http": (("protocol",), ("schemas", "operations"), ("security", "servers"), ("auditing", "health"),
-                        ("request",), ("credentials",), ("pipeline", "reading"), ("writing",),
+                        ("request", "nodes"), ("credentials",), ("pipeline", "reading"), ("writing",),
                         ("jobs", "history", "holders"), ("resources",)),
     "blueprints/http/servers": ((".",), ("waitress", "granian")),
     "models": (("engine",), ("records", "lists"), ("tables",)),

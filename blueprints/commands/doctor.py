@@ -7,6 +7,7 @@ import platform
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from importlib.metadata import entry_points, version
 
 import apsw
@@ -18,6 +19,7 @@ from blueprints.commands.printing import echo_lines
 from blueprints.commands.server import AppFactory, services_for
 from blueprints.http.health import checks
 from blueprints.http.health.checks import Found, State
+from blueprints.http.nodes.survey import survey
 from blueprints.http.operations.pulse import Pulse
 from blueprints.http.resources.registry import GROUP, discover
 from blueprints.http.security.keys import Keys
@@ -33,20 +35,22 @@ Check = Callable[[], Found]
 
 
 @click.command()
+@click.option("--nodes", is_flag=True, help="Compare the nodes that serve this database, too.")
 @click.pass_obj
-def doctor(create_app: AppFactory) -> None:
+def doctor(create_app: AppFactory, nodes: bool) -> None:
     """Check what the service relies on.
 
     That is versions, permissions, owners, keys, database, plugins, migrations, policy, administrators, words, backups,
-    clock and disk; it also says how large things have become. What needs missing migrations is left out. Exit code 1 on
-    a finding.
+    clock and disk; it also says how large things have become. What needs missing migrations is left out.
+
+    With --nodes it also says which program, policy, keys and clock each node has. Exit code 1 on a finding.
 
     \b
     Example: gatepost doctor
     """
     settings = load_settings()
     findings = 0
-    for name, check in _checks(create_app, settings):
+    for name, check in _checks(create_app, settings, nodes=nodes):
         try:
             found = check()
         except Exception as error:
@@ -59,7 +63,7 @@ def doctor(create_app: AppFactory) -> None:
     sys.exit(bool(findings))
 
 
-def _checks(create_app: AppFactory, settings: Settings) -> Iterator[tuple[str, Check]]:
+def _checks(create_app: AppFactory, settings: Settings, *, nodes: bool) -> Iterator[tuple[str, Check]]:
     yield "versions", _versions
     yield "instance", lambda: own.instance(settings)
     # Everything else is in the instance: without one, it would be one finding said five times.
@@ -69,6 +73,8 @@ def _checks(create_app: AppFactory, settings: Settings) -> Iterator[tuple[str, C
     settle_restore(settings)
     with database_of(settings) as database:
         yield from _of_the_database(create_app, settings, database)
+        if nodes and _is_current(database):
+            yield from (("node", partial(Found, *found)) for found in survey(database))
     yield "disk", lambda: checks.disk(checks.folders(settings))
 
 
@@ -121,6 +127,8 @@ def _policy(create_app: AppFactory) -> Found:
         if state.error is not None:
             return Found(State.DEGRADED, f"version {policy.version}, the last good one, stays in use, because the "
                                          f"files are broken:\n{state.error}")
+        if (drift := services.policy.drift) is not None:
+            return Found(State.DEGRADED, drift)
         with services.database.connected():
             held = User.held_roles(services.database)
             if gone := lost(policy, held):

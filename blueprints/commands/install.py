@@ -10,24 +10,27 @@ import fcntl
 import os
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.resources import as_file, files
 from pathlib import Path
 
 from blueprints.commands import showcase
+from blueprints.http.history.exported import Export, packaged_of, texts_of
 from blueprints.http.security import known_keys, passwords
 from blueprints.http.security.keys import Keys, create_key_file
 from blueprints.http.security.known_keys import WrongKeys
 from models.base import Rows
 from models.engine.database import Database
 from models.engine.errors import AlreadyExists
-from models.migrate import upgrade
+from models.migrate import pending, upgrade
+from models.tables.policy_version import PolicyVersion, newest
 from models.tables.tenant import Tenant
 from models.tables.user import User
 from policies.loading.loader import CASES_FILE
 from settings import Settings
+from settings.declared import DATABASE
 
 NOT_COPIED = {CASES_FILE}  # cases of the shipped files; an administrator writes their own
 
@@ -59,8 +62,11 @@ def install(
         if in_use and new_key:
             _adopt(database, Keys.load(settings.secret_file))
             outcome.done.append("keys for the database")
-        if _copy_policies(settings.policies):
+        theirs = _stored_policy(settings, database) if in_use else None
+        if _copy_policies(settings.policies, () if theirs else (".conf", ".csv")):
             outcome.done.append("policies")
+        if theirs is not None:
+            Export(settings.policies, {}).write(theirs.version, texts_of(theirs), packaged_of(theirs), new=True)
         # An instance in use is migrated by `gatepost migrate`, when its operator says so.
         if not in_use:
             upgrade(database, migrations)
@@ -98,8 +104,18 @@ def _alone(instance: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _copy_policies(target: Path) -> bool:
-    """Copy the shipped policy files; they appear together, under their final name, or not at all."""
+def _stored_policy(settings: Settings, database: Database) -> PolicyVersion | None:
+    """The policy that other nodes of the instance have in force already."""
+    if settings.policy_source != DATABASE:
+        return None
+    with database.connected():
+        # A database of before that has such a table is migrated first: it may lack a column.
+        return newest() if not pending(database) else None
+
+
+def _copy_policies(target: Path, suffixes: Collection[str]) -> bool:
+    """Copy the guide and the shipped policy files with these suffixes; they appear together, under their final name, or
+    not at all."""
     if target.exists():
         return False
     fresh = target.with_name(".policies.new")
@@ -107,7 +123,7 @@ def _copy_policies(target: Path) -> bool:
     with as_file(files("policies")) as shipped:
         fresh.mkdir(mode=0o700)
         for file in sorted(shipped.iterdir()):
-            if file.suffix in (".conf", ".csv", ".md") and file.name not in NOT_COPIED:
+            if file.suffix in (".md", *suffixes) and file.name not in NOT_COPIED:
                 shutil.copyfile(file, fresh / file.name)
     fresh.rename(target)
     return True

@@ -13,10 +13,12 @@ from marshmallow import fields
 
 from gatepost import Call, Fault, Int, Line, Message, Problem, Routes, StrictSchema, later
 from models.base import DAY
+from models.tables.node import alive, places
 from models.tables.policy_version import HTTP
 from policies import PolicyError
 from policies.evaluation.principal import FixedEnvironment
 from policies.syntax.attributes import REQUESTS
+from settings.declared import FILES
 
 from ..http.history.change import Candidate, Changing, Overtaken
 from ..http.request.access import Access
@@ -141,6 +143,7 @@ def apply(call: Call) -> dict[str, Any]:
     if not call.services.settings.policy_edit:
         raise Problem("forbidden", "Policies are not changed over HTTP here: the setting policy_edit is off.")
     files: Files = call.body["files"]
+    _require_reach(call)
     _require_settled(call)
     refuse_untold(call, files)
     # First where a text that takes for ever to judge does no harm.
@@ -180,6 +183,18 @@ def _question(call: Call, files: Files, parts: tuple[str, ...], since: str | Non
                     live=call.access.policy.files, guest_tenant=services.guest_tenant,
                     viewer=replace(call.principal, groups=tuple(call.principal.groups)), environment=environment,
                     parts=parts, since=since)
+
+
+def _require_reach(call: Call) -> None:
+    """409 where the policy files of this node are not those of all nodes."""
+    services = call.services
+    if services.settings.policy_source == FILES:
+        with services.database.connected():
+            nodes = len(places(alive(services.database)))
+        if nodes > 1:
+            raise Problem("conflict", Message(
+                "{nodes} nodes serve this database, each with policy files of its own. Change the files of each, or "
+                "set policy_source to database.", nodes=nodes))
 
 
 def _require_settled(call: Call) -> None:

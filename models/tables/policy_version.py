@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import peewee as pw
@@ -10,11 +10,13 @@ import peewee as pw
 from models.engine.database import current
 from models.records.columns import IdField, JsonField, TimeField
 from models.records.table import Table
+from models.records.times import later
 from models.tables.audit import Retention
 
 SHORTEST = 8  # characters of a version that name it
 START, FILES, COMMAND, HTTP, REVERT, ACCEPT = "start", "files", "command", "http", "revert", "accept"
 OPERATOR, SYSTEM = "operator", "system"
+_TICK = 0.001  # seconds by which a policy is in force after the one before it
 
 
 class PolicyVersion(Table):
@@ -27,6 +29,7 @@ class PolicyVersion(Table):
     late        whether the database could not be written when the policy came into force
     files       name → text
     packaged    names of those files that came with a plugin's package
+    cases       the text of tests.yaml that it passed, where the rules are in the database; null: it had none
     changes     what it allows that the one before did not, and the reverse; null until that is known
     """
 
@@ -40,6 +43,7 @@ class PolicyVersion(Table):
     late = pw.BooleanField()
     files = JsonField()
     packaged = JsonField()
+    cases = pw.TextField(null=True)
     changes = JsonField(null=True)
 
     class Meta:
@@ -66,8 +70,7 @@ class PolicyHistory(Table):
 def append(row: PolicyVersion) -> bool:
     """Add a row, inside a transaction, unless the one before or after it in time is of the same version, or it is there
     already: of several processes that see the same change one adds it. Whether it was added."""
-    if current.dialect == "postgres":
-        current.execute_sql("LOCK TABLE policy_versions IN EXCLUSIVE MODE")
+    _lock()
     after = PolicyVersion.select(PolicyVersion.version).where(PolicyVersion.applied_at > row.applied_at).order_by(
         PolicyVersion.applied_at, PolicyVersion.seq)
     neighbours = (_before(row.applied_at, None, PolicyVersion.version).first(), after.first())
@@ -77,6 +80,27 @@ def append(row: PolicyVersion) -> bool:
         return False
     row.save(force_insert=True)
     return True
+
+
+def append_after(row: PolicyVersion, holds: Callable[[PolicyVersion | None], bool]) -> bool:
+    """Add a row as the newest, inside a transaction, if `holds` says so of the newest before it; whether it was added.
+
+    Its time is put off where the clock of another node, which has added that one, is ahead.
+    """
+    _lock()
+    before = newest()
+    if not holds(before):
+        return False
+    if before is not None:
+        row.applied_at = max(row.applied_at, later(_TICK, before.applied_at))
+    row.save(force_insert=True)
+    return True
+
+
+def newest_id() -> str | None:
+    """The id of the row of the policy that came into force last."""
+    found = listed(PolicyVersion.id).first()
+    return None if found is None else str(found.id)
 
 
 def newest() -> PolicyVersion | None:
@@ -137,6 +161,11 @@ def purge(most: int) -> int:
         return 0
     old: Any = PolicyVersion.select(PolicyVersion.seq).where(PolicyVersion.applied_at < last.applied_at).limit(most)
     return int(PolicyVersion.delete().where(PolicyVersion.seq.in_([seq for seq, in old.tuples()])).execute())
+
+
+def _lock() -> None:
+    if current.dialect == "postgres":
+        current.execute_sql("LOCK TABLE policy_versions IN EXCLUSIVE MODE")
 
 
 def _before(moment: str, seq: int | None, *columns: pw.Node) -> pw.ModelSelect[PolicyVersion]:

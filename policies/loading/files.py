@@ -8,7 +8,9 @@ A link to a regular file is read like the file.
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +20,9 @@ from threading import get_ident
 LARGEST_FILE = 1 << 20  # bytes of one policy file
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _SPECIAL = "this is not a regular file"
+# The first line of a file that was written from the database; its own text begins behind it, with line 1.
+_EXPORTED = re.compile(rb"# Exported from the database: policy [0-9a-f]{16}, text ([0-9a-f]{16})\. [^\n]*\n")
+_ADVICE = "Line 1 is the next. Edits here have no effect: gatepost policy apply DIR"
 
 
 class Unreadable(Exception):
@@ -49,6 +54,23 @@ def read_text(place: Path) -> str:
         raise Unreadable(f"the file cannot be read: {error}") from None
 
 
+def exported(text: bytes, version: str) -> bytes:
+    """What a file holds that is written from the database: a text of the policy `version` behind a line about it."""
+    return f"# Exported from the database: policy {version}, text {_digest(text)}. {_ADVICE}\n".encode() + text
+
+
+def own_text(content: bytes) -> bytes:
+    """The content of a file, without the line in front if it was written from the database."""
+    heading = _EXPORTED.match(content)
+    return content if heading is None else content[heading.end():]
+
+
+def is_as_exported(content: bytes) -> bool:
+    """Whether a file was written from the database and not edited since."""
+    heading = _EXPORTED.match(content)
+    return heading is not None and heading.group(1).decode() == _digest(content[heading.end():])
+
+
 def write(place: Path, content: bytes, mode: int = 0o600) -> None:
     """Put a file in place of what is there: readers find the old one or the whole new one. Raises OSError."""
     with fresh_file(place, content, mode) as fresh:
@@ -76,6 +98,10 @@ def fresh_file(place: Path, content: bytes, mode: int = 0o600) -> Iterator[Path]
         yield fresh
     finally:
         fresh.unlink(missing_ok=True)
+
+
+def _digest(text: bytes) -> str:
+    return hashlib.sha256(text).hexdigest()[:16]
 
 
 def _bounded(descriptor: int, largest: int) -> bytes:

@@ -20,7 +20,7 @@ from ..syntax.vocabulary import Patterns, Vocabulary
 from ..wording.finding import Finding, PolicyError
 from ..wording.suggestions import nearest
 from . import check
-from .files import Unreadable, read_bytes
+from .files import Unreadable, own_text, read_bytes
 
 CASES_FILE = "tests.yaml"  # no policy file: the cases that a policy has to pass
 # A copy such as `articles copy.csv` would bring back the lines that were taken out of the original.
@@ -76,7 +76,10 @@ def load(
 
 
 def read_files(directory: Path, plugins: Mapping[str, Path], findings: list[Finding]) -> dict[str, bytes]:
-    """The bytes of every policy file by name. Raises nothing: a file that cannot be read is a finding."""
+    """The bytes of every policy file by name, without the line in front of what was written from the database.
+
+    Raises nothing: a file that cannot be read is a finding.
+    """
     places = dict(plugins)
     try:
         places |= {place.name: place for place in directory.iterdir() if _is_policy(place.name)}
@@ -89,7 +92,7 @@ def read_files(directory: Path, plugins: Mapping[str, Path], findings: list[Find
             near = f"; rename it {plain}" if FILE_NAME.fullmatch(plain) else ""
             findings.append(Finding(name, 0, f"is this a copy? A policy file has a name like articles.csv{near}"))
         try:
-            files[name] = read_bytes(place)
+            files[name] = own_text(read_bytes(place))
         except Unreadable as error:
             findings.append(Finding(name, 0, str(error)))
         if sum(map(len, files.values())) > LARGEST_POLICY:

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from blueprints.http.history.change import InFiles
 from blueprints.policy_changes import child, endpoints, trial
 from models.base import new_id
 from models.tables import policy_version
@@ -280,7 +281,7 @@ class TestApply:
         def full(*args):
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr(endpoints.Changing, "put_in_force", full)
+        monkeypatch.setattr(InFiles, "put_in_force", full)
         answer = self.apply(admin, {"more.csv": APPROVING}, edited.extensions["gatepost"].policy.current.version)
         assert (answer.status_code, answer.get_json()["code"]) == (503, "unavailable")
 

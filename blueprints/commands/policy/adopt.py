@@ -8,8 +8,9 @@ from pathlib import Path
 
 import click
 
-from blueprints.commands.context import show_path
+from blueprints.commands.context import load_settings, show_path
 from blueprints.commands.policy import folders
+from blueprints.commands.policy.changing import add_to_database
 from blueprints.commands.policy.output import AS_JSON, Unusable, counted, print_json
 from blueprints.commands.printing import echo, echo_lines
 from policies import Policy, PolicyError
@@ -21,6 +22,7 @@ from policies.questions.additions import NotAddable, additions, extended, narrow
 from policies.questions.changes import NOTHING
 from policies.questions.diff import diff
 from policies.wording.suggestions import did_you_mean
+from settings.declared import DATABASE
 
 ADOPT_NEW = "gatepost policy adopt --new"
 ADOPT_DOORS = "gatepost policy adopt invariants"
@@ -83,8 +85,11 @@ def _adopt_file(folder: Path, name: str, *, as_json: bool) -> None:
         raise click.ClickException(f"{source}: {error}") from None
     if source.name == INVARIANTS_FILE:
         _require_kept(folder, source, content)
-    # A running service reads the folder, and must never find half a file.
-    write(target, content, 0o666)
+    if load_settings().policy_source == DATABASE:
+        add_to_database({source.name: content}, f"adopt {source.name}")
+    else:
+        # A running service reads the folder, and must never find half a file.
+        write(target, content, 0o666)
     if as_json:
         print_json({"written": [source.name]})
     elif source.name == CASES_FILE:
@@ -175,6 +180,9 @@ def _require_cases(folder: Path, mine: Policy, after: Policy) -> None:
 
 def _write(folder: Path, mine: Policy, files: Mapping[str, bytes]) -> None:
     """Write each file whole. Raises a sentence where one was edited meanwhile, or cannot be written."""
+    if files and load_settings().policy_source == DATABASE:
+        add_to_database(files, "adopt --new")
+        return
     written: list[str] = []
     for name, content in files.items():
         # What a link leads to is written, as it is what is read.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,13 +13,12 @@ from blueprints.commands.policy import folders
 from blueprints.commands.policy.history import VERSION, find
 from blueprints.commands.policy.output import Unusable
 from blueprints.commands.printing import echo, echo_lines
-from blueprints.http.history.change import Candidate, Changing, Overtaken, is_policy_file
+from blueprints.http.history.change import Candidate, Changing, Overtaken, files_in
 from models.tables.policy_version import ACCEPT, COMMAND, OPERATOR, REVERT
 from policies import Policy, PolicyError
-from policies.loading import snapshot
-from policies.loading.files import Unreadable, read_bytes
 from policies.loading.loader import from_files
 from policies.questions.diff import diff
+from settings.declared import DATABASE
 
 _LONGEST = 500  # characters of a note
 
@@ -42,17 +41,17 @@ _LATER = "A running service uses it within two seconds."
 def apply_command(directory: Path, note: str | None, yes: bool) -> None:
     """Put the policy files of a folder in force.
 
-    They take the place of the instance's own, after every check; a file that DIR lacks goes, but for tests.yaml. It
-    shows what changes, and asks.
+    They take the place of the present ones, after every check; a file that DIR lacks goes, but for tests.yaml. It shows
+    what changes, and asks. Where the rules are in the database (policy_source), all nodes use them within two seconds.
 
     \b
     Example: gatepost policy apply trial --note "as agreed"
     """
     source = folders.folder(directory)
     try:
-        files = {place.name: read_bytes(place) for place in sorted(source.iterdir()) if is_policy_file(place.name)}
-    except Unreadable as error:
-        raise click.ClickException(f"{source}: {error}") from None
+        files = files_in(source)
+    except PolicyError as broken:
+        raise Unusable(source, broken) from None
     _change(lambda changing: changing.instead(files), COMMAND, note, yes)
 
 
@@ -63,7 +62,7 @@ def apply_command(directory: Path, note: str | None, yes: bool) -> None:
 def revert_command(version: str, note: str | None, yes: bool) -> None:
     """Put a policy in force that was so before.
 
-    Its files take the place of the instance's own, after every check; tests.yaml stays. VERSION may be shortened to its
+    Its files take the place of the present ones, after every check; tests.yaml stays. VERSION may be shortened to its
     first eight characters. It shows what changes, and asks.
 
     \b
@@ -88,38 +87,54 @@ def accept_command(note: str | None, yes: bool) -> None:
     \b
     Example: gatepost policy accept
     """
+    if load_settings().policy_source == DATABASE:
+        raise click.ClickException("The rules are in the database (policy_source): a file that is gone from the folder "
+                                   "has no effect. To take rules out, leave them out of DIR: gatepost policy apply DIR")
     _change(lambda changing: changing.candidate({}), ACCEPT, note, yes)
 
 
 def _change(make: Callable[[Changing], Candidate], cause: str, note: str | None, yes: bool) -> None:
     place = folders.folder()
-    with _changing() as changing:
+    with changes() as changing:
         try:
             candidate = make(changing)
         except PolicyError as broken:
             raise Unusable(place, broken) from None
-        live = _live(place, candidate.policy)
+        live = _live(changing, place, candidate.policy)
         echo_lines("\n".join(diff(live, candidate.policy).as_lines()))
         if live.version == candidate.policy.version and not candidate.files:
             echo(f"Policy {live.version} is in force already.")
             return
         if not yes:
             click.confirm("Put it in force?", abort=True)
-        try:
-            changing.put_in_force(candidate, cause, OPERATOR, note)
-        except Overtaken as overtaken:
-            raise click.ClickException(str(overtaken)) from None
-        except OSError as error:
-            raise click.ClickException(f"The files cannot be written: {error.strerror}") from error
+        _put_in_force(changing, candidate, cause, note)
     echo(f"Policy {candidate.policy.version} is in force. {_LATER}")
 
 
-def _live(place: Path, candidate: Policy) -> Policy:
-    """The policy that a service uses now: the last good one; without that, the files' own."""
-    settings = load_settings()
-    last = snapshot.kept(settings.instance / snapshot.LAST_GOOD)
+def add_to_database(files: Mapping[str, bytes], note: str) -> None:
+    """Put a policy in force that has these files besides those in the database. Raises a sentence, or Unusable."""
+    with changes() as changing:
+        try:
+            candidate = changing.candidate(files)
+        except PolicyError as broken:
+            raise Unusable(folders.folder(), broken) from None
+        _put_in_force(changing, candidate, COMMAND, note)
+
+
+def _put_in_force(changing: Changing, candidate: Candidate, cause: str, note: str | None) -> None:
     try:
-        return folders.policy_in(place) if last is None else from_files(last.files, candidate.vocabulary)
+        changing.put_in_force(candidate, cause, OPERATOR, note)
+    except Overtaken as overtaken:
+        raise click.ClickException(str(overtaken)) from None
+    except OSError as error:
+        raise click.ClickException(f"The files cannot be written: {error.strerror}") from error
+
+
+def _live(changing: Changing, place: Path, candidate: Policy) -> Policy:
+    """The policy that a service uses now; where that is not known, the files' own."""
+    files = changing.in_force()
+    try:
+        return folders.policy_in(place) if files is None else from_files(files, candidate.vocabulary)
     except (PolicyError, Unusable):
         # Of another age, or broken: what changes cannot be told.
         raise click.ClickException(
@@ -128,6 +143,7 @@ def _live(place: Path, candidate: Policy) -> Policy:
 
 
 @contextmanager
-def _changing() -> Iterator[Changing]:
+def changes() -> Iterator[Changing]:
+    """What puts policies in force for the instance."""
     with open_instance() as instance:
         yield Changing.of(instance.settings, folders.registry(), instance.database, instance.tenant().id)

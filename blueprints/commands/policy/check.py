@@ -44,5 +44,6 @@ def check(directory: Path | None, strict: bool, as_json: bool) -> None:
         if os.path.lexists(folder / CASES_FILE):
             findings += failures(found, folder / CASES_FILE)
         findings += folders.gone(folder, found)
+    findings += folders.without_effect(folder)
     finish(findings, {"policy_version": version}, as_json, summary,
            failing=("error", "warning") if strict else ("error",))

@@ -10,6 +10,7 @@ import click
 
 from blueprints.commands.context import load_settings, show_path
 from blueprints.commands.policy.output import Unusable
+from blueprints.http.history.exported import edited
 from policies import SHIPPED, Finding, Policy, PolicyError, load
 from policies.cases.case_file import read_suite
 from policies.cases.cases import Suite
@@ -17,11 +18,14 @@ from policies.loading import snapshot
 from policies.loading.files import Unreadable, read_text
 from policies.loading.loader import CASES_FILE, from_files, packaged
 from policies.questions.diff import decide_alike
+from settings.declared import DATABASE
 
 if TYPE_CHECKING:
     from blueprints.http.resources.registry import Registry
 
 SHIPPED_WORD = "shipped"
+_NO_EFFECT = ("this edit has no effect: the rules are in the database (policy_source). To put a folder of files in "
+              "force: gatepost policy apply DIR")
 
 
 def folder(directory: Path | None = None) -> Path:
@@ -45,6 +49,14 @@ def gone(place: Path, policy: Policy) -> list[Finding]:
         before = None
     return snapshot.gone(last, policy, packaged(place, installed.plugin_policies),
                          lambda: before is not None and decide_alike(before, policy))
+
+
+def without_effect(place: Path) -> list[Finding]:
+    """A warning for each file of the instance that was edited though the rules are in the database."""
+    settings = load_settings()
+    if settings.policy_source != DATABASE or place.resolve() != settings.policies.resolve():
+        return []
+    return [Finding(name, 0, _NO_EFFECT, "warning") for name in edited(place)]
 
 
 def named(word: str) -> Path:

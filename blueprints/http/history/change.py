@@ -1,14 +1,17 @@
 """Putting a policy in force on purpose: what a command or a request proposes is checked as an edit is, then written.
 
-The ledger comes first, then the last good policy, then the files: the processes that follow the folder find there what
-was accepted already, and a file that is gone is no broken edit.
+Where the rules are files, the ledger comes first, then the last good policy, then the files: the processes that follow
+the folder find there what was accepted already, and a file that is gone is no broken edit. Where they are in the
+database, the row of the ledger is all.
 """
 
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import stat
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -17,16 +20,20 @@ from tempfile import TemporaryDirectory
 from typing import Protocol
 
 from models.engine.database import Database
+from models.tables import policy_version
+from models.tables.policy_version import PolicyVersion
 from policies import Finding, Policy, PolicyError, Vocabulary
 from policies.cases.case_file import failures
 from policies.loading import snapshot
-from policies.loading.files import Unreadable, fresh_file, read_bytes
+from policies.loading.files import Unreadable, fresh_file, own_text, read_bytes
 from policies.loading.folder import Folder
-from policies.loading.loader import CASES_FILE, FILE_NAME
+from policies.loading.loader import CASES_FILE
 from policies.loading.snapshot import LAST_GOOD, LastGood
 from policies.syntax.model import MODEL_FILE
 from settings import Settings
+from settings.declared import DATABASE
 
+from .exported import Export, is_policy_file, texts_of
 from .ledger import Ledger
 
 Files = Mapping[str, bytes | None]
@@ -41,12 +48,22 @@ class Overtaken(Exception):
 class Candidate:
     """A policy that may come into force, after every check.
 
-    before  the files of the folder that it was made from; `files` are those that differ
+    before  the files that it was made from; `files` are those that differ
     """
 
     policy: Policy
     before: Mapping[str, bytes]
     files: Files
+
+    @property
+    def after(self) -> dict[str, bytes]:
+        """The files as they will be, and the cases."""
+        return {name: content for name, content in {**self.before, **self.files}.items() if content is not None}
+
+    @property
+    def packaged(self) -> frozenset[str]:
+        """The names of those files of the policy that come with plugins."""
+        return frozenset(self.policy.files.keys() - self.after.keys())
 
 
 class Installed(Protocol):
@@ -60,35 +77,39 @@ class Installed(Protocol):
     def required_policies(self) -> Collection[str]: ...
 
 
-class Changing:
-    """Puts policies in force for one instance: `folder` has its files, `instance` its last good policy."""
+class Changing(ABC):
+    """Puts policies in force for one instance."""
 
-    def __init__(self, folder: Folder, instance: Path, ledger: Ledger) -> None:
-        self._folder, self._instance, self._ledger = folder, instance, ledger
+    def __init__(self, folder: Folder, ledger: Ledger) -> None:
+        self._folder, self._ledger = folder, ledger
 
-    @classmethod
-    def of(cls, settings: Settings, installed: Installed, database: Database, tenant_id: str) -> Changing:
+    @staticmethod
+    def of(settings: Settings, installed: Installed, database: Database, tenant_id: str) -> Changing:
         """That of the instance which has these settings. `tenant_id` is the tenant whose trail tells of changes."""
         folder = Folder(settings.policies, installed.vocabulary, plugins=installed.plugin_policies,
                         required=installed.required_policies, cases=failures)
-        return cls(folder, settings.instance, Ledger(database, settings.instance, installed.vocabulary, tenant_id,
-                                                     installed.plugin_policies, settings.policies))
+        ledger = Ledger(database, settings.instance, installed.vocabulary, tenant_id, installed.plugin_policies,
+                        settings.policies)
+        if settings.policy_source == DATABASE:
+            return InDatabase(folder, ledger, database, Export(settings.policies, installed.plugin_policies))
+        return InFiles(folder, ledger, settings.instance)
 
+    @abstractmethod
     def files(self) -> dict[str, bytes]:
-        """The policy files of the folder, and the cases. Raises PolicyError for one that cannot be read."""
-        found, findings = {}, []
-        for place in sorted(self._folder.directory.iterdir()):
-            if is_policy_file(place.name):
-                try:
-                    found[place.name] = read_bytes(place)
-                except Unreadable as error:
-                    findings.append(Finding(place.name, 0, str(error)))
-        if findings:
-            raise PolicyError(findings)
-        return found
+        """The policy files that changes are made from, and the cases. Raises PolicyError for one that cannot be read,
+        `RowError`."""
+
+    @abstractmethod
+    def in_force(self) -> Mapping[str, bytes] | None:
+        """All files of the policy in force; None where that is not known. Raises `RowError`."""
+
+    @abstractmethod
+    def put_in_force(self, candidate: Candidate, cause: str, author: str, note: str | None = None) -> None:
+        """Write a candidate down, and its files. Raises Overtaken where the files were changed meanwhile; OSError,
+        `RowError`."""
 
     def candidate(self, files: Files) -> Candidate:
-        """The folder with these files in the place of its own, checked. Raises PolicyError, OSError."""
+        """The present files with these in their place, checked. Raises PolicyError, OSError, `RowError`."""
         before = self.files()
         changed = {name: content for name, content in files.items() if before.get(name) != content}
         after = {name: content for name, content in {**before, **files}.items() if content is not None}
@@ -98,21 +119,72 @@ class Changing:
             return Candidate(self._folder.at(Path(scratch)).load(None), before, changed)
 
     def instead(self, files: Mapping[str, bytes]) -> Candidate:
-        """`candidate` of these files alone: what else the folder has goes, but for the cases."""
+        """`candidate` of these files alone: what else there is goes, but for the cases."""
         gone = {name: None for name in self.files() if name not in files and name != CASES_FILE}
         return self.candidate({**gone, **files})
 
+
+class InDatabase(Changing):
+    """Changes of rules that are in the database: `export` is told of them."""
+
+    def __init__(self, folder: Folder, ledger: Ledger, database: Database, export: Export) -> None:
+        super().__init__(folder, ledger)
+        self._database, self._export = database, export
+
+    def files(self) -> dict[str, bytes]:
+        row = self._newest()
+        return files_in(self._folder.directory) if row is None else texts_of(row)
+
+    def in_force(self) -> Mapping[str, bytes] | None:
+        row = self._newest()
+        return None if row is None else {name: text.encode() for name, text in row.files.items()}
+
     def put_in_force(self, candidate: Candidate, cause: str, author: str, note: str | None = None) -> None:
-        """Write a candidate down, and its files. Raises Overtaken where the folder was changed meanwhile; OSError."""
+        row = self._row(candidate, cause, author, note)
+        if not self._database.transact(lambda: policy_version.append_after(
+                row, lambda newest: newest is None or texts_of(newest) == candidate.before)):
+            raise Overtaken("Another policy was put in force meanwhile. Look at it, and try again.")
+        packaged = {name: candidate.policy.files[name] for name in candidate.packaged}
+        self._export.write(row.version, candidate.after, packaged, new=True)
+
+    def begin(self, candidate: Candidate, cause: str, author: str) -> bool:
+        """Put the first policy in force; False where another node has done so meanwhile. Raises `RowError`."""
+        row = self._row(candidate, cause, author, None)
+        return self._database.transact(lambda: policy_version.append_after(row, lambda newest: newest is None))
+
+    def _row(self, candidate: Candidate, cause: str, author: str, note: str | None) -> PolicyVersion:
+        row = self._ledger.row(candidate.policy, cause, author, note)
+        row.packaged = json.dumps(sorted(candidate.packaged))
+        cases = candidate.after.get(CASES_FILE)
+        row.cases = None if cases is None else cases.decode()
+        return row
+
+    def _newest(self) -> PolicyVersion | None:
+        with self._database.connected():
+            return policy_version.newest()
+
+
+class InFiles(Changing):
+    """Changes of the files of an instance, whose folder `instance` has its last good policy."""
+
+    def __init__(self, folder: Folder, ledger: Ledger, instance: Path) -> None:
+        super().__init__(folder, ledger)
+        self._last_good = instance / LAST_GOOD
+
+    def files(self) -> dict[str, bytes]:
+        return files_in(self._folder.directory)
+
+    def in_force(self) -> Mapping[str, bytes] | None:
+        last = snapshot.kept(self._last_good)
+        return None if last is None else last.files
+
+    def put_in_force(self, candidate: Candidate, cause: str, author: str, note: str | None = None) -> None:
         with self._alone():
             if self.files() != candidate.before:
                 raise Overtaken("The policy files were changed meanwhile. Look at them, and try again.")
             with self._written(candidate.files) as fresh:
                 self._ledger.note(candidate.policy, cause, author, note)
-                after = {name for name, content in {**candidate.before, **candidate.files}.items()
-                         if content is not None}
-                packaged = frozenset(name for name in candidate.policy.files if name not in after)
-                snapshot.keep(self._instance / LAST_GOOD, LastGood(candidate.policy.files, packaged))
+                snapshot.keep(self._last_good, LastGood(candidate.policy.files, candidate.packaged))
                 for place, file in fresh.items():
                     os.replace(file, place)
                 for name in (name for name, content in candidate.files.items() if content is None):
@@ -146,6 +218,15 @@ class Changing:
             os.close(descriptor)
 
 
-def is_policy_file(name: str) -> bool:
-    """Whether a file of this name is one of a policy, or the cases."""
-    return name in (MODEL_FILE, CASES_FILE) or FILE_NAME.fullmatch(name) is not None
+def files_in(directory: Path) -> dict[str, bytes]:
+    """The policy files of a folder by name, and the cases. Raises PolicyError for one that cannot be read."""
+    found, findings = {}, []
+    for place in sorted(directory.iterdir()):
+        if is_policy_file(place.name):
+            try:
+                found[place.name] = own_text(read_bytes(place))
+            except Unreadable as error:
+                findings.append(Finding(place.name, 0, str(error)))
+    if findings:
+        raise PolicyError(findings)
+    return found

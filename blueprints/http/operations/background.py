@@ -22,12 +22,13 @@ TICK = 1.0  # seconds between two looks at what is due
 
 @dataclass
 class Chore:
-    """`run` is called every so many seconds, and `last` once when the process stops."""
+    """`run` is called every so many seconds, also `at_once`, and `last` once when the process stops."""
 
     name: str
     every: float
     run: Callable[[], object]
     last: Callable[[], object] | None = None
+    at_once: bool = False
     due: float = 0.0
     failing: bool = False
 
@@ -70,7 +71,7 @@ class Background:
             self._process = os.getpid()
             self._stopping.clear()
             for chore in self._chores:
-                chore.due = monotonic() + min(chore.every, 60.0)
+                chore.due = monotonic() + (0.0 if chore.at_once else min(chore.every, 60.0))
             self._thread = Thread(target=self._run, name="chores", daemon=True)
             self._thread.start()
 

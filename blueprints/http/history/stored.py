@@ -1,0 +1,88 @@
+"""The policy in the database, which all nodes of an instance follow: the newest row of the ledger is in force."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from models.engine.database import Database
+from models.tables import policy_version
+from models.tables.policy_version import START, SYSTEM, PolicyVersion
+from policies import Finding, Policy, PolicyError, Vocabulary
+from policies.cases.case_file import failures
+from policies.loading.folder import Folder, Source
+from policies.loading.loader import CASES_FILE
+from policies.loading.snapshot import LastGood
+from policies.questions.diff import decide_alike
+from settings import Settings
+
+from .change import Changing, InDatabase, Installed
+from .exported import Export, packaged_of, texts_of
+
+_SAMPLE = 0.1  # seconds for which Casbin is asked at each load
+_EMPTY = "the database has no policy yet"
+
+
+class StoredPolicy:
+    """The `Source` of a watcher whose rules are in the database; what it loads, it exports to the policy folder."""
+
+    noun, whole = "the database", True
+    place = "the policy in the database"
+    lacks = False  # what a node does not know is no reason to be without the rules that the others have
+
+    def __init__(self, database: Database, vocabulary: Vocabulary, export: Export) -> None:
+        self.vocabulary = vocabulary
+        self._database, self._export = database, export
+        self.packaged: frozenset[str] = frozenset()
+
+    @property
+    def version(self) -> str:
+        with self._database.connected():
+            return policy_version.newest_version() or ""
+
+    @property
+    def drift(self) -> str | None:
+        return self._export.drift
+
+    def fingerprint(self) -> bytes:
+        """Which row is the newest. Raises `RowError`."""
+        with self._database.connected():
+            return (policy_version.newest_id() or "").encode()
+
+    def load(self, before: LastGood | None) -> Policy:
+        """The policy of the newest row, after every check. Raises PolicyError, `RowError`."""
+        with self._database.connected():
+            row = policy_version.newest()
+        if row is None:
+            raise PolicyError([Finding("", 0, _EMPTY)])
+        policy = checked(row, self.vocabulary)
+        self.packaged = frozenset(row.packaged)
+        new = before is None or before.version != row.version
+        self._export.write(row.version, texts_of(row), packaged_of(row), new=new)
+        return policy
+
+
+def source_of(settings: Settings, installed: Installed, database: Database, tenant_id: str) -> Source:
+    """Where the rules of an instance come from; a database that has none yet gets those of the policy folder.
+
+    `tenant_id` is the tenant whose trail tells of changes. Raises PolicyError, `RowError`.
+    """
+    changing = Changing.of(settings, installed, database, tenant_id)
+    if not isinstance(changing, InDatabase):
+        return Folder(settings.policies, installed.vocabulary, plugins=installed.plugin_policies, sample=_SAMPLE,
+                      required=installed.required_policies, cases=failures, alike=decide_alike)
+    if changing.in_force() is None:
+        # Another node that starts at the same time may be first.
+        changing.begin(changing.candidate({}), START, SYSTEM)
+    return StoredPolicy(database, installed.vocabulary, Export(settings.policies, installed.plugin_policies))
+
+
+def checked(row: PolicyVersion, vocabulary: Vocabulary) -> Policy:
+    """The policy of a row of the ledger, checked as files are. Raises PolicyError."""
+    with TemporaryDirectory(prefix="gatepost-policy-") as scratch:
+        for name, text in row.files.items():
+            (Path(scratch) / name).write_bytes(text.encode())
+        if row.cases is not None:
+            (Path(scratch) / CASES_FILE).write_bytes(row.cases.encode())
+        # Without the rules that plugins ship here: those in force are in the row, for all nodes alike.
+        return Folder(Path(scratch), vocabulary, cases=failures, sample=_SAMPLE).load(None)

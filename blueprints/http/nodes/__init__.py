@@ -1,0 +1,5 @@
+"""Several nodes on one database: each process says that it is alive and what it runs on (`presence`), and the nodes are
+compared with each other (`survey`).
+
+It imports `security` and `health`, and knows no request.
+"""

@@ -1,0 +1,44 @@
+"""That this process is alive, and what it runs on: a row of `nodes`, written every few seconds by a chore."""
+
+from __future__ import annotations
+
+import os
+import socket
+from importlib.metadata import version
+from pathlib import Path
+
+from models.base import new_id, now
+from models.engine.database import Database
+from models.tables import node
+from models.tables.node import Node
+from policies.loading.watch import Watcher
+
+from ..security.keys import Keys, fingerprints
+
+EVERY = 5.0  # seconds between two times at which a process writes its row
+_LONGEST_ERROR = 500  # characters
+_VERSION = version("gatepost")
+
+
+class Presence:
+    """The row of one process. Begun anew after a fork."""
+
+    def __init__(self, database: Database, instance: Path, policy: Watcher, keys: Keys) -> None:
+        self._database, self._folder, self._policy, self._keys = database, str(instance), policy, keys
+        self._process, self._id, self._since = 0, "", ""
+
+    def report(self) -> None:
+        """Write the row. Raises `RowError`."""
+        if self._process != os.getpid():
+            self._process, self._id, self._since = os.getpid(), new_id(), now()
+        policy, error = self._policy.current, self._policy.trouble
+        row = Node(id=self._id, host=socket.gethostname(), folder=self._folder, pid=self._process, version=_VERSION,
+                   policy_version=policy.version, policy_error=error and error[:_LONGEST_ERROR],
+                   key_fingerprint=fingerprints(self._keys)[0], started_at=self._since)
+        self._database.transact(lambda: node.report(row))
+
+    def leave(self) -> None:
+        """Delete the row, as this process stops. Raises `RowError`."""
+        if self._process == os.getpid():
+            self._process = 0
+            self._database.transact(lambda: node.leave(self._id))

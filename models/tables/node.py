@@ -1,0 +1,78 @@
+"""The processes that serve this database, each with what it runs on: a node is an instance folder on a host.
+
+A process writes its row every few seconds and deletes it when it stops; the row of one that was killed is old.
+"""
+
+from __future__ import annotations
+
+import time
+
+import peewee as pw
+
+from models.engine.database import Database, current
+from models.engine.lease_clock import moment
+from models.records.columns import IdField, TimeField
+from models.records.table import Table, whole
+
+ALIVE = 20.0  # seconds after which a process that has not written its row counts as gone
+_FORGOTTEN = 86_400.0  # seconds after which the row of one that was killed is deleted
+
+
+class Node(Table):
+    """A process of a node.
+
+    host, folder     where its instance is
+    version          of the program
+    policy_version   in force there; `policy_error`: why a newer one is not
+    key_fingerprint  of the newest key of its ring
+    clock_ahead      seconds by which its clock is ahead of the server's; None on SQLite, whose processes share one
+    epoch, seen      when it wrote this row last, by the clock of leases
+    """
+
+    id = IdField(primary_key=True)
+    host = pw.TextField()
+    folder = pw.TextField()
+    pid = pw.IntegerField()
+    version = pw.TextField()
+    policy_version = pw.TextField()
+    policy_error = pw.TextField(null=True)
+    key_fingerprint = pw.TextField()
+    clock_ahead = pw.DoubleField(null=True)
+    started_at = TimeField()
+    epoch = pw.TextField()
+    seen = pw.DoubleField()
+
+    class Meta:
+        table_name = "nodes"
+
+
+def report(row: Node) -> None:
+    """Write the row of a process, with when that was and how far its clock is ahead; inside a transaction."""
+    before = time.time()
+    at = moment(current)
+    row.epoch, row.seen = at.epoch, at.seconds
+    if current.dialect == "postgres":
+        # The server answered in between.
+        row.clock_ahead = (before + time.time()) / 2 - at.seconds
+    values = whole(row)
+    Node.insert(values).on_conflict(conflict_target=[Node.id], update=values).execute()
+    old = (Node.epoch == at.epoch) & (Node.seen < at.seconds - _FORGOTTEN)
+    # Of another boot of this machine nothing is alive.
+    Node.delete().where(old | (Node.epoch != at.epoch)).execute()
+
+
+def leave(id: str) -> None:
+    """Delete the row of a process that stops; inside a transaction."""
+    Node.delete().where(Node.id == id).execute()
+
+
+def alive(database: Database) -> list[Node]:
+    """The rows of processes that are alive, by host, folder and age; the caller holds a connection."""
+    at = moment(database)
+    return list(Node.select().where(Node.epoch == at.epoch, Node.seen > at.seconds - ALIVE)
+                .order_by(Node.host, Node.folder, Node.started_at, Node.pid))
+
+
+def places(rows: list[Node]) -> set[tuple[str, str]]:
+    """The nodes that these processes belong to, as (host, folder)."""
+    return {(row.host, row.folder) for row in rows}
