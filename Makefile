@@ -135,6 +135,7 @@ constraints: $(VENV)/dev.stamp ## pin the newest versions that setup.cfg allows 
 	@$(PIN) --constraint requirements/build.txt --constraint requirements/serve.txt \
 	  --extra test --extra backup --extra fast --extra redis --output-file requirements/test.txt setup.cfg
 	@$(PIN) --constraint requirements/test.txt --output-file requirements/dev.txt requirements/dev.in
+	@$(PIN) --output-file requirements/proxies.txt requirements/proxies.in
 
 sbom: wheel $(VENV)/dev.stamp ## list what is installed for serving in dist/gatepost.cdx.json (CycloneDX)
 	@rm -rf build/serving
@@ -181,6 +182,10 @@ $(VENV)/test.stamp: setup.cfg pyproject.toml requirements/test.txt | $(VENV)/bin
 
 $(VENV)/dev.stamp: requirements/dev.txt $(VENV)/gatepost.stamp
 	@$(PIP) install $(QUIETLY) --require-hashes --requirement requirements/dev.txt || $(NOT_INSTALLED)
+	@touch $@
+
+$(VENV)/proxies.stamp: requirements/proxies.txt | $(VENV)/bin/python
+	@$(PIP) install $(QUIETLY) --require-hashes --requirement requirements/proxies.txt || $(NOT_INSTALLED)
 	@touch $@
 
 # Anew whenever a library may be newer than last time.

@@ -1,16 +1,24 @@
-"""nginx and Caddy in front of a server, each with its sample from deploy/ as it is shipped but for names and ports."""
+"""nginx and Caddy in front of a server, each with its sample from deploy/ as it is shipped but for names and ports.
+
+Two Caddys take different samples: Debian's, on the path of programs, and a newer one, which `pip install --requirement
+requirements/proxies.txt` puts beside this interpreter.
+"""
 
 from __future__ import annotations
 
 import re
 import shutil
 import socket
+import ssl
 import subprocess
+import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from getpass import getuser
+from http.client import HTTPSConnection
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
@@ -21,17 +29,23 @@ DEPLOY = ROOT / "deploy"
 HOST = "api.example.org"
 
 
+PROXIES = ("nginx", "Debian's Caddy", "a newer Caddy")
+_SYSTEM = "/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin"
+
+
 def program(name: str) -> str:
     """Skips where it is not installed: no proxy is needed to develop, so this is no failure in CI either."""
-    return shutil.which(name, path="/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin") or pytest.skip(
-        f"NOT TESTED: {name} is not installed")
+    return shutil.which(name, path=_SYSTEM) or pytest.skip(f"NOT TESTED: {name} is not installed")
 
 
 @contextmanager
-def behind(proxy: str, url: str, folder: Path) -> Iterator[int]:
-    """The HTTPS port of 127.0.0.1 on which `proxy` serves what is at `url`, with its files in `folder`."""
+def behind(proxy: str, url: str, folder: Path, changes: Mapping[str, str] | None = None) -> Iterator[int]:
+    """The HTTPS port of 127.0.0.1 on which one of `PROXIES` serves what is at `url`, with its files in `folder`.
+
+    `changes` are made in its sample: text that stands there, and what replaces it.
+    """
     port, upstream = free_port(), url.removeprefix("http://")
-    command = {"nginx": _nginx, "caddy": _caddy}[proxy](port, upstream, folder)
+    command = (_nginx if proxy == "nginx" else _caddy(proxy))(port, upstream, folder, changes or {})
     _certify(folder)
     environment = {"HOME": str(folder), "XDG_DATA_HOME": str(folder), "XDG_CONFIG_HOME": str(folder)}
     with (folder / "output").open("wb") as output:
@@ -44,11 +58,11 @@ def behind(proxy: str, url: str, folder: Path) -> Iterator[int]:
         process.wait(timeout=20)
 
 
-def _nginx(port: int, upstream: str, folder: Path) -> list[str]:
+def _nginx(port: int, upstream: str, folder: Path, changes: Mapping[str, str]) -> list[str]:
     # What a folder of the system would hold. Workers of root's nginx run as `nobody`, which may not enter ours.
     temporary = " ".join(f"{kind}_temp_path {folder}/{kind};"
                          for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
-    sample = _changed((DEPLOY / "nginx.conf").read_text("utf-8"), {
+    sample = _changed(_changed((DEPLOY / "nginx.conf").read_text("utf-8"), changes), {
         "127.0.0.1:8000": upstream, "/etc/ssl/gatepost": str(folder), "listen [::]": "# listen [::]",
         "listen 443": f"listen 127.0.0.1:{port}", "listen 80": f"listen 127.0.0.1:{free_port()}"})
     file = folder / "nginx.conf"
@@ -57,22 +71,43 @@ def _nginx(port: int, upstream: str, folder: Path) -> list[str]:
     return [program("nginx"), "-e", str(folder / "error.log"), "-c", str(file)]
 
 
-def _caddy(port: int, upstream: str, folder: Path) -> list[str]:
+class _Start(Protocol):
+    def __call__(self, port: int, upstream: str, folder: Path, changes: Mapping[str, str], /) -> list[str]: ...
+
+
+def _caddy(proxy: str) -> _Start:
+    sample, caddy = _CADDYS[proxy]()
+
+    def start(port: int, upstream: str, folder: Path, changes: Mapping[str, str]) -> list[str]:
+        file = folder / "Caddyfile"
+        file.write_text(_changed(_changed((DEPLOY / sample).read_text("utf-8"), changes), {
+            "127.0.0.1:8000": upstream,
+            "{\n\tservers": "{\n\tadmin off\n\tauto_https disable_redirects\n\tservers",
+            f"\n{HOST} {{": (f"\n{HOST}:{port} {{\n\tbind 127.0.0.1\n"
+                            f"\ttls {folder}/fullchain.pem {folder}/privkey.pem"),
+        }), "utf-8")
+        return [caddy, "run", "--adapter", "caddyfile", "--config", str(file)]
+
+    return start
+
+
+def _of_debian() -> tuple[str, str]:
     caddy = program("caddy")
-    sample = (DEPLOY / "Caddyfile").read_text("utf-8")
     version = subprocess.run([caddy, "version"], capture_output=True, text=True, check=True).stdout
-    if tuple(map(int, re.findall(r"\d+", version)[:3])) < (2, 6, 4):
-        sample = sample.replace("\t\trequest_buffers 1MiB", "\t\tbuffer_requests\n\t\tmax_buffer_size 1MiB")
-    file = folder / "Caddyfile"
-    file.write_text(_changed(sample, {
-        "127.0.0.1:8000": upstream,
-        "{\n\tservers": "{\n\tadmin off\n\tauto_https disable_redirects\n\tservers",
-        f"\n{HOST} {{": f"\n{HOST}:{port} {{\n\tbind 127.0.0.1\n\ttls {folder}/fullchain.pem {folder}/privkey.pem",
-    }), "utf-8")
-    return [caddy, "run", "--adapter", "caddyfile", "--config", str(file)]
+    # Which of the samples an installed Caddy needs, its comments say.
+    old = tuple(map(int, re.findall(r"\d+", version)[:3])) < (2, 6, 4)
+    return ("Caddyfile.debian" if old else "Caddyfile"), caddy
 
 
-def _changed(sample: str, changes: dict[str, str]) -> str:
+def _of_pip() -> tuple[str, str]:
+    found = shutil.which("caddy", path=str(Path(sys.executable).parent))
+    return "Caddyfile", found or pytest.skip("NOT TESTED: requirements/proxies.txt is not installed")
+
+
+_CADDYS = {"Debian's Caddy": _of_debian, "a newer Caddy": _of_pip}
+
+
+def _changed(sample: str, changes: Mapping[str, str]) -> str:
     for old, new in changes.items():
         assert old in sample
         sample = sample.replace(old, new)
@@ -96,3 +131,24 @@ def _wait_for(port: int, process: subprocess.Popen[bytes], folder: Path) -> None
             said = (folder / "output").read_text("utf-8", "replace")
             assert process.poll() is None and time.monotonic() < deadline, said
             time.sleep(0.05)
+
+
+class ToHost(HTTPSConnection):
+    """To the name that the samples have, which is not in the DNS."""
+
+    def __init__(self, port: int) -> None:
+        super().__init__("127.0.0.1", port, timeout=30)
+        self._trusting = ssl._create_unverified_context()
+
+    def connect(self) -> None:
+        plain = socket.create_connection((self.host, self.port), self.timeout)
+        self.sock = self._trusting.wrap_socket(plain, server_hostname=HOST)
+
+
+def ask(port: int, method: str, path: str, body: bytes | None = None,
+        headers: Mapping[str, str] | None = None) -> tuple[int, Mapping[str, str], bytes]:
+    """Status, headers and body of what the proxy on a port answers."""
+    with closing(ToHost(port)) as connection:
+        connection.request(method, path, body, {"Host": HOST, **(headers or {})})
+        answer = connection.getresponse()
+        return answer.status, answer.headers, answer.read()
