@@ -57,7 +57,7 @@ from models.tables.user import User
 from policies import Policy
 from policies.loading.lost import LostRoles
 from policies.loading.watch import Watcher
-from settings import Settings
+from settings import LiveSettings, Settings
 from settings.declared import FILES
 
 
@@ -69,6 +69,7 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
     for the operator.
     """
     settings = Settings.load(overrides=config)
+    live = LiveSettings(settings, lambda: Settings.load(settings.instance, config))
     app = Application("gatepost", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = settings.body_limit
     settle(settings)
@@ -110,12 +111,13 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
 
     policy.announce = announce
     services = app.extensions["gatepost"] = Services(
-        settings=settings, database=database, epoch=epoch, policy=policy, keys=keys, registry=registry,
+        settings=settings, live=live, database=database, epoch=epoch, policy=policy, keys=keys, registry=registry,
         access_tokens=AccessTokens(app, settings, keys), limits=Limits(settings), guest_tenant=tenant.id,
         ownership=Ownership(settings.owner_rows), cursors=cursors, trail=trail, deprecated_uses=uses,
         pulse=Pulse(database), translations=Translations(settings.language, registry.translations),
-        background=_chores(settings, database, epoch, policy, keys, trail, uses, ledger, lines,
+        background=_chores(live, database, epoch, policy, keys, trail, uses, ledger, lines,
                            Presence(database, settings.instance, policy, keys)))
+    live.followers.append(lambda new: _follow(services, new))
     epoch.followers.append(lambda: _drop_what_was_restored(services))
     hooks = registry.hooks.values()
     asked_for = transfers.kinds(app, ((one, one.listing, one.endpoints()) for one in registry.collections.values()))
@@ -126,13 +128,12 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
     answer_options(app)
     errors.install(app)
     if settings.metrics_token:
-        services.metrics = metrics.Metrics(policy, services.limits, Gauges(settings, database, keys, services.pulse))
+        services.metrics = metrics.Metrics(policy, services.limits, Gauges(live, database, keys, services.pulse))
         database.observe(services.metrics)
         metrics.install(app, services.metrics)
-    if settings.log_requests:
-        logs.install(app)
+    logs.install(app, live)
     compression.install(app)
-    browsers.install(app, hsts_seconds=settings.hsts_seconds, cors_origins=settings.cors_origins)
+    browsers.install(app, live)
     uri.install(app)
     negotiation.refuse_unknown_versions(app)
     app.wsgi_app = versions.VersionPrefix(app.wsgi_app)  # type: ignore[method-assign]
@@ -150,6 +151,13 @@ def _default_tenant(settings: Settings) -> Tenant:
     return found
 
 
+def _follow(services: Services, settings: Settings) -> None:
+    """Go on with other values of live settings; who keeps none of them reads `services.settings` or `live.current`."""
+    services.settings = settings
+    services.limits.follow(settings)
+    services.ownership.most = settings.owner_rows
+
+
 def _drop_what_was_restored(services: Services) -> None:
     """Forget rows that a restore has replaced. Policies and keys are followed as files."""
     services.cursors.epoch = services.epoch.value
@@ -163,7 +171,7 @@ def _held_roles(database: Database) -> frozenset[str]:
         return User.held_roles(database)
 
 
-def _chores(settings: Settings, database: Database, epoch: Epoch, policy: Watcher, keys: Keys, trail: Trail,
+def _chores(live: LiveSettings, database: Database, epoch: Epoch, policy: Watcher, keys: Keys, trail: Trail,
             uses: DeprecatedUses, ledger: Ledger, lines: LineUses, presence: Presence) -> Background:
     """The chores, in the order in which those that are due are done."""
     lost = LostRoles(policy, lambda: _held_roles(database))
@@ -175,7 +183,7 @@ def _chores(settings: Settings, database: Database, epoch: Epoch, policy: Watche
         Chore("storing uses of the policy's lines", EVERY, lines.store, last=lines.end),
         Chore("telling what the log left out", MINUTE, logs.repetitions.tell),
         Chore("following restores", 1, epoch.refresh),
-        Chore("completing a restore that was broken off", 5, lambda: settle_meanwhile(settings)),
+        Chore("completing a restore that was broken off", 5, lambda: settle_meanwhile(live.current)),
         Chore("following the key file", 1, keys.refresh),
         Chore("following the policy files", 1, policy.prove_followed),
         Chore("writing down which policy is in force", 1, ledger.store, last=ledger.store),
@@ -183,9 +191,9 @@ def _chores(settings: Settings, database: Database, epoch: Epoch, policy: Watche
         Chore("undoing imports that were broken off", 5, lambda: undo_left(database)),
         Chore("throwing away what has expired", MINUTE, lambda: delete_expired(database)),
         Chore("telling the planner how tables have grown", MINUTE, database.refresh_statistics),
-        Chore("making backups", 5, Schedule(settings, database).look),
+        Chore("making backups", 5, Schedule(live, database).look),
         Chore("ending the retention of audit rows, messages and jobs", 60 * MINUTE,
-              lambda: end_retention(settings, database)),
+              lambda: end_retention(live.current, database)),
     )
 
 

@@ -11,6 +11,7 @@ A name that is not declared here and a value that is not allowed raise `SettingE
 """
 
 from settings.declared import DECLARED, Settings
+from settings.live import LiveSettings
 from settings.sources import PREFIX, REDACTED, SettingError
 
-__all__ = ["DECLARED", "PREFIX", "REDACTED", "SettingError", "Settings"]
+__all__ = ["DECLARED", "PREFIX", "REDACTED", "LiveSettings", "SettingError", "Settings"]

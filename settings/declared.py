@@ -15,17 +15,25 @@ from settings.sources import PREFIX, environment_with, from_environment, merge, 
 FILES, DATABASE = "files", "database"  # where the rules are
 
 
-def setting(default: Any, field: fields.Field[Any], help: str, *, secret: bool = False) -> Any:
-    """Declare one setting: its default, the marshmallow field that parses and checks it, and its help."""
-    metadata = {"field": field, "help": help, "secret": secret}
+def setting(default: Any, field: fields.Field[Any], help: str, *, secret: bool = False, live: bool = False) -> Any:
+    """Declare one setting: its default, the marshmallow field that parses and checks it, and its help.
+
+    Whether it is `secret`, so that its value is shown nowhere, and `live`.
+    """
+    metadata = {"field": field, "help": help, "secret": secret, "live": live}
     if isinstance(default, dict):
         return dataclasses.field(default_factory=lambda: dict(default), metadata=metadata)
     return dataclasses.field(default=default, metadata=metadata)
 
 
+def live(default: Any, field: fields.Field[Any], help: str) -> Any:
+    """Declare a setting of which a running service takes a new value over (`LiveSettings`): its users ask each time."""
+    return setting(default, field, help, live=True)
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Settings:
-    """The values in force. Immutable: a change needs a restart. Every number's help names its unit."""
+    """The values in force, immutable: `LiveSettings` swaps them whole. Every number's help names its unit."""
 
     instance: Path = setting(Path("instance"), fields.String(), "the folder of secrets, policies and SQLite")
 
@@ -48,7 +56,7 @@ class Settings:
     one_core: bool = setting(True, switch(), "keep the requests of each process on one core (Linux): twice as quick")
     workers: int = setting(0, whole(0, 64), "processes of granian (extra `fast`); 0: one of waitress")
     trusted_proxies: int = setting(0, whole(0, 10), "proxies in front whose X-Forwarded-* headers count")
-    public_url: str = setting("", url_of("http", "https"), "the URL that clients use; empty: http://host:port")
+    public_url: str = live("", url_of("http", "https"), "the URL that clients use; empty: http://host:port")
     drain_timeout: float = setting(30.0, seconds(0, 3600), "seconds that a stop waits for requests under way")
 
     # who and where
@@ -56,9 +64,9 @@ class Settings:
                                   "the tenant of callers without credentials")
     policy_source: str = setting(FILES, choice(FILES, DATABASE),
                                  "where the rules are: files of the instance, or the database, for several nodes")
-    policy_edit: bool = setting(False, switch(), "let administrators put a policy in force over HTTP")
-    explain_refusals: str = setting("off", choice("off", "self"), "self: a 403 of the policy tells its caller why")
-    time_zone: str = setting("UTC", fields.String(validate=known_time_zone), "the zone of hour, weekday and date")
+    policy_edit: bool = live(False, switch(), "let administrators put a policy in force over HTTP")
+    explain_refusals: str = live("off", choice("off", "self"), "self: a 403 of the policy tells its caller why")
+    time_zone: str = live("UTC", fields.String(validate=known_time_zone), "the zone of hour, weekday and date")
     language: str = setting("en", text(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*", "a language tag such as en or pt-BR"),
                             "the language of texts when the caller names none")
 
@@ -67,62 +75,62 @@ class Settings:
     token_algorithm: str = setting("HS256", choice("HS256", "ES256", "EdDSA"),
                                    "what signs access tokens; ES256 and EdDSA publish a JWKS")
     access_token_minutes: int = setting(15, whole(1, 1440), "minutes that an access token is valid")
-    refresh_idle_days: int = setting(7, whole(1, 365), "days after which an unused session ends")
-    refresh_absolute_days: int = setting(30, whole(1, 3650), "days after which every session ends")
-    user_sessions: int = setting(100, whole(1, 10**6), "most live sessions of a user; one more ends the least used")
-    token_max_days: int = setting(365, whole(1, 3650), "most days that a service token made over HTTP is valid")
+    refresh_idle_days: int = live(7, whole(1, 365), "days after which an unused session ends")
+    refresh_absolute_days: int = live(30, whole(1, 3650), "days after which every session ends")
+    user_sessions: int = live(100, whole(1, 10**6), "most live sessions of a user; one more ends the least used")
+    token_max_days: int = live(365, whole(1, 3650), "most days that a service token made over HTTP is valid")
 
     # limits
-    rate_limits: bool = setting(True, switch(), "count requests and answer 429; off only to measure")
-    principal_units: int = setting(600, whole(1, 10**9), "cost units a minute for one principal")
-    role_units: Mapping[str, int] = setting(
+    rate_limits: bool = live(True, switch(), "count requests and answer 429; off only to measure")
+    principal_units: int = live(600, whole(1, 10**9), "cost units a minute for one principal")
+    role_units: Mapping[str, int] = live(
         {}, by_role("units", 10**9), "units a minute of one role, or of service tokens, instead of principal_units")
-    address_units: int = setting(6000, whole(1, 10**9), "cost units a minute for one address")
-    login_attempts: int = setting(10, whole(1, 10**6), "failed logins a minute from a network; tenfold for an account")
+    address_units: int = live(6000, whole(1, 10**9), "cost units a minute for one address")
+    login_attempts: int = live(10, whole(1, 10**6), "failed logins a minute from a network; tenfold for an account")
     body_limit: int = setting(2**20, whole(1024, 2**30), "most bytes of a request body (1048576 are 1 MiB)")
     import_limit: int = setting(32 * 2**20, whole(1024, 2**30), "most bytes of an import (33554432 are 32 MiB)")
-    import_changes: int = setting(10_000, whole(0, 10**9), "lines of one import that may change rows that are there")
-    owner_rows: int = setting(100_000, whole(0, 10**9),
-                              "rows of one collection that a user may own, without its manage; 0: any number")
+    import_changes: int = live(10_000, whole(0, 10**9), "lines of one import that may change rows that are there")
+    owner_rows: int = live(100_000, whole(0, 10**9),
+                           "rows of one collection that a user may own, without its manage; 0: any number")
 
     # work outside of requests
     run_jobs: bool = setting(True, switch(), "run jobs in the processes that serve; off: `gatepost worker` alone does")
-    job_quota: int = setting(256 * 2**20, whole(0, 2**40), "most bytes of a user's job files (268435456 are 256 MiB)")
+    job_quota: int = live(256 * 2**20, whole(0, 2**40), "most bytes of a user's job files (268435456 are 256 MiB)")
 
     # backups
-    backup_hours: int = setting(0, whole(0, 8784), "hours between two backups that the service makes; 0: it makes none")
-    backup_folder: str = setting("", fields.String(), "the folder of backups; empty: backups, in the instance")
-    backup_recipient: str = setting(
+    backup_hours: int = live(0, whole(0, 8784), "hours between two backups that the service makes; 0: it makes none")
+    backup_folder: str = live("", fields.String(), "the folder of backups; empty: backups, in the instance")
+    backup_recipient: str = live(
         "", text(r"(age1[a-z0-9]+|ssh-(ed25519|rsa) \S+( .*)?)?", "a recipient of age: age1… or ssh-ed25519 …"),
         "recipient of age to whom backups are encrypted (extra `backup`); empty: they are not")
-    backup_command: str = setting("", fields.String(),
-                                  "command that gets the path of each new backup, to copy it elsewhere")
-    backup_prove: bool = setting(True, switch(), "restore each backup of the service in a scratch place, as a proof")
+    backup_command: str = live("", fields.String(),
+                               "command that gets the path of each new backup, to copy it elsewhere")
+    backup_prove: bool = live(True, switch(), "restore each backup of the service in a scratch place, as a proof")
 
     # what is kept for how long
-    audit_days: int = setting(365, whole(0, 36500), "days that audit rows are kept; 0: for ever")
-    job_days: int = setting(30, whole(0, 36500), "days that jobs are kept once they have ended; 0: for ever")
-    contact_days: int = setting(365, whole(0, 36500), "days that contact messages are kept; 0: for ever")
+    audit_days: int = live(365, whole(0, 36500), "days that audit rows are kept; 0: for ever")
+    job_days: int = live(30, whole(0, 36500), "days that jobs are kept once they have ended; 0: for ever")
+    contact_days: int = live(365, whole(0, 36500), "days that contact messages are kept; 0: for ever")
 
     # answers
-    page_size: int = setting(20, whole(1, 1000), "rows on a page when the caller names no size")
-    max_page_size: int = setting(100, whole(1, 1000), "most rows on a page")
-    page_sizes: Mapping[str, int] = setting(
+    page_size: int = live(20, whole(1, 1000), "rows on a page when the caller names no size")
+    max_page_size: int = live(100, whole(1, 1000), "most rows on a page")
+    page_sizes: Mapping[str, int] = live(
         {"admin": 200, "owner": 200, "support": 200, "developer": 200, "service": 200}, by_role("size", 1000),
         "most rows on a page for one role, or for service tokens")
-    require_if_match: bool = setting(False, switch(), "refuse PUT, PATCH and DELETE without If-Match (428)")
-    server_timing: bool = setting(False, switch(), "send Server-Timing; tells hidden rows from absent ones")
-    docs: bool = setting(True, switch(), "serve /docs and /api/openapi.json")
+    require_if_match: bool = live(False, switch(), "refuse PUT, PATCH and DELETE without If-Match (428)")
+    server_timing: bool = live(False, switch(), "send Server-Timing; tells hidden rows from absent ones")
+    docs: bool = live(True, switch(), "serve /docs and /api/openapi.json")
     metrics_token: str = setting("", text(r"(\S{16,})?", "at least 16 characters, without spaces"),
                                  "token of /metrics; empty: off", secret=True)
-    cors_origins: str = setting("", fields.String(validate=known_origins),
-                                "origins whose pages may call the API, or *; empty: none (no CORS)")
-    hsts_seconds: int = setting(0, whole(0, 10**9),
-                                "seconds that browsers must use HTTPS only (Strict-Transport-Security); 0: not said")
+    cors_origins: str = live("", fields.String(validate=known_origins),
+                             "origins whose pages may call the API, or *; empty: none (no CORS)")
+    hsts_seconds: int = live(0, whole(0, 10**9),
+                             "seconds that browsers must use HTTPS only (Strict-Transport-Security); 0: not said")
 
     # the log
-    log_level: str = setting("info", choice("debug", "info", "warning", "error"), "least severity logged")
-    log_requests: bool = setting(False, switch(), "log one line for every request")
+    log_level: str = live("info", choice("debug", "info", "warning", "error"), "least severity logged")
+    log_requests: bool = live(False, switch(), "log one line for every request")
 
     @classmethod
     def load(

@@ -19,7 +19,7 @@ from time import monotonic
 from models.engine.database import Database
 from models.engine.errors import RowError
 from models.tables import backup as backups
-from settings import Settings
+from settings import LiveSettings, Settings
 
 from . import retention
 from .archive import BadArchive
@@ -36,21 +36,22 @@ _log = logging.getLogger("gatepost.backup")
 class Schedule:
     """Starts a process for each backup that is due; several processes of an instance may look, one begins it."""
 
-    def __init__(self, settings: Settings, database: Database) -> None:
-        self._settings, self._database = settings, database
+    def __init__(self, live: LiveSettings, database: Database) -> None:
+        self._live, self._database = live, database
         self._process: subprocess.Popen[bytes] | None = None
         self._began = 0.0
 
     def look(self) -> None:
         """Start a backup where one is due. Raises `RowError`, OSError."""
-        if not self._settings.backup_hours or self._runs():
+        settings = self._live.current
+        if not settings.backup_hours or self._runs():
             return
         with self._database.connected():
-            if not backups.is_due(self._settings.backup_hours):
+            if not backups.is_due(settings.backup_hours):
                 return
         self._began = monotonic()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "gatepost", "backup", "--scheduled"], env=self._settings.environment,
+            [sys.executable, "-m", "gatepost", "backup", "--scheduled"], env=settings.environment,
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         with suppress(OSError):  # a sandbox may refuse it
             # Requests go first.

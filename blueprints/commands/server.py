@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -115,7 +116,8 @@ Once it is served, paste in another terminal:
 def serve(create_app: AppFactory, /, **options: str | None) -> None:
     """Serve until SIGTERM or Ctrl-C.
 
-    It finishes the requests under way then. Policy files are followed as they change; SIGHUP reads them at once.
+    It finishes the requests under way then. Policy files are followed as they change. SIGHUP reads them at once, and
+    settings.toml: `gatepost settings` says which settings are taken over then.
     Sockets that systemd holds are served instead of --host and --port.
 
     \b
@@ -175,10 +177,25 @@ def _lasting(app: Flask) -> Flask:
     return app
 
 
+def reload_on_hangup(services: Services) -> None:
+    """Look at settings.toml and at the policy files when the process gets SIGHUP. Only in the main thread."""
+    _follow_log_level(services)
+    signal.signal(signal.SIGHUP, lambda number, frame: _look_soon(services))
+
+
+def _look_soon(services: Services) -> None:
+    services.live.look_soon()
+    services.policy.look_soon()
+
+
+def _follow_log_level(services: Services) -> None:
+    services.live.followers.append(lambda settings: logs.set_level(settings.log_level))
+
+
 def _one_process(make_app: Callable[[], Flask], settings: Settings, place: _Place) -> None:
     app = make_app()
     services: Services = app.extensions["gatepost"]
-    services.policy.reload_on_hangup()
+    reload_on_hangup(services)
     try:
         if settings.one_core:
             affinity.keep(os.getpid())
@@ -204,9 +221,14 @@ def _several_processes(make_app: Callable[[], Flask], settings: Settings, place:
     app = make_app()
     services: Services = app.extensions["gatepost"]
     services.stop()
+    _follow_log_level(services)
+
+    def ready(host: str, port: int) -> None:
+        # A worker that replaces another begins with the settings that the first process has by then.
+        services.live.start()
+        place.announce(host, port)
 
     def begin() -> None:
-        services.policy.reload_on_hangup()
         # A worker that replaces another may come days after the app was made. What has changed is taken over when
         # it was seen twice.
         services.policy.poll()
@@ -215,8 +237,8 @@ def _several_processes(make_app: Callable[[], Flask], settings: Settings, place:
 
     serve_granian(app, begin=begin, end=services.stop, host=place.host, port=place.port,
                   workers=settings.workers, threads=services.threads, drain_timeout=settings.drain_timeout,
-                  one_core=settings.one_core, trusted_proxies=settings.trusted_proxies, ready=place.announce,
-                  held=place.held, notifier=place.notifier)
+                  one_core=settings.one_core, trusted_proxies=settings.trusted_proxies, ready=ready,
+                  reload=lambda: _look_soon(services), held=place.held, notifier=place.notifier)
 
 
 def app_for(create_app: AppFactory, **options: Any) -> Flask:

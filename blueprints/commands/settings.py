@@ -17,14 +17,15 @@ from settings import DECLARED, REDACTED, Settings
 def settings() -> None:
     """Show every setting, its value and its meaning.
 
-    They come from GATEPOST_* in the environment and from settings.toml in the instance. Secrets are not shown.
+    They come from GATEPOST_* in the environment and from settings.toml in the instance. Secrets are not shown. A
+    running service takes those marked [live] over from settings.toml when it gets SIGHUP; the others need a restart.
 
     \b
     Example: GATEPOST_PORT=9000 gatepost settings
     """
     for name, value, help in describe(load_settings()):
         echo(f" = {value}", mark=click.style(name, bold=True))
-        echo(f"    {help}")
+        echo(f"    {help}{' [live]' if DECLARED[name].metadata['live'] else ''}")
 
 
 def describe(settings: Settings) -> Iterator[tuple[str, str, str]]:

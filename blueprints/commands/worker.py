@@ -10,7 +10,7 @@ import click
 
 from blueprints.commands.context import load_settings, open_instance
 from blueprints.commands.printing import echo
-from blueprints.commands.server import AppFactory, app_for
+from blueprints.commands.server import AppFactory, app_for, reload_on_hangup
 from blueprints.http.operations import logs
 from blueprints.http.request.call import Services
 
@@ -37,7 +37,7 @@ def worker(create_app: AppFactory) -> None:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, end)
-    services.policy.reload_on_hangup()
+    reload_on_hangup(services)
     try:
         services.ensure_running()
         echo("Running jobs (Ctrl-C stops)")

@@ -12,14 +12,12 @@ chores wait for the database, half a minute while another process writes, and an
 from __future__ import annotations
 
 import logging
-import signal
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
-from types import FrameType
 
 from ..evaluation.policy import Policy
 from ..syntax.vocabulary import date_time
@@ -142,6 +140,10 @@ class Watcher:
             self.looked = monotonic()
             # Of this thread alone: one that hung while it was stopped must end when it goes on.
             self._stop = threading.Event()
+            # Of this process alone: a signal may have been handled when it was forked.
+            self._awake = threading.Event()
+            if self._asked:
+                self._awake.set()
             self._thread = threading.Thread(target=self._run, args=(self._stop,), name="policy watcher", daemon=True)
             self._thread.start()
 
@@ -154,12 +156,9 @@ class Watcher:
             thread.join(STOP_PATIENCE)
         self._awake.clear()
 
-    def reload_on_hangup(self) -> None:
-        """Reload when the process gets SIGHUP. Only in the main thread, and only while started."""
-        signal.signal(signal.SIGHUP, self._on_hangup)
-
-    def _on_hangup(self, number: int, frame: FrameType | None) -> None:
-        # A handler interrupts anything, so it takes no lock: the thread does the work.
+    def look_soon(self) -> None:
+        """Let the thread look at the files without waiting for them to settle. The handler of a signal may call it: it
+        interrupts anything, so it does not wait for a lock."""
         self._asked = True
         self._awake.set()
 

@@ -66,9 +66,10 @@ def _settings() -> Table:
             return _codes(f"{key}={inner}" for key, inner in sorted(value.items()))
         return _code(str(value)) if str(value) else "–"
 
-    rows = {_code(PREFIX + name.upper()): (default(name), declared.metadata["help"])
+    rows = {_code(PREFIX + name.upper()): (default(name), "live" if declared.metadata["live"] else "restart",
+                                           declared.metadata["help"])
             for name, declared in DECLARED.items()}
-    return Table("Settings", ("Variable", "Default", "Meaning"), rows)
+    return Table("Settings", ("Variable", "Default", "Change", "Meaning"), rows)
 
 
 def commands(group: click.Group = cli, path: str = "gatepost") -> Iterator[tuple[str, click.Command]]:

@@ -18,7 +18,7 @@ from models.records.times import elapsed
 from models.tables import audit, backup, load, session
 from models.tables.job import backlog
 from models.tables.sizes import lengths
-from settings import Settings
+from settings import LiveSettings
 
 from ..operations.pulse import Pulse
 from ..security.keys import Keys
@@ -34,8 +34,8 @@ _NUMBERS = {State.OK: 0, State.DEGRADED: 1, State.DOWN: 2}
 class Gauges:
     """The numbers of one instance, as a collector of prometheus-client."""
 
-    def __init__(self, settings: Settings, database: Database, keys: Keys, pulse: Pulse) -> None:
-        self._settings, self._database, self._keys, self._pulse = settings, database, keys, pulse
+    def __init__(self, live: LiveSettings, database: Database, keys: Keys, pulse: Pulse) -> None:
+        self._live, self._database, self._keys, self._pulse = live, database, keys, pulse
 
     def collect(self) -> Iterator[Metric]:
         from prometheus_client.metrics_core import GaugeMetricFamily as Gauge
@@ -55,17 +55,17 @@ class Gauges:
     def _states(self) -> dict[str, State]:
         found = {"database": checks.writes(self._pulse.beat()).state}
         with suppress(RowError, OSError):
-            found["keys"] = checks.keys(self._database, self._keys, self._settings.secret_file).state
+            found["keys"] = checks.keys(self._database, self._keys, self._live.current.secret_file).state
             found["clock"] = checks.clock(self._database).state
             found["jobs"] = checks.jobs(backlog(self._database)).state
-            found["backups"] = checks.backups(self._database, self._settings.backup_hours)[0].state
+            found["backups"] = checks.backups(self._database, self._live.current.backup_hours)[0].state
         with suppress(OSError):
-            found["disk"] = checks.disk(checks.folders(self._settings)).state
+            found["disk"] = checks.disk(checks.folders(self._live.current)).state
         return found
 
     def _files(self) -> Iterator[tuple[str, float]]:
         with suppress(OSError):
-            free = min(shutil.disk_usage(folder).free for folder in checks.folders(self._settings))
+            free = min(shutil.disk_usage(folder).free for folder in checks.folders(self._live.current))
             yield "gatepost_disk_free_bytes", free
         with suppress(RowError, OSError), self._database.connected():
             whole, log = lengths(self._database)
@@ -73,7 +73,7 @@ class Gauges:
             if log is not None:
                 yield "gatepost_database_log_bytes", log
         with suppress(OSError):
-            folder = self._settings.backups
+            folder = self._live.current.backups
             files = folder.iterdir() if folder.is_dir() else ()
             yield "gatepost_backups_bytes", sum(file.stat().st_size for file in files)
 

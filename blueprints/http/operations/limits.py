@@ -12,7 +12,7 @@ Every answer names the limit that its caller will reach first, in `RateLimit-Pol
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache, partial
 from hashlib import blake2b
@@ -53,18 +53,34 @@ class TooManyGuesses(Problem):
     """`rate_limited`: a secret was guessed too often, and this guess was not looked at."""
 
 
+class Quotas(NamedTuple):
+    """What the settings allow; swapped whole when they change. What was counted of a minute stays."""
+
+    enabled: bool
+    address: Quota
+    principal: Quota
+    roles: Mapping[str, Quota]
+    guesses: Quota
+    guesses_of_account: Quota
+
+
 class Limits:
     """The quotas and counters of one app."""
 
     def __init__(self, settings: Settings) -> None:
-        self.enabled = settings.rate_limits
-        self._address = Quota("address", settings.address_units)
-        self._principal = Quota("principal", settings.principal_units)
-        self._roles = {role: Quota("principal", units) for role, units in settings.role_units.items()}
-        self._guesses = Quota("guesses", settings.login_attempts)
-        self._guesses_of_account = Quota("account", ACCOUNT_FACTOR * settings.login_attempts)
+        self.follow(settings)
         self._counters = Counters(settings.redis_url)
         self._kept = OwnCounters()
+
+    def follow(self, settings: Settings) -> None:
+        """Count by these settings from now on."""
+        self._quotas = Quotas(
+            enabled=settings.rate_limits,
+            address=Quota("address", settings.address_units),
+            principal=Quota("principal", settings.principal_units),
+            roles={role: Quota("principal", units) for role, units in settings.role_units.items()},
+            guesses=Quota("guesses", settings.login_attempts),
+            guesses_of_account=Quota("account", ACCOUNT_FACTOR * settings.login_attempts))
 
     @property
     def state(self) -> str:
@@ -73,7 +89,7 @@ class Limits:
 
     def spend_of_address(self, address: str, cost: int) -> None:
         """Take units from an address. Raises `Problem` (`rate_limited`)."""
-        self._spend(self._address, network_of(address), cost)
+        self._spend(self._quotas.address, network_of(address), cost)
 
     def spend_of_principal(self, principal: Principal, cost: int) -> None:
         """Take units from a user, or from all service tokens of one together. Raises `Problem` (`rate_limited`)."""
@@ -94,7 +110,8 @@ class Limits:
         Never more than a fresh quota leaves after the call's own `cost`: every body that the settings allow can be sent
         once a minute. Raises `Problem` (`rate_limited`) and takes none: the caller may still do what costs less.
         """
-        quota, key = self._address if principal.kind == "guest" else self._quota(principal), payer(principal, address)
+        quota = self._quotas.address if principal.kind == "guest" else self._quota(principal)
+        key = payer(principal, address)
         due = min(ceil(size / IMPORT_PIECE), quota.units - cost) - taken
         if due <= 0:
             return taken
@@ -107,7 +124,7 @@ class Limits:
 
     def attempt(self, name: str, address: str) -> None:
         """Count one use of a tight endpoint by an address. Raises `Problem` (`rate_limited`)."""
-        self._spend(Quota(name, self._guesses.units), network_of(address), 1)
+        self._spend(Quota(name, self._quotas.guesses.units), network_of(address), 1)
 
     def spend_of_day(self, name: str, address: str) -> Callable[[], None]:
         """Count one thing, of which an address has at most `DAILY` a day; returns what gives it back.
@@ -125,7 +142,7 @@ class Limits:
     def may_keep(self, principal: Principal, size: int) -> bool:
         """Whether an answer of so many bytes may be kept for its caller, besides what was kept within the last day."""
         # In the memory of this process: it is asked within a transaction, which must not wait for another server.
-        return not self.enabled or self._kept.add(principal.key, size, DAY)[0] <= MOST_KEPT
+        return not self._quotas.enabled or self._kept.add(principal.key, size, DAY)[0] <= MOST_KEPT
 
     @contextmanager
     def guessing(self, account: str, address: str, origins: Callable[[], Iterable[str]]) -> Iterator[None]:
@@ -138,7 +155,8 @@ class Limits:
         network = network_of(address)
         # By network first: a client that guesses many accounts makes no counter for each of them.
         hashed = blake2b(account.encode(), digest_size=16).hexdigest()
-        counted = (self._guesses, network), (self._guesses_of_account, hashed)
+        quotas = self._quotas
+        counted = (quotas.guesses, network), (quotas.guesses_of_account, hashed)
         try:
             self._spend(*counted[0], 1)
             self._spend(*counted[1], 1, excused=lambda: network in map(network_of, origins()))
@@ -154,15 +172,16 @@ class Limits:
         self._give_back(counted)
 
     def _quota(self, principal: Principal) -> Quota:
-        return self._roles.get("service" if principal.kind == "service" else principal.role, self._principal)
+        quotas = self._quotas
+        return quotas.roles.get("service" if principal.kind == "service" else principal.role, quotas.principal)
 
     def _give_back(self, counted: Iterable[tuple[Quota, str]]) -> None:
-        if self.enabled:
+        if self._quotas.enabled:
             for quota, key in counted:
                 self._counters.add(f"{quota.name}/{key}", -1, quota.seconds)
 
     def _spend(self, quota: Quota, key: str, cost: int, excused: Callable[[], bool] | None = None) -> None:
-        if not self.enabled:
+        if not self._quotas.enabled:
             return
         # A cost above the quota takes the whole quota: large bodies are rare then, not impossible.
         used, ends = self._counters.add(f"{quota.name}/{key}", min(cost, quota.units), quota.seconds)

@@ -30,6 +30,7 @@ from ..protocol import trace
 
 if TYPE_CHECKING:
     from policies import Principal
+    from settings import LiveSettings
 
 requests = logging.getLogger("gatepost.request")
 
@@ -208,15 +209,21 @@ def configure(level: str) -> None:
     handler.setFormatter(JsonFormatter())
     handler.addFilter(repetitions)
     handler.setLevel(logging.NOTSET)
+    set_level(level)
+
+
+def set_level(level: str) -> None:
+    """Log from this severity on."""
     logging.root.setLevel(level.upper())
 
 
-def install(app: Flask) -> None:
-    """Log one line for every request, also where the server has asked about its head before (`expectation`)."""
+def install(app: Flask, live: LiveSettings) -> None:
+    """Log one line for every request where the setting `log_requests` says so, also where the server has asked about
+    its head before (`expectation`)."""
 
     @app.after_request
     def log_answer(response: Response) -> Response:
-        if response.status_code != 100 and requests.isEnabledFor(logging.INFO):
+        if live.current.log_requests and response.status_code != 100 and requests.isEnabledFor(logging.INFO):
             call: Answered | None = g.get("call")
             principal = None if call is None else call.actor
             requests.info("%s %s", request.method, request.path, extra={"fields": {

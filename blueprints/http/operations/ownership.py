@@ -57,7 +57,7 @@ class Ownership:
     """The counts of one app. `most`: rows that a user may own where a collection says nothing else; 0: any number."""
 
     def __init__(self, most: int) -> None:
-        self._most = most
+        self.most = most
         self._counts: dict[tuple[str, str], _Count] = {}
 
     def take(self, collection: Counted, row: Any, allows: Callable[[str, Mapping[str, Any]], bool],
@@ -70,7 +70,7 @@ class Ownership:
         Raises `Problem` (`conflict`) when the row is one too many.
         """
         owner = row.__data__.get("owner_id")
-        most = self._most if collection.most_owned is None else collection.most_owned
+        most = self.most if collection.most_owned is None else collection.most_owned
         if owner is None or not most:
             return
         key, moment = (collection.name, owner), monotonic()
@@ -103,7 +103,7 @@ class Ownership:
         """The most rows that the owner of a new row may own (0: any number), and why this is one too many, if it is.
         Nothing is counted for it."""
         owner = row.__data__.get("owner_id")
-        most = self._most if collection.most_owned is None else collection.most_owned
+        most = self.most if collection.most_owned is None else collection.most_owned
         if owner is None or not most or allows(collection.manage, row.__data__):
             return 0, None
         return most, _too_many(most) if owned(collection.model, row.tenant_id, owner, most) >= most else None

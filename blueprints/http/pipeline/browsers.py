@@ -6,7 +6,13 @@ no other origin's page may read anything.
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
 from flask import Flask, Response, request
+
+if TYPE_CHECKING:
+    from settings import LiveSettings
 
 # What no page may: be framed, send a form, say where its links lead from. None of these falls back to `default-src`.
 _NEVER = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -31,36 +37,35 @@ def page_headers(**sources: str) -> dict[str, str]:
             "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()"}
 
 
-def install(app: Flask, *, hsts_seconds: int, cors_origins: str) -> None:
-    """Tell what depends on the request; `hsts_seconds` and `cors_origins` are the settings of that name."""
-    if hsts_seconds:
-        _require_https(app, hsts_seconds)
-    if cors_origins:
-        _allow_origins(app, frozenset(cors_origins.split()))
+def install(app: Flask, live: LiveSettings) -> None:
+    """Tell what depends on the request, and on the settings `hsts_seconds` and `cors_origins`."""
 
-
-def _require_https(app: Flask, seconds: int) -> None:
     @app.after_request
-    def require_https(response: Response) -> Response:
+    def tell(response: Response) -> Response:
+        settings = live.current
         # Over plain HTTP it must not be sent (RFC 6797 section 7.2).
-        if request.is_secure:
-            response.headers["Strict-Transport-Security"] = f"max-age={seconds}"
+        if settings.hsts_seconds and request.is_secure:
+            response.headers["Strict-Transport-Security"] = f"max-age={settings.hsts_seconds}"
+        if settings.cors_origins:
+            _allow_origin(response, _origins(settings.cors_origins))
         return response
 
 
-def _allow_origins(app: Flask, origins: frozenset[str]) -> None:
-    @app.after_request
-    def allow_origin(response: Response) -> Response:
-        headers, origin = response.headers, request.headers.get("Origin")
-        if "*" not in origins:
-            response.vary.add("Origin")
-        if origin is None or ("*" not in origins and origin not in origins):
-            return response
-        headers["Access-Control-Allow-Origin"] = "*" if "*" in origins else origin
-        if request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers:
-            headers["Access-Control-Allow-Methods"] = headers.get("Allow", "")
-            headers["Access-Control-Allow-Headers"] = REQUEST_HEADERS
-            headers["Access-Control-Max-Age"] = str(MAX_AGE)
-        else:
-            headers["Access-Control-Expose-Headers"] = ANSWER_HEADERS
-        return response
+@lru_cache(maxsize=8)
+def _origins(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+def _allow_origin(response: Response, origins: frozenset[str]) -> None:
+    headers, origin = response.headers, request.headers.get("Origin")
+    if "*" not in origins:
+        response.vary.add("Origin")
+    if origin is None or ("*" not in origins and origin not in origins):
+        return
+    headers["Access-Control-Allow-Origin"] = "*" if "*" in origins else origin
+    if request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers:
+        headers["Access-Control-Allow-Methods"] = headers.get("Allow", "")
+        headers["Access-Control-Allow-Headers"] = REQUEST_HEADERS
+        headers["Access-Control-Max-Age"] = str(MAX_AGE)
+    else:
+        headers["Access-Control-Expose-Headers"] = ANSWER_HEADERS

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from models.tables.idempotency import IdempotencyKey
     from policies import Principal
     from policies.loading.watch import Watcher
-    from settings import Settings
+    from settings import LiveSettings, Settings
 
     from ..auditing.trail import Trail
     from ..operations.background import Background
@@ -252,13 +252,14 @@ class Discovered(Protocol):
 class Services(Process):
     """The long-lived objects of one app, made once by `create_app`: handlers reach them as `call.services`.
 
+    settings      the values in force; `live` swaps them whole
     threads       requests that one process handles at a time
     guest_tenant  id of the tenant in which callers without credentials act
     long_answers, large_bodies  slots for exports that are being sent, by payer, and bodies being read, by network
-    jobs          what runs jobs in this process
     """
 
     settings: Settings
+    live: LiveSettings
     database: Database
     epoch: Epoch
     policy: Watcher
@@ -288,8 +289,7 @@ class Services(Process):
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        jobs = (self.jobs,) if self.settings.run_jobs else ()
-        return (self.policy, self.background, *jobs)
+        return (self.live, self.policy, self.background, *((self.jobs,) if self.settings.run_jobs else ()))
 
     def close(self) -> None:
         self.database.close_all()

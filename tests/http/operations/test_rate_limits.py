@@ -307,7 +307,8 @@ def test_a_message_that_is_sent_again_with_its_key_counts_once_for_the_day(limit
 
 def test_a_window_ends_and_the_units_are_back(limited, client, monkeypatch):
     made = limited(address_units=1)
-    monkeypatch.setattr(made, "_address", made._address._replace(seconds=1))
+    quotas = made._quotas
+    monkeypatch.setattr(made, "_quotas", quotas._replace(address=quotas.address._replace(seconds=1)))
     assert [client.get("/api/health/live").status_code for _ in range(2)] == [200, 429]
     wait_until(lambda: client.get("/api/health/live").status_code != 429)
 

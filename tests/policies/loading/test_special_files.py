@@ -172,7 +172,7 @@ def test_while_the_folder_does_not_answer_it_is_said_and_afterwards_the_files_ar
     watcher = Watcher(Folder(directory, VOCABULARY, sample=0.02), interval=0.01)
     before = watcher.current
     previous = signal.getsignal(signal.SIGHUP)
-    watcher.reload_on_hangup()
+    signal.signal(signal.SIGHUP, lambda *_: watcher.look_soon())
     watcher.start()
     try:
         with mount.hanging():

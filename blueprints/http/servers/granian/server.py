@@ -1,8 +1,9 @@
 """The granian server: several processes that listen on one port.
 
 The first process serves nothing. It makes the app, but holds no connection and no thread when it forks the workers. It
-starts another when one of them ends unasked, and hands on the signals: SIGTERM to finish, SIGHUP to look at the policy.
-When it is killed itself, the workers finish. In each of these processes a thread takes the signals (`signals`).
+starts another when one of them ends unasked, and hands on the signals: SIGTERM to finish, SIGHUP to look at settings
+and policy. When it is killed itself, the workers finish. In each of these processes a thread takes the signals
+(`signals`).
 """
 
 from __future__ import annotations
@@ -65,11 +66,12 @@ class Worker:
 
 
 class Server(MPServer):
-    """Says when it accepts connections, and tells its workers to look at the policy instead of replacing them.
+    """Says when it accepts connections, and tells its workers to `reload` instead of replacing them.
 
     A stop accepts no more connections. For `GRACE` those that are open are kept, and told to close with the answer to
     their next request: a request that a client has just sent is answered, and its next one goes to the next process.
 
+    reload    called in every process that gets SIGHUP, the first one too; it must not block
     board     what the workers say
     held      a listening socket for each worker; none where each binds one of its own
     notifier  is told when the service stops, and that every worker is alive: its threads turn. A database that is away
@@ -79,12 +81,12 @@ class Server(MPServer):
     pid: Any  # of the first process, once it serves
     _shd: Any  # what the next worker listens on
 
-    def __init__(self, ready: Callable[[str, int], None], board: Board, held: Sequence[socket.socket],
-                 notifier: Notifier, **options: Any) -> None:
+    def __init__(self, ready: Callable[[str, int], None], reload: Callable[[], None], board: Board,
+                 held: Sequence[socket.socket], notifier: Notifier, **options: Any) -> None:
         super().__init__("gatepost", interface=Interfaces.WSGI, **options)
-        self._ready, self._board, self._held, self._notifier = ready, board, held, notifier
+        self._ready, self._look_anew, self._board, self._held, self._notifier = ready, reload, board, held, notifier
 
-    # A worker inherits both handlers, until its app is made and has others. `signals` calls them.
+    # A worker inherits both handlers. `signals` calls them.
 
     def signal_handler_interrupt(self, *args: Any, **kwargs: Any) -> None:
         if os.getpid() != self.pid:
@@ -98,6 +100,7 @@ class Server(MPServer):
         super().signal_handler_interrupt()  # type: ignore[no-untyped-call]
 
     def signal_handler_reload(self, *args: Any, **kwargs: Any) -> None:
+        self._look_anew()
         if os.getpid() == self.pid:
             for worker in self.wrks:
                 with suppress(ProcessLookupError):
@@ -134,7 +137,8 @@ class Server(MPServer):
 
 def serve(app: Flask, *, begin: Callable[[], None], end: Callable[[], None], host: str, port: int, workers: int,
           threads: int, drain_timeout: float, one_core: bool, trusted_proxies: int,
-          ready: Callable[[str, int], None], held: Sequence[socket.socket] = (), notifier: Notifier) -> None:
+          ready: Callable[[str, int], None], reload: Callable[[], None], held: Sequence[socket.socket] = (),
+          notifier: Notifier) -> None:
     """Serve until SIGTERM or SIGINT, then let the workers finish what they have begun.
 
     app              stopped: each worker goes on with a copy of it
@@ -144,6 +148,7 @@ def serve(app: Flask, *, begin: Callable[[], None], end: Callable[[], None], hos
     one_core         each worker runs its requests on a core of its own
     trusted_proxies  how many proxies deep the client's address is looked for
     ready            called with host and port once requests are answered
+    reload           called in every process that gets SIGHUP; it must not block
     held             a listening socket for each worker, to serve instead of `host` and `port`
     notifier         is told when the service stops, and that every worker is alive
 
@@ -179,7 +184,7 @@ def serve(app: Flask, *, begin: Callable[[], None], end: Callable[[], None], hos
 
         signals.hold()
         Server(
-            ready, board, held, notifier,
+            ready, reload, board, held, notifier,
             address=host,
             port=free,
             workers=workers,
