@@ -135,7 +135,9 @@ constraints: $(VENV)/dev.stamp ## pin the newest versions that setup.cfg allows 
 	@$(PIN) --constraint requirements/build.txt --constraint requirements/serve.txt \
 	  --extra test --extra backup --extra fast --extra redis --output-file requirements/test.txt setup.cfg
 	@$(PIN) --constraint requirements/test.txt --output-file requirements/dev.txt requirements/dev.in
-	@$(PIN) --output-file requirements/proxies.txt requirements/proxies.in
+	@$(PIN) --constraint requirements/test.txt --extra backup --extra fast --extra redis \
+	  --output-file requirements/image.txt setup.cfg
+	@$(PIN) --output-file requirements/deploy.txt requirements/deploy.in
 
 sbom: wheel $(VENV)/dev.stamp ## list what is installed for serving in dist/gatepost.cdx.json (CycloneDX)
 	@rm -rf build/serving
@@ -184,8 +186,8 @@ $(VENV)/dev.stamp: requirements/dev.txt $(VENV)/gatepost.stamp
 	@$(PIP) install $(QUIETLY) --require-hashes --requirement requirements/dev.txt || $(NOT_INSTALLED)
 	@touch $@
 
-$(VENV)/proxies.stamp: requirements/proxies.txt | $(VENV)/bin/python
-	@$(PIP) install $(QUIETLY) --require-hashes --requirement requirements/proxies.txt || $(NOT_INSTALLED)
+$(VENV)/deploy.stamp: requirements/deploy.txt | $(VENV)/bin/python
+	@$(PIP) install $(QUIETLY) --require-hashes --requirement requirements/deploy.txt || $(NOT_INSTALLED)
 	@touch $@
 
 # Anew whenever a library may be newer than last time.

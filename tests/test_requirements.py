@@ -41,9 +41,16 @@ def test_what_setup_cfg_asks_for_is_pinned_to_a_version_that_it_allows(name, lin
     assert versions and all(version in wanted.specifier for version in versions), "run `make constraints`"
 
 
-def test_the_tests_use_what_is_served():
-    served, tested = pins("serve.txt"), pins("test.txt")
+@pytest.mark.parametrize("name", ["serve.txt", "image.txt"])
+def test_the_tests_use_what_is_served(name):
+    served, tested = pins(name), pins("test.txt")
     assert {package: tested.get(package) for package in served} == served
+
+
+def test_the_image_has_what_the_service_needs_and_its_extras():
+    wanted = {canonicalize_name(Requirement(line).name) for extra in ("backup", "fast", "redis")
+              for line in declared("options.extras_require", extra)}
+    assert wanted | set(pins("serve.txt")) <= set(pins("image.txt"))
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)

@@ -1,7 +1,7 @@
 """nginx and Caddy in front of a server, each with its sample from deploy/ as it is shipped but for names and ports.
 
 Two Caddys take different samples: Debian's, on the path of programs, and a newer one, which `pip install --requirement
-requirements/proxies.txt` puts beside this interpreter.
+requirements/deploy.txt` puts beside this interpreter.
 """
 
 from __future__ import annotations
@@ -30,12 +30,13 @@ HOST = "api.example.org"
 
 
 PROXIES = ("nginx", "Debian's Caddy", "a newer Caddy")
-_SYSTEM = "/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin"
+_BESIDE = str(Path(sys.executable).parent)
+_PLACES = f"/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin:{_BESIDE}"
 
 
 def program(name: str) -> str:
     """Skips where it is not installed: no proxy is needed to develop, so this is no failure in CI either."""
-    return shutil.which(name, path=_SYSTEM) or pytest.skip(f"NOT TESTED: {name} is not installed")
+    return shutil.which(name, path=_PLACES) or pytest.skip(f"NOT TESTED: {name} is not installed")
 
 
 @contextmanager
@@ -83,7 +84,7 @@ def _caddy(proxy: str) -> _Start:
         file.write_text(_changed(_changed((DEPLOY / sample).read_text("utf-8"), changes), {
             "127.0.0.1:8000": upstream,
             "{\n\tservers": "{\n\tadmin off\n\tauto_https disable_redirects\n\tservers",
-            f"\n{HOST} {{": (f"\n{HOST}:{port} {{\n\tbind 127.0.0.1\n"
+            f"\n{{$SITE:{HOST}}} {{": (f"\n{HOST}:{port} {{\n\tbind 127.0.0.1\n"
                             f"\ttls {folder}/fullchain.pem {folder}/privkey.pem"),
         }), "utf-8")
         return [caddy, "run", "--adapter", "caddyfile", "--config", str(file)]
@@ -99,12 +100,12 @@ def _of_debian() -> tuple[str, str]:
     return ("Caddyfile.debian" if old else "Caddyfile"), caddy
 
 
-def _of_pip() -> tuple[str, str]:
-    found = shutil.which("caddy", path=str(Path(sys.executable).parent))
-    return "Caddyfile", found or pytest.skip("NOT TESTED: requirements/proxies.txt is not installed")
+def newer_caddy() -> str:
+    """The program of requirements/deploy.txt. Skips where that is not installed."""
+    return shutil.which("caddy", path=_BESIDE) or pytest.skip("NOT TESTED: requirements/deploy.txt is not installed")
 
 
-_CADDYS = {"Debian's Caddy": _of_debian, "a newer Caddy": _of_pip}
+_CADDYS = {"Debian's Caddy": _of_debian, "a newer Caddy": lambda: ("Caddyfile", newer_caddy())}
 
 
 def _changed(sample: str, changes: Mapping[str, str]) -> str:
