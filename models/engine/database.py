@@ -181,6 +181,13 @@ class Database(pw.Database):
         """
         raise NotImplementedError
 
+    def confirm(self) -> None:
+        """Wait until what can be read now is as safe as a commit that was answered; outside of a transaction.
+
+        On Postgres rows can be read that no standby has: the wait of their commit was cancelled, or cut short by a
+        crash. The database is connected. Raises `Unavailable`.
+        """
+
     def observe(self, observer: Observer) -> None:
         """Tell `observer` from now on what takes long."""
         raise NotImplementedError

@@ -135,6 +135,8 @@ def _answer_again(call: Call, wanted: IdempotencyKey) -> None:
         if kept.status is None or kept.headers is None:
             raise _in_progress()
         lost = _lost(call, kept)
+        # The first commit may have ended unanswered and without its standby: its repetition must not vouch for it.
+        call.services.database.confirm()
     headers = {**orjson.loads(kept.headers), "Cache-Control": "no-store", "Idempotency-Replayed": "true"}
     body = None if kept.body is None else bytes(kept.body)
     if lost:

@@ -14,7 +14,7 @@ from typing import Any
 
 import psycopg
 from psycopg.abc import PQGen
-from psycopg.errors import ConnectionTimeout, _WaitTimeout
+from psycopg.errors import ConnectionTimeout, Diagnostic, _WaitTimeout
 from psycopg.pq import TransactionStatus
 
 from models.engine.errors import Unavailable
@@ -32,15 +32,33 @@ class Connection(psycopg.Connection[Any]):
 
     patience: float | None = None
     silent = False
+    _unconfirmed = False
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.add_notice_handler(self._heed)
 
     def wait(self, gen: PQGen[Any], interval: float = 0.1, timeout: float | None = None) -> Any:
         try:
-            return super().wait(gen, interval, self.patience if timeout is None else timeout)
+            answer = super().wait(gen, interval, self.patience if timeout is None else timeout)
         except _WaitTimeout:
             self.silent = True
-            # At once, and nothing more may be said on it: a ROLLBACK would wait as long again.
-            self.pgconn.finish()
+            self._end()
             raise psycopg.OperationalError("the server was silent for too long") from None
+        if self._unconfirmed:
+            self._end()
+            raise psycopg.OperationalError("the server has stored this, and no standby has confirmed it")
+        return answer
+
+    def _heed(self, notice: Diagnostic) -> None:
+        # COMMIT succeeds where somebody cancels its wait for a standby; the warning alone says that the standby may not
+        # have it. Its words are translated by the server, the name of the function is not.
+        if notice.source_function == "SyncRepWaitForLSN":
+            self._unconfirmed = True
+
+    def _end(self) -> None:
+        # At once, and nothing more may be said on it: a ROLLBACK would wait as long again.
+        self.pgconn.finish()
 
     def usable(self) -> bool:
         """Whether it is open, by all that is known here: the server is not asked, which would cost a round trip."""

@@ -74,8 +74,9 @@ class PostgresDatabase(Database, pw.PostgresqlDatabase):
             given = conninfo_to_dict(url)
         except psycopg.Error as error:
             raise ValueError(f"the Postgres URL cannot be read: {error}") from None
-        # `_Time` relies on the time zone and the date style; they must not depend on the server's settings.
-        options = (f"{given.get('options') or ''} -c timezone=UTC -c datestyle=ISO "
+        # `_Time` relies on the time zone and the date style, `Connection` on warnings; they must not depend on the
+        # server's settings.
+        options = (f"{given.get('options') or ''} -c timezone=UTC -c datestyle=ISO -c client_min_messages=warning "
                    f"-c statement_timeout={int(statement_timeout * 1000)}")
         self._patience = statement_timeout + GRACE
         self._places = Places(waiting, moment=MOMENT, timeout=pool_wait, late=_none_free)
@@ -132,6 +133,10 @@ class PostgresDatabase(Database, pw.PostgresqlDatabase):
             raise InUse(f"{others} other connections to the database are open: stop Gatepost on every machine first")
         self.close_all()
         copies.replace(self.database, staged.database)
+
+    def confirm(self) -> None:
+        # A commit waits for the standby only if it has something to write; and then the standby has all before it.
+        self.query("SELECT pg_logical_emit_message(true, 'gatepost', '')")
 
     def observe(self, observer: Observer) -> None:
         self._places.observer = observer
