@@ -124,6 +124,20 @@ def test_secrets_are_shown_neither_in_errors_nor_in_the_description(tmp_path):
     assert "s3cret" not in str(raised.value)
 
 
+@pytest.mark.parametrize(("url", "shown"), [
+    ("postgresql://gate:s3cret@a:1,[::1]:2/gate?connect_timeout=2",
+     "postgresql://gate:********@a:1,[::1]:2/gate?connect_timeout=2"),
+    ("postgresql:///gate?host=a,b&password=s3cret&sslpassword=s3cret&port=1,2",
+     "postgresql:///gate?host=a,b&password=********&sslpassword=********&port=1,2"),
+    ("postgresql://gate@a,b/gate?target_session_attrs=read-write",
+     "postgresql://gate@a,b/gate?target_session_attrs=read-write"),
+    ("sqlite:////srv/gate:1@x.db", "sqlite:////srv/gate:1@x.db"),
+])
+def test_a_url_is_shown_without_its_passwords_wherever_they_stand(tmp_path, url, shown):
+    values = {name: value for name, value, _ in describe(load(tmp_path, GATEPOST_DATABASE_URL=url))}
+    assert values["database_url"] == shown
+
+
 def test_every_setting_is_described(tmp_path):
     described = {name: help for name, _, help in describe(load(tmp_path))}
     assert set(described) == set(DECLARED)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 import click
 
 from blueprints.commands.context import load_settings
 from blueprints.commands.printing import echo
 from settings import DECLARED, REDACTED, Settings
+
+_PASSWORD = re.compile(r"([^=]*passw(?:or)?d)=.*", re.DOTALL | re.IGNORECASE)  # a parameter of libpq or of Redis
 
 
 @click.command()
@@ -39,10 +41,16 @@ def describe(settings: Settings) -> Iterator[tuple[str, str, str]]:
 
 def _without_password(value: str) -> str:
     """A URL keeps its host, so that one can still tell where the rows are."""
-    parts = urlsplit(value)
-    if not parts.scheme:
+    # Not `urlsplit`: several hosts of Postgres are no URL of RFC 3986.
+    front, mark, query = value.partition("?")
+    scheme, separator, rest = front.partition("://")
+    if not separator:
         return REDACTED
-    return value.replace(f":{parts.password}@", f":{REDACTED}@", 1) if parts.password else value
+    authority, slash, path = rest.partition("/")
+    user, at, hosts = authority.rpartition("@")
+    name, colon, _ = user.partition(":")
+    shown = "&".join(_PASSWORD.sub(rf"\1={REDACTED}", each) for each in query.split("&"))
+    return f"{scheme}://{name}{colon}{REDACTED if colon else ''}{at}{hosts}{slash}{path}{mark}{shown}"
 
 
 def _shown(value: Any) -> str:
