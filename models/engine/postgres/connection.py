@@ -14,7 +14,7 @@ from typing import Any
 
 import psycopg
 from psycopg.abc import PQGen
-from psycopg.errors import ConnectionTimeout, Diagnostic, _WaitTimeout
+from psycopg.errors import ConnectionTimeout, Diagnostic, ReadOnlySqlTransaction, _WaitTimeout
 from psycopg.pq import TransactionStatus
 
 from models.engine.errors import Unavailable
@@ -28,14 +28,19 @@ class Connection(psycopg.Connection[Any]):
     """A connection that is closed when the server is silent for longer than `patience` seconds.
 
     All that is sent to the server passes `wait`: statements, COMMIT, each piece of a COPY. None waits for ever.
+
+    silent     the server said nothing for too long
+    read_only  the server has refused a write because it takes none
+    leave      has the next connection be tried to another server first, where the URL names several
     """
 
     patience: float | None = None
-    silent = False
+    silent = read_only = False
     _unconfirmed = False
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
+        self.leave: Callable[[], None] = _stay
         self.add_notice_handler(self._heed)
 
     def wait(self, gen: PQGen[Any], interval: float = 0.1, timeout: float | None = None) -> Any:
@@ -45,6 +50,10 @@ class Connection(psycopg.Connection[Any]):
             self.silent = True
             self._end()
             raise psycopg.OperationalError("the server was silent for too long") from None
+        except ReadOnlySqlTransaction:
+            self.read_only = True
+            self.leave()
+            raise
         if self._unconfirmed:
             self._end()
             raise psycopg.OperationalError("the server has stored this, and no standby has confirmed it")
@@ -57,6 +66,7 @@ class Connection(psycopg.Connection[Any]):
             self._unconfirmed = True
 
     def _end(self) -> None:
+        self.leave()
         # At once, and nothing more may be said on it: a ROLLBACK would wait as long again.
         self.pgconn.finish()
 
@@ -71,6 +81,8 @@ class Connection(psycopg.Connection[Any]):
 
     def tidy(self) -> bool:
         """Give up the transaction in which it was left, if any; whether it can be used again."""
+        if self.read_only:
+            return False
         status = self.pgconn.transaction_status
         if status in (TransactionStatus.INTRANS, TransactionStatus.INERROR):
             try:
@@ -79,6 +91,10 @@ class Connection(psycopg.Connection[Any]):
                 return False
             status = self.pgconn.transaction_status
         return status == TransactionStatus.IDLE
+
+
+def _stay() -> None:
+    """What `leave` does where there is no other server."""
 
 
 class Pool:
@@ -121,6 +137,9 @@ class Pool:
         with self._changed:
             if conn.silent:
                 self._fall_silent(pause=0.0)
+            if conn.read_only:
+                # Those beside it are to the same server.
+                self._drop_idle()
             if tidy and conn in self._lent and not self._silent:
                 self._idle.append(conn)
             else:
@@ -205,8 +224,11 @@ class Pool:
             self._changed.notify_all()
         return conn
 
-    def _fall_silent(self, *, pause: float) -> None:
+    def _drop_idle(self) -> None:
         while self._idle:
             self._idle.pop().close()
+
+    def _fall_silent(self, *, pause: float) -> None:
+        self._drop_idle()
         if not self._silent:
             self._silent, self._try_from = True, monotonic() + pause

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from time import time
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote
 
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
@@ -97,9 +97,19 @@ def is_left(name: str) -> bool:
 
 def url_of(url: str, name: str) -> str:
     """The URL of another database on the same server."""
-    parts = urlsplit(url)
-    query = "&".join(each for each in parts.query.split("&") if each and not each.startswith("dbname="))
-    return parts._replace(path=f"/{name}", query=query).geturl()
+    # Not `urlsplit`: several hosts are no URL of RFC 3986.
+    front, _, query = url.partition("?")
+    scheme, _, rest = front.partition("://")
+    kept = "&".join(each for each in query.split("&") if each and not each.startswith("dbname="))
+    return f"{scheme}://{rest.partition('/')[0]}/{name}{'?' if kept else ''}{kept}"
+
+
+def at(url: str, host: str, port: int) -> str:
+    """The URL of the same database on that one of the servers that `url` names."""
+    front, _, query = url.partition("?")
+    others = [each for each in query.split("&") if each and each.partition("=")[0] not in ("host", "hostaddr", "port")]
+    # What is said behind the question mark counts, whatever stands before it.
+    return front + "?" + "&".join([*others, f"host={quote(host, safe='')}", f"port={port}"])
 
 
 def _run(url: str, program: str, *options: str) -> None:

@@ -31,6 +31,7 @@ from models.engine.errors import (
 from models.engine.observer import Observer
 from models.engine.postgres import copies
 from models.engine.postgres.connection import MOMENT, Connection, Pool
+from models.engine.postgres.hosts import Hosts
 from models.engine.waiting import Places
 
 CONNECT_TIMEOUT = 3  # seconds
@@ -74,6 +75,7 @@ class PostgresDatabase(Database, pw.PostgresqlDatabase):
             given = conninfo_to_dict(url)
         except psycopg.Error as error:
             raise ValueError(f"the Postgres URL cannot be read: {error}") from None
+        self._hosts = Hosts(given)
         # `_Time` relies on the time zone and the date style, `Connection` on warnings; they must not depend on the
         # server's settings.
         options = (f"{given.get('options') or ''} -c timezone=UTC -c datestyle=ISO -c client_min_messages=warning "
@@ -102,7 +104,7 @@ class PostgresDatabase(Database, pw.PostgresqlDatabase):
             try:
                 self.execute_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
                 snapshot = self.query("SELECT pg_export_snapshot()")[0][0]
-                copies.dump(self.database, target, snapshot)
+                copies.dump(self._here(), target, snapshot)
                 yield self
             finally:
                 if not self._state.conn.closed:
@@ -111,8 +113,7 @@ class PostgresDatabase(Database, pw.PostgresqlDatabase):
     @contextmanager
     def scratch(self, copy: str) -> Iterator[Database]:
         name = copies.scratch_name(token_hex(4))
-        url = copies.url_of(self.database, name)
-        self._make_scratch(name)
+        url = copies.url_of(self._make_scratch(name), name)
         staged = type(self)(url, pool_size=4, statement_timeout=self._patience - GRACE, pool_wait=CONNECT_TIMEOUT,
                             waiting=None)
         try:
@@ -129,10 +130,11 @@ class PostgresDatabase(Database, pw.PostgresqlDatabase):
         with self.connected(), self._unhurried():
             others = self.query("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
                                 "AND pid <> pg_backend_pid() AND backend_type = 'client backend'")[0][0]
+            here = self._here()
         if others:
             raise InUse(f"{others} other connections to the database are open: stop Gatepost on every machine first")
         self.close_all()
-        copies.replace(self.database, staged.database)
+        copies.replace(here, staged.database)
 
     def confirm(self) -> None:
         # A commit waits for the standby only if it has something to write; and then the standby has all before it.
@@ -203,12 +205,20 @@ class PostgresDatabase(Database, pw.PostgresqlDatabase):
         self._pool.close()
 
     def _connect(self) -> Connection:
-        conn = Connection.connect(self.database, autocommit=True, **self.connect_params)
+        conn = self._hosts.connect(
+            lambda place: Connection.connect(self.database, autocommit=True, **{**self.connect_params, **place}))
         conn.patience = self._patience
         return conn
 
-    def _make_scratch(self, name: str) -> None:
-        """Raises `Unavailable`."""
+    def _here(self) -> str:
+        """The URL of the server of this thread's connection, for a program beside it: one of several."""
+        if not self._hosts.several:
+            return self.database
+        info = self._state.conn.info
+        return copies.at(self.database, info.host, info.port)
+
+    def _make_scratch(self, name: str) -> str:
+        """Make that database, and return the URL of its server. Raises `Unavailable`."""
         create = SQL("CREATE DATABASE {} TEMPLATE template0 ENCODING {} LC_COLLATE {} LC_CTYPE {}")
         with self.connected(), self._unhurried():
             self._drop_left()
@@ -218,6 +228,7 @@ class PostgresDatabase(Database, pw.PostgresqlDatabase):
                 self.execute_sql(create.format(Identifier(name), *map(Literal, like)).as_string())
             except Exception as error:
                 raise _no_scratch(driver_error(error)) from error
+            return self._here()
 
     def _drop_left(self) -> None:
         for name, in self.query("SELECT datname FROM pg_database WHERE datname LIKE %s", [f"{copies.SCRATCH}%"]):
