@@ -39,14 +39,16 @@ _numbers = itertools.count(1)
 class Server:
     """A Postgres server that the tests own."""
 
+    configured = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "shared_buffers=32MB",
+                  "max_connections=100", "log_min_messages=fatal")
+
     def __init__(self, programs: Path, directory: Path) -> None:
         self.programs, self.directory = programs, directory
         self.port = free_port()
         self.process: subprocess.Popen[bytes] | None = None
         if os.geteuid() == 0:
             os.chown(directory, pwd.getpwnam("postgres").pw_uid, -1)
-        self._run("initdb", "--pgdata", str(directory / "data"), "--username", "gatepost", "--auth", "trust",
-                  "--encoding", "UTF8", "--locale", "C.UTF-8", "--no-sync")
+        self._fill()
 
     def url(self, name: str) -> str:
         return f"postgresql://gatepost@127.0.0.1:{self.port}/{name}"
@@ -55,8 +57,7 @@ class Server:
         self.process = subprocess.Popen(
             [*self._as_postgres(), str(self.programs / "postgres"), "-D", str(self.directory / "data"),
              "-p", str(self.port), "-k", str(self.directory), "-c", "listen_addresses=127.0.0.1",
-             "-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off",
-             "-c", "shared_buffers=32MB", "-c", "max_connections=100", "-c", "log_min_messages=fatal"],
+             *itertools.chain(*(("-c", each) for each in self.configured))],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         for _ in range(200):
             with contextlib.suppress(psycopg.OperationalError):
@@ -79,6 +80,15 @@ class Server:
                 self.process.wait(timeout=30)
             self.process = None
 
+    def kill(self) -> None:
+        """End all its processes by SIGKILL, whatever they are doing."""
+        if self.process is not None:
+            # One that is stopped first starts no other meanwhile.
+            self._signal([self.process.pid], signal.SIGSTOP)
+            self._signal([*_children(self.process.pid), self.process.pid], signal.SIGKILL)
+            self.process.wait(timeout=30)
+            self.process = None
+
     @contextlib.contextmanager
     def silent(self) -> Iterator[None]:
         """The server says nothing any more (SIGSTOP), though its machine still takes connections and what is sent."""
@@ -94,12 +104,12 @@ class Server:
     @contextlib.contextmanager
     def lost_standby(self) -> Iterator[None]:
         """A commit waits for a standby that is not there, if `synchronous_commit` is on; all else goes on."""
-        self._reload("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+        self.configure("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
         try:
             self._until_a_commit_waits()
             yield
         finally:
-            self._reload("ALTER SYSTEM RESET synchronous_standby_names")
+            self.configure("ALTER SYSTEM RESET synchronous_standby_names")
 
     @contextlib.contextmanager
     def refusing(self, url: str) -> Iterator[None]:
@@ -115,6 +125,18 @@ class Server:
     def execute(self, statement: str) -> None:
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
             connection.execute(statement)
+
+    def configure(self, change: str) -> None:
+        """Run ALTER SYSTEM, and wait until the server has read it."""
+        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+            before = connection.execute("SELECT pg_conf_load_time()").fetchone()
+            connection.execute(change)
+            connection.execute("SELECT pg_reload_conf()")
+            for _ in range(2000):
+                if connection.execute("SELECT pg_conf_load_time()").fetchone() != before:
+                    return
+                time.sleep(0.01)
+        raise RuntimeError("the Postgres server of the tests does not read its configuration")
 
     def _until_a_commit_waits(self) -> None:
         """Commits wait only once the checkpointer, too, has read the configuration."""
@@ -133,16 +155,9 @@ class Server:
                     return
         raise RuntimeError("no commit waits for the standby that is not there")
 
-    def _reload(self, change: str) -> None:
-        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
-            before = connection.execute("SELECT pg_conf_load_time()").fetchone()
-            connection.execute(change)
-            connection.execute("SELECT pg_reload_conf()")
-            for _ in range(2000):
-                if connection.execute("SELECT pg_conf_load_time()").fetchone() != before:
-                    return
-                time.sleep(0.01)
-        raise RuntimeError("the Postgres server of the tests does not read its configuration")
+    def _fill(self) -> None:
+        self._run("initdb", "--pgdata", str(self.directory / "data"), "--username", "gatepost", "--auth", "trust",
+                  "--encoding", "UTF8", "--locale", "C.UTF-8", "--no-sync")
 
     def _signal(self, processes: list[int], number: int) -> list[int]:
         for process in processes:
@@ -202,13 +217,19 @@ def missing(reason: str) -> None:
     pytest.skip(reason)
 
 
-@contextlib.contextmanager
-def running_server() -> Iterator[Server]:
+def programs_of_postgres() -> Path:
+    """Where they are. Skips where there are none, or nobody to run them as."""
     programs = find_programs()
     if programs is None:
         missing("no initdb and postgres on this machine")
     if os.geteuid() == 0 and not any(user.pw_name == "postgres" for user in pwd.getpwall()):
         missing("initdb refuses root, and there is no user postgres to run it as")
+    return programs
+
+
+@contextlib.contextmanager
+def running_server() -> Iterator[Server]:
+    programs = programs_of_postgres()
     directory = Path(tempfile.mkdtemp(prefix="gatepost-postgres-"))
     server = Server(programs, directory)
     try:

@@ -13,7 +13,7 @@ import ssl
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from getpass import getuser
 from http.client import HTTPSConnection
@@ -29,6 +29,8 @@ DEPLOY = ROOT / "deploy"
 HOST = "api.example.org"
 
 
+AGAIN = 2  # seconds after which nginx asks a node again that has failed
+_OF_SEVERAL = f" max_fails=1 fail_timeout={AGAIN}s"  # as docs/running.md has it
 PROXIES = ("nginx", "Debian's Caddy", "a newer Caddy")
 _BESIDE = str(Path(sys.executable).parent)
 _PLACES = f"/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin:{_BESIDE}"
@@ -40,13 +42,16 @@ def program(name: str) -> str:
 
 
 @contextmanager
-def behind(proxy: str, url: str, folder: Path, changes: Mapping[str, str] | None = None) -> Iterator[int]:
-    """The HTTPS port of 127.0.0.1 on which one of `PROXIES` serves what is at `url`, with its files in `folder`.
+def behind(proxy: str, urls: str | Sequence[str], folder: Path,
+           changes: Mapping[str, str] | None = None) -> Iterator[int]:
+    """The HTTPS port of 127.0.0.1 on which one of `PROXIES` serves what is at that URL, or at each of them, with its
+    files in `folder`.
 
     `changes` are made in its sample: text that stands there, and what replaces it.
     """
-    port, upstream = free_port(), url.removeprefix("http://")
-    command = (_nginx if proxy == "nginx" else _caddy(proxy))(port, upstream, folder, changes or {})
+    port = free_port()
+    upstreams = [url.removeprefix("http://") for url in ([urls] if isinstance(urls, str) else urls)]
+    command = (_nginx if proxy == "nginx" else _caddy(proxy))(port, upstreams, folder, changes or {})
     _certify(folder)
     environment = {"HOME": str(folder), "XDG_DATA_HOME": str(folder), "XDG_CONFIG_HOME": str(folder)}
     with (folder / "output").open("wb") as output:
@@ -59,12 +64,14 @@ def behind(proxy: str, url: str, folder: Path, changes: Mapping[str, str] | None
         process.wait(timeout=20)
 
 
-def _nginx(port: int, upstream: str, folder: Path, changes: Mapping[str, str]) -> list[str]:
+def _nginx(port: int, upstreams: Sequence[str], folder: Path, changes: Mapping[str, str]) -> list[str]:
     # What a folder of the system would hold. Workers of root's nginx run as `nobody`, which may not enter ours.
     temporary = " ".join(f"{kind}_temp_path {folder}/{kind};"
                          for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
     sample = _changed(_changed((DEPLOY / "nginx.conf").read_text("utf-8"), changes), {
-        "127.0.0.1:8000": upstream, "/etc/ssl/gatepost": str(folder), "listen [::]": "# listen [::]",
+        "server 127.0.0.1:8000;": "\n    ".join(f"server {each}{_OF_SEVERAL if upstreams[1:] else ''};"
+                                                for each in upstreams),
+        "/etc/ssl/gatepost": str(folder), "listen [::]": "# listen [::]",
         "listen 443": f"listen 127.0.0.1:{port}", "listen 80": f"listen 127.0.0.1:{free_port()}"})
     file = folder / "nginx.conf"
     file.write_text(f"user {getuser()}; daemon off; pid {folder}/pid; events {{}}\n"
@@ -73,16 +80,17 @@ def _nginx(port: int, upstream: str, folder: Path, changes: Mapping[str, str]) -
 
 
 class _Start(Protocol):
-    def __call__(self, port: int, upstream: str, folder: Path, changes: Mapping[str, str], /) -> list[str]: ...
+    def __call__(self, port: int, upstreams: Sequence[str], folder: Path, changes: Mapping[str, str],
+                 /) -> list[str]: ...
 
 
 def _caddy(proxy: str) -> _Start:
     sample, caddy = _CADDYS[proxy]()
 
-    def start(port: int, upstream: str, folder: Path, changes: Mapping[str, str]) -> list[str]:
+    def start(port: int, upstreams: Sequence[str], folder: Path, changes: Mapping[str, str]) -> list[str]:
         file = folder / "Caddyfile"
         file.write_text(_changed(_changed((DEPLOY / sample).read_text("utf-8"), changes), {
-            "127.0.0.1:8000": upstream,
+            "127.0.0.1:8000": " ".join(upstreams),
             "{\n\tservers": "{\n\tadmin off\n\tauto_https disable_redirects\n\tservers",
             f"\n{{$SITE:{HOST}}} {{": (f"\n{HOST}:{port} {{\n\tbind 127.0.0.1\n"
                             f"\ttls {folder}/fullchain.pem {folder}/privkey.pem"),

@@ -45,11 +45,11 @@ def opened(*ports: int, more: str = "") -> Iterator[PostgresDatabase]:
 @contextmanager
 def taking_no_writes(server: Server) -> Iterator[None]:
     """As an operator has it who wants the other one to be written to."""
-    server._reload("ALTER SYSTEM SET default_transaction_read_only = on")
+    server.configure("ALTER SYSTEM SET default_transaction_read_only = on")
     try:
         yield
     finally:
-        server._reload("ALTER SYSTEM SET default_transaction_read_only = off")
+        server.configure("ALTER SYSTEM SET default_transaction_read_only = off")
 
 
 @pytest.fixture
