@@ -10,8 +10,8 @@ IN_PARALLEL := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .PHONY: help serve test test-newest coverage lint types messages bench bench-pages bench-search bench-policy bench-login \
-  bench-replay bench-export bench-imports bench-kill bench-jobs bench-backup attacks faults restarts growth ledger \
-  kills soak proofs campaigns profile picture wheel constraints sbom clean
+  bench-replay bench-export bench-imports bench-kill bench-jobs bench-backup attacks faults restarts failover growth \
+  ledger kills soak proofs campaigns profile picture wheel constraints sbom clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):.*## /\1\t/' | \
@@ -76,6 +76,9 @@ faults: $(VENV)/test.stamp ## what clients, health and doctor say of disks, file
 restarts: $(VENV)/test.stamp ## restart both servers twenty times under load, behind held sockets: requests that fail, longest answer
 	$(BIN)/python -m tests.incidents.restarts $(BENCH_ARGS)
 
+failover: $(VENV)/test.stamp ## primaries that are killed, silent or come back under three nodes: lost writes, and when each writes again
+	$(BIN)/python -m tests.incidents.failover $(BENCH_ARGS)
+
 growth: $(VENV)/test.stamp ## gigabytes a day that one address or account can store within the rate limits
 	$(BIN)/python -m benchmarks.growth $(BENCH_ARGS)
 
@@ -110,7 +113,7 @@ soak: $(VENV)/test.stamp ## a quarter of an hour of everything at once on both d
 bench-jobs: $(VENV)/test.stamp ## jobs lost and effects done twice while processes are killed; BENCH_ARGS="--kills 200"
 	$(BIN)/python -m benchmarks.job_kills $(BENCH_ARGS)
 
-campaigns: attacks faults restarts growth ledger kills bench-backup soak bench-imports bench-kill bench-jobs proofs ## all of these, which take too long for `make test`
+campaigns: attacks faults restarts failover growth ledger kills bench-backup soak bench-imports bench-kill bench-jobs proofs ## all of these, which take too long for `make test`
 
 profile: $(VENV)/gatepost.stamp ## where the time of one request goes, stage by stage
 	$(BIN)/python -m benchmarks.profile
