@@ -12,6 +12,7 @@ from blueprints.policy_changes import child, endpoints, trial
 from models.base import new_id
 from models.tables import policy_version
 from tests.apps import Caller, Given, close, log_in, make_app, new_instance
+from tests.databases import new_database
 
 TRY, APPLY = "/api/admin/policy/try", "/api/admin/policy/apply"
 APPROVING = "p, support, order.approve, always, allow\n# end\n"
@@ -190,10 +191,11 @@ def test_a_part_that_takes_too_long_or_fails_is_said_to_be_incomplete(monkeypatc
 
 class TestApply:
     @pytest.fixture
-    def edited(self, tmp_path, database_url):
-        """An app of its own, in which policies are changed over HTTP; and an administrator."""
-        folder = new_instance(tmp_path / "instance", database_url, "default", "other")
-        made = make_app(folder, database_url, policy_edit="on")
+    def edited(self, request, tmp_path, database_url):
+        """An app of its own, in which policies are changed over HTTP, on a database that no other node has."""
+        url = new_database("sqlite" if database_url.startswith("sqlite") else "postgres", request)
+        folder = new_instance(tmp_path / "instance", url, "default", "other")
+        made = make_app(folder, url, policy_edit="on")
         yield made
         close(made)
 
@@ -245,9 +247,9 @@ class TestApply:
         assert file.read_text() == text
 
     def test_what_another_process_has_just_put_in_force_is_what_a_change_is_made_of(
-            self, edited, admin, here, database_url):
+            self, edited, admin, here):
         services = edited.extensions["gatepost"]
-        twin = make_app(services.settings.instance, database_url)
+        twin = make_app(services.settings.instance, services.settings.database_url)
         version = self.apply(admin, {"more.csv": APPROVING}, services.policy.current.version).get_json()["version"]
         elsewhere = Caller(twin.test_client(), admin.user, admin.token)
         found = attempt(elsewhere, {"more.csv": None})

@@ -61,10 +61,11 @@ class Export:
         return "\n".join(self._differences()) or None
 
     def _differences(self) -> Iterator[str]:
-        edited = sorted({name for name, text in self._texts.items() if self._own_text(name) != text}
-                        | {place.name for place in _places(self._directory) if place.name not in self._texts})
-        if edited:
-            yield (f"{_named(edited)} in {self._directory} were changed, without effect: the rules are those of the "
+        found = {place.name for place in _places(self._directory)}
+        # By what each file says of itself: what another process has exported a moment ago is no edit.
+        changed = sorted({*edited(self._directory), *(self._texts.keys() - found)})
+        if changed:
+            yield (f"{self._directory} was changed, without effect: {_named(changed)}. The rules are those of the "
                    "database. To put a folder of files in force: gatepost policy apply DIR")
         strange = sorted(name for name, place in self._plugins.items()
                          if name not in self._texts and self._packaged.get(name) != _content(place))
@@ -82,10 +83,6 @@ class Export:
                 place.replace(place.with_name(place.name + EDITED))
                 _log.warning("%s was changed without effect, and is kept as %s%s", place, place.name, EDITED)
         return new
-
-    def _own_text(self, name: str) -> bytes | None:
-        found = _content(self._directory / name)
-        return None if found is None else own_text(found)
 
 
 def is_policy_file(name: str) -> bool:
