@@ -74,7 +74,7 @@ def stats(call: Call) -> dict[str, Any]:
 def _counts(collection: Peer, tenant_id: str) -> dict[str, Any]:
     model = collection.model
     if "status" not in model._meta.fields:
-        return {"total": reports.total(model, tenant_id, collection.until).scalar(), "by_status": {}}
+        return {"total": reports.total(model, tenant_id, collection.until, collection.gone).scalar(), "by_status": {}}
     states = dict(reports.by_status(model, tenant_id).tuples())
     return {"total": sum(states.values()), "by_status": states}
 

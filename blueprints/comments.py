@@ -33,6 +33,7 @@ class Comments(Collection):
     expand = ("article", "owner")
     create_only = ("article_id",)
     judged = ("article_status",)
+    on_erase, anonymised = "anonymise", {"body": "[deleted]"}
 
     def draft(self, call: Call) -> Comment:
         comment: Comment = super().draft(call)

@@ -6,8 +6,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+import peewee as pw
+
 from gatepost import Call, Collection, Email, Endpoint, Id, Line, Name, RecordSchema, StrictSchema, Text
 from models.tables.contact import ContactMessage
+from models.tables.user import User
 
 from .http.pipeline.limiting import count_for_the_day
 
@@ -38,6 +41,7 @@ class Contact(Collection):
     model, schema = ContactMessage, ContactSchema
     sort = ("created_at", "updated_at")
     shares = False
+    on_erase = "delete"
     filters = {
         "name": ("contains",),
         "email": ("eq",),
@@ -53,6 +57,10 @@ class Contact(Collection):
                               prepare=self.count, summary="Leave a message.")
             elif endpoint.name in _SUMMARIES:
                 yield replace(endpoint, summary=_SUMMARIES[endpoint.name])
+
+    def of_person(self, person: User) -> pw.Expression | None:
+        """A message has no owner: those of their e-mail address, in whichever tenant it was left."""
+        return ContactMessage.email == person.email
 
     def stamp(self, call: Call, row: ContactMessage) -> None:
         """A message has no owner, also when its sender is logged in."""

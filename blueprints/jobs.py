@@ -46,6 +46,7 @@ class Jobs(Collection):
     name, resource = "jobs", "job"
     model, schema = Job, JobSchema
     shares = imports = False
+    on_erase = "delete"
     filters = {"state": ("eq",), "kind": ("eq",), "owner_id": ("eq",)}
     computed = ()
 

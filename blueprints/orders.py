@@ -42,6 +42,7 @@ class Orders(Collection):
                "owner_id": ("eq", "in"), "created_at": ("gte", "lt")}
     expand = ("owner", "items.product")
     create_only = ("items",)
+    on_erase, anonymised = "anonymise", {"note": None}
     imports = False  # an order takes stock at today's prices: it cannot be brought along
 
     def create(self, call: Call, row: Order) -> None:

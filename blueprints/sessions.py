@@ -36,6 +36,7 @@ class Sessions(Collection):
     name, resource = "sessions", "session"
     model, schema = Session, SessionSchema
     until = "expires_at"
+    on_erase = "delete"
     shares = False
     filters = {"owner_id": ("eq",)}
     computed = ()

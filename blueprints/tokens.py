@@ -53,6 +53,7 @@ class Tokens(Collection):
     name, resource = "tokens", "token"
     model, schema = ServiceToken, ServiceTokenSchema
     most_owned = 100
+    on_erase = "delete"
     shares = False
 
     def endpoints(self) -> Iterator[Endpoint]:

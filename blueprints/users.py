@@ -40,6 +40,7 @@ class Users(Collection):
 
     name, resource = "users", "user"
     model, schema = User, UserSchema
+    gone = "erased_at"
     sort = ("created_at", "updated_at", "name", "email")
     default_sort = "name"
     filters = {

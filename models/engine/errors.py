@@ -70,6 +70,10 @@ class InvalidReference(RowError):
     """The row names another that is not there (or belongs to another tenant)."""
 
 
+class Erased(RowError):
+    """Nothing is stored in the name of a person who is erased, or is being erased."""
+
+
 class Outdated(RowError):
     """The row was changed or deleted since it was read."""
 

@@ -11,12 +11,14 @@ from uuid import UUID
 import peewee as pw
 
 from models.engine.database import current
+from models.engine.errors import Erased
 from models.engine.prepared import Bind, Statement, prepare
 from models.records import bulk
 from models.records.columns import IdField, JsonField, TimeField, reader
-from models.records.ids import new_id
+from models.records.ids import is_id, new_id
 from models.records.table import Table, whole
 from models.records.times import now
+from models.tables.erasure import Erasure, begun_among
 
 SALT = 16  # bytes
 ORIGINS = 100  # logins of one principal that tell from where it is known
@@ -96,10 +98,13 @@ class Retention(Table):
 def add(**values: Any) -> None:
     """Add one audit row of these columns, its own `tenant_id` among them, as fast as can be: every write does.
 
-    What is left out is null, but for id, time, salt and a count of 1.
+    What is left out is null, but for id, time, salt and a count of 1. Raises `Erased` when the principal is a person
+    who is erased, or is being erased: what they were about to write is undone with this row.
     """
-    statement = _ADDING.on(current, lambda: Audit.insert({name: Bind(name) for name in _EMPTY}))
-    statement.write(current, {**_EMPTY, "id": new_id(), "time": now(), "salt": urandom(SALT), **values})
+    statement = _ADDING.on(current, _adding)
+    row = {**_EMPTY, "id": new_id(), "time": now(), "salt": urandom(SALT), **values}
+    if not statement.write(current, {**row, _PERSON: _person(row["principal"])}):
+        raise Erased(row["principal"])
 
 
 def newest_time() -> str | None:
@@ -127,7 +132,7 @@ def unsealed() -> tuple[int, str | None]:
 
 def append(rows: Iterable[Audit]) -> int:
     """Add audit rows, each with its own `tenant_id`; missing ids and times are filled in; their number."""
-    made = [whole(_stamped(row)) for row in rows]
+    made = [whole(_stamped(row)) for row in _bare(list(rows))]
     if made:
         bulk.load(current, Audit, tuple(made[0]), [tuple(row.values()) for row in made])
     return len(made)
@@ -138,7 +143,7 @@ def append_missing(rows: Iterable[Audit]) -> None:
 
     Where another transaction is about to add one of them, this waits until it is known what becomes of it.
     """
-    for some in pw.chunked([whole(row) for row in rows], _AT_ONCE):
+    for some in pw.chunked([whole(row) for row in _bare(list(rows))], _AT_ONCE):
         Audit.insert_many(some).on_conflict(action="nothing", conflict_target=(Audit.id,)).execute()
 
 
@@ -183,6 +188,31 @@ def of_all() -> pw.ModelSelect[Audit]:
     return Audit.select()
 
 
+def _adding() -> pw.Query:
+    # One statement with the look at the erasures: every write comes by here.
+    erased = Erasure.select(pw.SQL("1")).where(Erasure.user_id == Bind(_PERSON))
+    row = pw.Select(columns=[Bind(name) for name in _EMPTY]).where(~pw.fn.EXISTS(erased))
+    return Audit.insert_from(row, [Audit._meta.fields[name] for name in _EMPTY])
+
+
+def _person(principal: str) -> str | None:
+    """The id of the user who a principal is; None for one that is none."""
+    id = principal.removeprefix("user:")
+    return id if id != principal and is_id(id) else None
+
+
+def _bare(rows: list[Audit]) -> list[Audit]:
+    """Rows that have waited in memory, without what is personal where they are about somebody erased meanwhile."""
+    about = {id for row in rows for id in (_person(row.principal), row.resource_id) if id is not None}
+    erased = begun_among(about) if about else set()
+    for row in rows if erased else ():
+        if _person(row.principal) in erased or (row.resource == "session" and row.resource_id in erased):
+            row.address = row.request_id = row.facts = None
+        elif row.resource_id in erased:
+            row.facts = None
+    return rows
+
+
 def _stamped(row: Audit) -> Audit:
     row.id = row.id or new_id()
     row.time = row.time or now()
@@ -194,3 +224,4 @@ _BEFORE_ALL = str(UUID(int=0))  # an id
 _AT_ONCE = 500  # rows of one statement: a database takes some ten thousand values
 _ADDING = Statement()
 _EMPTY = whole(Audit())
+_PERSON = "person"

@@ -6,11 +6,13 @@ import orjson
 import peewee as pw
 
 from models.engine.database import current
+from models.engine.errors import Erased
 from models.records.columns import IdField
 from models.records.ids import last_id
 from models.records.rows import Rows
 from models.records.table import Record
 from models.records.times import DAY, later, now
+from models.tables.erasure import has_begun
 from models.tables.job import DONE, Job
 from models.tables.user import User
 
@@ -58,7 +60,9 @@ def hold_owner(tenant_id: str, owner_id: str) -> int:
 
 
 def add(tenant_id: str, job_id: str, owner_id: str, number: int, data: bytes) -> None:
-    """Store one chunk. Raises `AlreadyExists`, `InvalidReference`."""
+    """Store one chunk. Raises `AlreadyExists`, `InvalidReference`, `Erased` for an owner who is erased."""
+    if has_begun(owner_id):
+        raise Erased(owner_id)
     Rows(JobChunk, tenant_id).insert(
         JobChunk(job_id=job_id, owner_id=owner_id, number=number, size=len(data), data=data))
 

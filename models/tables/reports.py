@@ -28,10 +28,14 @@ def by_status(model: type[Record], tenant_id: str) -> pw.ModelSelect[Any]:
     return Rows(model, tenant_id).select(status, pw.fn.COUNT(pw.SQL("*"))).group_by(status).order_by(status)
 
 
-def total(model: type[Record], tenant_id: str, until: str | None = None) -> pw.ModelSelect[Any]:
-    """(rows,) of the tenant: one walk along the index of creation; of those only whose column `until` lies ahead."""
+def total(model: type[Record], tenant_id: str, until: str | None = None, gone: str | None = None
+          ) -> pw.ModelSelect[Any]:
+    """(rows,) of the tenant: one walk along the index of creation; of those only whose column `until` lies ahead, and
+    whose column `gone` is null."""
     every = Rows(model, tenant_id).select(pw.fn.COUNT(pw.SQL("*")))
-    return every if until is None else every.where(model._meta.fields[until] > now())
+    if until is not None:
+        every = every.where(model._meta.fields[until] > now())
+    return every if gone is None else every.where(model._meta.fields[gone].is_null())
 
 
 def owned(model: type[Record], tenant_id: str, owner_id: str, most: int) -> int:

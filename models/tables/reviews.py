@@ -53,11 +53,11 @@ def accounts() -> Iterator[Account]:
 
 
 def active_of(ids: Sequence[str]) -> dict[str, bool]:
-    """Whether each of these users is active, by id; those that there are."""
+    """Whether each of these users is active, by id; those that there are, and were not erased."""
     # Across tenants: the lines of a policy name persons of any.
     batches = (ids[start:start + _BATCH] for start in range(0, len(ids), _BATCH))
     return {user.id: user.active for batch in batches
-            for user in User.select(User.id, User.active).where(User.id.in_(batch))}
+            for user in User.select(User.id, User.active).where(User.id.in_(batch), User.erased_at.is_null())}
 
 
 def _accounts() -> pw.ModelSelect[Any]:
@@ -74,7 +74,7 @@ def _accounts() -> pw.ModelSelect[Any]:
                         _last(ServiceToken, ServiceToken.last_used_at, *_owned(ServiceToken)),
                         ServiceToken.select(pw.fn.COUNT(ServiceToken.id)).where(*_owned(ServiceToken), valid))
             .join(Tenant, on=(Tenant.id == User.tenant_id))
-            .where(User.id > Bind("after")).order_by(User.id).limit(AT_ONCE))
+            .where(User.id > Bind("after"), User.erased_at.is_null()).order_by(User.id).limit(AT_ONCE))
 
 
 def _last(table: type[Table], time: pw.Field, *where: pw.Expression) -> pw.ModelSelect[Any]:

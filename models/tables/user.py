@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 import peewee as pw
 
 from models.engine.database import Database
-from models.records.columns import EmailField, ListField, RoleField
+from models.records.columns import EmailField, ListField, RoleField, TimeField
 from models.records.rows import locked
 from models.records.table import Owned
 from models.tables.tenant import Tenant
@@ -24,6 +24,7 @@ SELECT DISTINCT role FROM held WHERE role IS NOT NULL
 """
 _BATCH = 500  # ids in one statement; SQLite takes 32 766
 ADMINISTRATOR = "admin"  # the role that no other one ranks above
+NOBODY = "deleted user"  # the name of a tombstone
 
 
 class User(Owned):
@@ -31,6 +32,7 @@ class User(Owned):
 
     `owner_id` is the user's own id, so that the condition `own` means the same here as everywhere else.
     `token_version` goes up when all access tokens issued so far must stop working.
+    `erased_at` is when the person was erased: then the row is a tombstone, which others refer to and nobody sees.
     """
 
     owns_itself = True
@@ -42,6 +44,7 @@ class User(Owned):
     groups = ListField(default=list)
     active = pw.BooleanField(default=True)
     token_version = pw.IntegerField(default=1)
+    erased_at = TimeField(null=True)
 
     class Meta:
         table_name = "users"
@@ -55,6 +58,13 @@ class User(Owned):
         """Whether the user is one of the administrators: active, and of that role by what is stored."""
         return self.active and self.role == ADMINISTRATOR
 
+    def bury(self, unusable: str, at: str) -> None:
+        """Make the row a tombstone, which is saved afterwards. `unusable`: what is kept in the place of a password."""
+        self.name, self.email, self.password_hash = NOBODY, f"{self.id}@invalid", unusable
+        self.role, self.department, self.groups = "user", None, []
+        self.active, self.erased_at = False, at
+        self.token_version += 1
+
     @classmethod
     def administrators(cls, *, lock: bool = False) -> list[str]:
         """The ids of all administrators, in order; `lock`: no other transaction changes them before this one ends."""
@@ -65,7 +75,7 @@ class User(Owned):
     @classmethod
     def by_email(cls, email: str) -> User | None:
         # Across tenants: a login names an e-mail address, unique per instance, and no tenant.
-        return cls.select().where(cls.email == email).first()
+        return cls.select().where(cls.email == email, cls.erased_at.is_null()).first()
 
     @classmethod
     def roles(cls, ids: Sequence[str]) -> dict[str, str]:
@@ -73,7 +83,7 @@ class User(Owned):
         # Across tenants: the lines of a policy name persons of any.
         batches = (ids[start:start + _BATCH] for start in range(0, len(ids), _BATCH))
         return {user.id: user.role for batch in batches
-                for user in cls.select(cls.id, cls.role).where(cls.id.in_(batch))}
+                for user in cls.select(cls.id, cls.role).where(cls.id.in_(batch), cls.erased_at.is_null())}
 
     @classmethod
     def held_roles(cls, database: Database) -> frozenset[str]:

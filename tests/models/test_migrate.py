@@ -152,11 +152,17 @@ def sessions_of_before(empty: Database, tmp_path: Path) -> Iterator[tuple[str, s
     with empty.connected():
         def rows() -> list[str]:
             tenant = Tenant.add("default").id
-            user = Rows(User, tenant).insert(User(name="Ada", email="ada@example.org", password_hash="-"))
+            user = new_id()
+            account = {"id": user, "tenant_id": tenant, "version": 1, "created_at": later(-90),
+                       "updated_at": later(-90), "owner_id": user, "name": "Ada", "email": "ada@example.org",
+                       "password_hash": "-",
+                       "role": "user", "groups": "[]", "active": True, "token_version": 1}
+            marks = ", ".join(["?" if empty.dialect == "sqlite" else "%s"] * len(account))
+            empty.execute_sql(f"INSERT INTO users ({', '.join(account)}) VALUES ({marks})", [*account.values()])
             made = []
             for at in (revoked, None):
                 values = {"id": new_id(), "tenant_id": tenant, "version": 1, "created_at": later(-90),
-                          "updated_at": later(-90), "user_id": user.id, "family": new_id(), "token_hash": new_id(),
+                          "updated_at": later(-90), "user_id": user, "family": new_id(), "token_hash": new_id(),
                           "expires_at": later(600), "absolute_expires_at": later(900), "revoked_at": at}
                 marks = ", ".join(["?" if empty.dialect == "sqlite" else "%s"] * len(values))
                 empty.execute_sql(f"INSERT INTO sessions ({', '.join(values)}) VALUES ({marks})", [*values.values()])

@@ -41,6 +41,8 @@ class Scope:
         found: list[pw.Node] = [row.tenant_id == self.guest_tenant] if guests else []
         if collection.until is not None:
             found.append(getattr(row, collection.until) > now())
+        if collection.gone is not None:
+            found.append(getattr(row, collection.gone).is_null())
         viewed = self._viewed(row, collection.model, self._of_rows(collection, reads))
         return None if viewed is None else [*found, *viewed]
 

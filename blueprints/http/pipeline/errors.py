@@ -11,6 +11,7 @@ from werkzeug.exceptions import HTTPException
 from models.engine.errors import (
     AlreadyExists,
     Damaged,
+    Erased,
     InvalidReference,
     InvalidState,
     InvalidValue,
@@ -89,6 +90,8 @@ def translate(error: Exception) -> Problem:
             return Problem("invalid_reference", "A reference leads to an object that does not exist.")
         case InvalidValue():
             return Problem("invalid_body", "The database cannot store one of these values.")
+        case Erased():
+            return Problem("invalid_token", "The session has ended. Log in again.")
         case Outdated():
             return Problem("conflict", "The object was changed or deleted at the same time. Read it again.")
         case OutOfStock():

@@ -41,6 +41,7 @@ class Readable:
     default_sort: ClassVar[str] = "-created_at"
     born: ClassVar[str] = "created_at"
     until: ClassVar[str | None] = None
+    gone: ClassVar[str | None] = None
     filters: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     search: ClassVar[tuple[str, ...]] = ()
     expand: ClassVar[tuple[str, ...]] = ()
@@ -100,7 +101,9 @@ class Readable:
     @property
     def lasting(self) -> list[pw.Expression]:
         """That a row still counts, at the time that is bound as `now`: no condition where rows count for good."""
-        return [] if self.until is None else [self.model._meta.fields[self.until] > Bind("now")]
+        fields = self.model._meta.fields
+        return [*([] if self.until is None else [fields[self.until] > Bind("now")]),
+                *([] if self.gone is None else [fields[self.gone].is_null()])]
 
     def moment(self) -> dict[str, str]:
         """The value of `lasting`'s placeholder."""
@@ -108,9 +111,14 @@ class Readable:
 
     # Finding rows
 
+    def counts(self, row: Values) -> bool:
+        """Whether a row that was found still counts."""
+        return ((self.until is None or row[self.until] > now())
+                and (self.gone is None or row[self.gone] is None))
+
     def shows(self, call: Call, row: Values) -> bool:
         """Whether a row that was found still counts, and the caller may view it."""
-        if self.until is not None and row[self.until] <= now():
+        if not self.counts(row):
             return False
         if call.access.allows(self.view, row):
             return True

@@ -78,9 +78,8 @@ class Selection:
         if snapshot is not None:
             column, values["snapshot"] = self._collection.by_snapshot(snapshot)
             conditions.append(column <= Bind("snapshot"))
-        if self._collection.until is not None:
-            conditions += self._collection.lasting
-            values |= self._collection.moment()
+        conditions += self._collection.lasting
+        values |= self._collection.moment()
         key = (database.dialect, narrowing.key, *(one.key for one in further), asked.sort, projection,
                snapshot is None, rare,
                tuple((found.column, found.operator, found.arity) for found in filters))

@@ -212,12 +212,12 @@ class Call:
 
 class Peer(Protocol):
     """What one collection may ask of another, and an endpoint of any; `reading/readable` explains it."""
-
     name: ClassVar[str]
     resource: ClassVar[str]
     model: ClassVar[type[Record]]
     schema: ClassVar[type[StrictSchema]]
     until: ClassVar[str | None]
+    gone: ClassVar[str | None]
     representation: Representation
     @property
     def guards(self) -> Mapping[str, str]: ...

@@ -42,6 +42,7 @@ class Collection(Writable):
     default_sort  the sort order of a list whose client asks for none
     born          the column that says when a row came to be, for `snapshot=true`
     until         the column that says until when a row counts: one that is over is as good as absent; None: for good
+    gone          the column that says since when a row does not count; None: no row has such a time
     filters       field → the operators that it may be filtered by
     search        columns whose words can be searched for (`q`): the table's `searched`, which are indexed
     expand        references that may be answered as objects beside their ids
@@ -52,6 +53,8 @@ class Collection(Writable):
     create_only   fields that are set when a row is made, and never again
     import_keys   unique fields by which an import may find the row that a line means
     most_owned    rows that a user without `<resource>.manage` may own; None: as many as the setting `owner_rows` says
+    on_erase      what becomes of a person's rows once they are erased: `delete`, `anonymise` or `hand_over`
+    anonymised    column → the value that it gets where a row is anonymised
     imports       whether rows can be imported
     shares        whether a row can be shared, and its list asked for what is
     """

@@ -10,6 +10,7 @@ from typing import Any
 
 from casbin.model.function import FunctionMap
 
+from models.base import Record
 from policies.syntax.attributes import ENVIRONMENT, SUBJECT
 from policies.syntax.matcher import FUNCTIONS, OURS
 from policies.syntax.vocabulary import Function
@@ -17,6 +18,7 @@ from policies.wording.suggestions import hint
 
 from ..jobs.hooks import Hook
 from ..request.events import CREATED, DELETED, UPDATED
+from ..writing.writable import ANONYMISE, DELETE, HAND_OVER
 from .collection import Collection
 
 _NAME = re.compile(r"[a-z][A-Za-z0-9]*", re.ASCII)
@@ -54,6 +56,24 @@ def unusable(function: Function) -> str | None:
     for word, given in function.words.items():
         if not _WORD.fullmatch(word) or tuple(map(type, given)) != function.literals:
             return f"`words` must have words of the condition column, each with its literals; {word!r} has not"
+    return None
+
+
+def bad_erasure(collection: Collection) -> str | None:
+    """What is wrong with what a collection does when a person is erased, if anything is."""
+    if collection.on_erase not in (DELETE, ANONYMISE, HAND_OVER):
+        return f"on_erase must be {DELETE}, {ANONYMISE} or {HAND_OVER}, not {collection.on_erase!r}"
+    declared: object = collection.anonymised
+    if not isinstance(declared, Mapping):
+        return "anonymised must say for each column which value it gets, such as {'note': None}"
+    if bool(declared) is not (collection.on_erase == ANONYMISE):
+        return f"on_erase {ANONYMISE!r} and anonymised belong together: neither is of use without the other"
+    for name, value in declared.items():
+        column = collection.model._meta.fields.get(name)
+        if column is None or name in Record._meta.fields or name == "owner_id":
+            return f"anonymised names {name!r}, which is no column that can be anonymised"
+        if value is None and not column.null:
+            return f"anonymised sets {name!r} to None, which the column does not take"
     return None
 
 

@@ -33,7 +33,7 @@ from ..jobs.hooks import Hook, hooks_of
 from ..protocol import messages
 from ..request.call import Endpoint
 from .collection import Collection
-from .declarations import bad_guard, functions_of, unknown_event, unusable
+from .declarations import bad_erasure, bad_guard, functions_of, unknown_event, unusable
 from .routes import Routes, blueprint
 
 Plugin = ModuleType | type[Collection]  # what an entry point names: a package is a module, too
@@ -147,6 +147,8 @@ def discover(extra: Iterable[Plugin] = ()) -> Registry:
                 collection = found()
                 if (reason := bad_guard(collection)) is not None:
                     raise PluginError(f"{source}: {found.__name__}.guarded {reason}")
+                if (reason := bad_erasure(collection)) is not None:
+                    raise PluginError(f"{source}: {found.__name__}.{reason}")
                 if collection.search != collection.model.searched:
                     raise PluginError(f"{source}: {found.__name__}.search and {collection.model.__name__}.searched "
                                       "differ; only what a new row is indexed by can be searched for")

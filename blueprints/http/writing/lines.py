@@ -203,6 +203,7 @@ class RowsMeant:
             ids.update(id for id, in rows.select(model.id).where(column.in_(sorted(values))).tuples())
         found = rows.find_all(ids, lock=lock)
         self.found |= {address: row for row in found
-                       if self._call.access.allows(self._collection.view, row.__data__)
+                       if self._collection.counts(row.__data__)
+                       and self._call.access.allows(self._collection.view, row.__data__)
                        for address in self.addresses(row.__data__)}
         return found

@@ -6,11 +6,14 @@ handlers of `resources` and the lines of an import call the same methods.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from models.base import whole
+import peewee as pw
+
+from models.base import Owned, whole
 from models.tables.share import withdraw
+from models.tables.user import User
 
 from ..protocol.problems import Fault, Problem, dangling, read_only
 from ..reading.readable import Readable, Values
@@ -18,6 +21,8 @@ from ..request.call import Call
 from ..schemas.fields import Reference
 from .actions import Action
 from .rules_in_code import MANAGED, STATE, RuleInCode
+
+DELETE, ANONYMISE, HAND_OVER = "delete", "anonymise", "hand_over"  # what becomes of the rows of an erased person
 
 
 class Writable(Readable):
@@ -28,6 +33,8 @@ class Writable(Readable):
     create_only: ClassVar[tuple[str, ...]] = ()
     import_keys: ClassVar[tuple[str, ...]] = ()
     most_owned: ClassVar[int | None] = None
+    on_erase: ClassVar[str] = HAND_OVER
+    anonymised: ClassVar[Mapping[str, Any]] = {}
 
     def __init__(self) -> None:
         super().__init__()
@@ -122,6 +129,19 @@ class Writable(Readable):
         if "allowed_actions" in names:
             answer["allowed_actions"] = self.allowed_actions(call, row)
         return answer
+
+    # The rows of a person
+
+    def of_person(self, person: User) -> pw.Expression | None:
+        """The condition that a row is a person's: for an export and an erasure; None: no row here is.
+
+        By default a person's are the rows that they own.
+        """
+        owner = self.model._meta.fields.get("owner_id")
+        if owner is None or (issubclass(self.model, Owned) and self.model.owns_itself):
+            return None
+        mine: pw.Expression = (self.model.tenant_id == person.tenant_id) & (owner == person.id)
+        return mine
 
     # The row of a request
 

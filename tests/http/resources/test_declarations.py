@@ -87,3 +87,23 @@ def test_a_sort_by_a_guarded_field_of_rows_without_an_owner_is_refused_to_others
 def test_a_guard_that_would_not_hold_stops_the_start(declared, sentence):
     with pytest.raises(PluginError, match=re.escape(sentence)):
         discover([type("Letters", (Letters,), {**declared, "__module__": Letters.__module__})])
+
+
+@pytest.mark.parametrize(("declared", "sentence"), [
+    ({"on_erase": "forget"}, "on_erase must be delete, anonymise or hand_over, not 'forget'"),
+    ({"on_erase": None}, "on_erase must be delete, anonymise or hand_over, not None"),
+    ({"on_erase": "anonymise"}, "neither is of use without the other"),
+    ({"anonymised": {"remark": None}}, "neither is of use without the other"),
+    ({"on_erase": "anonymise", "anonymised": ("remark",)}, "must say for each column which value it gets"),
+    ({"on_erase": "anonymise", "anonymised": {"remarks": None}}, "'remarks', which is no column that can be"),
+    ({"on_erase": "anonymise", "anonymised": {"tenant_id": "x"}}, "'tenant_id', which is no column that can be"),
+    ({"on_erase": "anonymise", "anonymised": {"text": None}}, "'text' to None, which the column does not take"),
+])
+def test_what_an_erasure_could_not_do_stops_the_start(declared, sentence):
+    with pytest.raises(PluginError, match=re.escape(sentence)):
+        discover([type("Letters", (Letters,), {**declared, "__module__": Letters.__module__})])
+
+
+def test_what_an_erasure_can_do_is_taken():
+    declared = {"on_erase": "anonymise", "anonymised": {"remark": None}, "__module__": Letters.__module__}
+    assert "letters" in discover([type("Letters", (Letters,), declared)]).collections

@@ -1,0 +1,73 @@
+"""Erasures: which persons were erased, or are being erased, and when. Nothing here says who they were."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+import peewee as pw
+
+from models.engine.database import Database, current
+from models.engine.prepared import Bind, Statement
+from models.records.columns import IdField, TimeField
+from models.records.table import Table
+from models.records.times import now
+
+_BATCH = 500  # ids in one statement
+
+
+class Erasure(Table):
+    """The erasure of the user `user_id`, a pseudonym from then on.
+
+    begun_at   since when nothing is stored in their name any more
+    erased_at  when their rows were erased; null while that is under way
+    heir_id    the user who got what was handed over; null: it stayed
+    """
+
+    user_id = IdField(primary_key=True)
+    begun_at = TimeField()
+    erased_at = TimeField(null=True)
+    heir_id = IdField(null=True)
+
+    class Meta:
+        table_name = "erasures"
+
+
+def begin(user_id: str, heir_id: str | None) -> None:
+    """Write down that an erasure begins, or begins anew; inside a transaction."""
+    Erasure.insert(user_id=user_id, begun_at=now(), heir_id=heir_id).on_conflict(
+        conflict_target=(Erasure.user_id,), update={Erasure.heir_id: heir_id}).execute()
+
+
+def end(user_id: str, at: str) -> None:
+    """Write down that the rows of a person are erased; in the transaction that erases them."""
+    Erasure.update({Erasure.erased_at: at}).where(Erasure.user_id == user_id, Erasure.erased_at.is_null()).execute()
+
+
+def note(known: Iterable[Erasure]) -> None:
+    """Write down erasures of another database, inside a transaction; those that are known stay as they are."""
+    for one in known:
+        Erasure.insert(user_id=one.user_id, begun_at=one.begun_at, heir_id=one.heir_id).on_conflict(
+            action="nothing", conflict_target=(Erasure.user_id,)).execute()
+
+
+def has_begun(user_id: str) -> bool:
+    """Whether the user is erased, or is being erased."""
+    found = _BEGUN.on(current, lambda: Erasure.select(pw.SQL("1")).where(Erasure.user_id == Bind("user")))
+    return bool(found.run(current, {"user": user_id}))
+
+
+def begun_among(ids: Collection[str]) -> set[str]:
+    """Those of these users who are erased, or are being erased."""
+    return {one.user_id for some in pw.chunked(sorted(ids), _BATCH)
+            for one in Erasure.select(Erasure.user_id).where(Erasure.user_id.in_(some))}
+
+
+def erasures(database: Database) -> list[Erasure]:
+    """All of them, in the order in which they began; none in a database of before there were any."""
+    with database.connected():
+        if not database.table_exists("erasures"):
+            return []
+        return list(Erasure.select().order_by(Erasure.begun_at, Erasure.user_id))
+
+
+_BEGUN = Statement()
