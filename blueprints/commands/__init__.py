@@ -17,12 +17,16 @@ from blueprints.commands.doctor import doctor
 from blueprints.commands.jobs import jobs
 from blueprints.commands.keys import keys
 from blueprints.commands.migrate import migrate
+from blueprints.commands.persons import erase_person, export_person, list_erasures
 from blueprints.commands.policy.group import policy as policy_group
 from blueprints.commands.server import init, openapi, serve
 from blueprints.commands.settings import settings
 from blueprints.commands.tokens import token
 from blueprints.commands.transfer import export, import_
 from blueprints.commands.worker import worker
+
+for one in (export_person, erase_person, list_erasures):
+    user.add_command(one)
 
 commands: list[click.Command] = [
     init, serve, worker, demo, import_, export, user, tenant, token, jobs, policy_group, keys, audit, migrate, backup,

@@ -13,7 +13,7 @@ import click
 from blueprints.backups import journal
 from blueprints.backups.journal import UnderWay
 from blueprints.commands.printing import echo
-from blueprints.http.resources.registry import PluginError, discover
+from blueprints.http.resources.registry import PluginError, Registry, discover
 from blueprints.http.security import known_keys, passwords
 from blueprints.http.security.keys import KeyFileError, Keys
 from models.engine.connect import open_database
@@ -146,8 +146,13 @@ def sentences(database: Database) -> Iterator[None]:
 
 def migrations() -> Mapping[str, Path]:
     """The directories of migrations, shipped and of plugins. Raises the sentence about a plugin that is broken."""
+    return registry().migrations
+
+
+def registry() -> Registry:
+    """All that is served, also by plugins. Raises the sentence about a plugin that is broken."""
     try:
-        return discover().migrations
+        return discover()
     except PluginError as error:
         raise click.ClickException(str(error)) from error
 

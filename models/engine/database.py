@@ -200,6 +200,12 @@ class Database(pw.Database):
         """Give back what rows that are gone have left. On SQLite writers wait meanwhile, and readers do not."""
         raise NotImplementedError
 
+    def rewrite(self, tables: Sequence[str]) -> None:
+        """Leave nothing of rows that are gone in the files of these tables. Writers wait meanwhile; on Postgres readers
+        of such a table, too. Raises `InUse` where others still see rows that are gone, `TimedOut`: it can be repeated.
+        """
+        self.compact()
+
     def analyze(self) -> None:
         """Let the query planner know how many rows there are and how they are spread; after many came at once.
 

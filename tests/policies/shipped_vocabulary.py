@@ -81,7 +81,7 @@ RESOURCES = (
            device=OPTIONAL_TEXT),
     _other("job", "view", "delete", "retry", **EVERY_ROW, owner_id=OPTIONAL_ID, kind=TEXT, state=STATES["job"],
            progress=NUMBER, attempts=NUMBER, done_at=OPTIONAL_TIME),
-    _other("profile", "view", "update"),
+    _other("profile", "export", "view", "update"),
     _other("token", "view", "create", "delete", **EVERY_ROW, owner_id=ID, name=TEXT),
     _other(
         "contact", "create", "view", "delete",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
@@ -61,6 +61,13 @@ def _adapters() -> AdaptersMap:
     adapters.register_loader("uuid", _Text)
     adapters.register_loader("timestamptz", _Time)
     return adapters
+
+
+LOCK_WAIT = 10_000  # milliseconds for which `rewrite` waits for those who use a table
+_OLD_SNAPSHOTS = """
+    SELECT count(*) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_xmin IS NOT NULL
+"""
 
 
 class PostgresDatabase(Database, pw.PostgresqlDatabase):
@@ -146,6 +153,21 @@ class PostgresDatabase(Database, pw.PostgresqlDatabase):
     def compact(self) -> None:
         with self.connected(), self._unhurried():
             self.execute_sql("VACUUM (ANALYZE)")
+
+    def rewrite(self, tables: Sequence[str]) -> None:
+        with self.connected(), self._unhurried():
+            if self.query(_OLD_SNAPSHOTS)[0][0]:
+                # What they may still see would be copied.
+                raise InUse("a transaction of before is still open")
+            self.execute_sql(f"SET lock_timeout = {LOCK_WAIT}")
+            try:
+                for table in tables:
+                    self.execute_sql(f'VACUUM (FULL, ANALYZE) "{table}"')
+                # It has samples of every column. Only the owner of the database may; others are warned.
+                self.execute_sql("VACUUM (FULL) pg_statistic")
+            finally:
+                if not self._state.conn.closed:
+                    self.execute_sql("RESET lock_timeout")
 
     def analyze(self) -> None:
         with self.connected(), self._unhurried():

@@ -1,0 +1,147 @@
+"""One person's data: `gatepost user export`, `user erase` and `user erasures`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from blueprints.commands.context import Instance, open_instance, record, registry, show_path
+from blueprints.commands.printing import echo
+from blueprints.commands.private_file import private_file
+from blueprints.http.schemas import file_formats
+from blueprints.persons import erasing, exporting, repeating
+from blueprints.persons.erasing import STAYS, CannotErase, Found
+from models.base import is_id
+from models.engine.errors import InUse, StillReferenced, TimedOut
+from models.records.columns import mailbox
+from models.tables import erasure
+from models.tables.user import User
+from policies.loading.files import Unreadable, read_bytes
+from policies.loading.snapshot import LARGEST_SNAPSHOT
+
+_FATES = {"delete": "are deleted", "anonymise": "are anonymised", "hand_over": "are handed over to {heir}",
+          STAYS: "stay, and belong to nobody who can be seen (--to hands them over)"}
+
+
+@click.command("export")
+@click.argument("email")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+def export_person(email: str, file: Path) -> None:
+    """Write everything about a user to FILE, as NDJSON, for them to be given.
+
+    Only the user who runs this can read FILE, which must not be there yet. Secrets are not in it: no password, not
+    even a hash, and no token.
+
+    \b
+    Example: gatepost user export ada@example.org ada.ndjson
+    """
+    with open_instance() as instance:
+        person = instance.user(email)
+        found = exporting.lines(instance.database, person, registry().collections)
+        with private_file(file, overwrite=False) as written:
+            for chunk in file_formats.write(file_formats.NDJSON, (), found):
+                written.write(chunk)
+        instance.database.transact(lambda: record(person.tenant_id, "user", "export", person.id))
+    echo(f"Exported: {show_path(file)}")
+
+
+@click.command("erase")
+@click.argument("email")
+@click.option("--to", "heir", metavar="EMAIL", help="Who gets the articles, pages, products and categories.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def erase_person(email: str, heir: str | None, yes: bool) -> None:
+    """Erase a user, for good.
+
+    First it prints what there is of them, and asks. What others refer to stays, without its author; the audit trail
+    says who did what by the user's id alone. An erasure that was broken off is completed by the same command; with the
+    user's id in the place of EMAIL it is also found afterwards.
+
+    \b
+    Example: gatepost user erase ada@example.org --to grace@example.org --yes
+    """
+    collections = registry().collections
+    with open_instance() as instance, _said():
+        person = _person(instance, email)
+        if person.erased_at is None:
+            getter = None if heir is None else instance.user(heir)
+            if getter is not None:
+                erasing.require_heir(person, getter)
+            erasing.require_another_administrator(person)
+            _show(erasing.find(person, collections, getter), person, getter)
+            _show_lines(instance, person.id)
+            if not yes:
+                click.confirm(f"Erase {email}? It cannot be undone.", abort=True)
+            erasing.begin(instance.database, person, getter)
+            erasing.erase_rows(instance.database, person, collections, getter)
+            echo(f"Erased. What stays is known by the id {person.id}.")
+        _clean_up(instance, collections, person.id)
+    echo("Backups of before still hold the person, for as long as they are kept. A restore with --replace erases them "
+         "again; into a new instance, one with --erasures and the list of `gatepost user erasures`.")
+
+
+@click.command("erasures")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+def list_erasures(file: Path) -> None:
+    """Write whom was erased to FILE, for a restore into a new instance.
+
+    The file holds ids and times, and nothing that says who they were. Keep it where the backups are kept.
+
+    \b
+    Example: gatepost user erasures erasures.ndjson
+    """
+    with open_instance() as instance:
+        known = erasure.erasures(instance.database)
+        with private_file(file, overwrite=False) as written:
+            for line in repeating.written(known):
+                written.write(line)
+    echo(f"{len(known)} erasures: {show_path(file)}")
+
+
+def _person(instance: Instance, named: str) -> User:
+    found = User.by_id(named) if is_id(named) else None
+    return instance.user(mailbox(named)) if found is None else found
+
+
+def _show(found: list[Found], person: User, heir: User | None) -> None:
+    echo(f"{person.email}, {person.role}, id {person.id}")
+    for one in found:
+        fate = _FATES[one.fate].format(heir=None if heir is None else heir.email)
+        echo(f"  {one.number} {one.kind} {fate}")
+    echo("  the account is deleted; its id stays where others refer to it")
+
+
+def _show_lines(instance: Instance, id: str) -> None:
+    """The lines of the policy that name the user: they are the administrator's."""
+    places = []
+    for file in sorted(instance.settings.policies.glob("*.csv")):
+        try:
+            text = read_bytes(file, LARGEST_SNAPSHOT).decode(errors="replace")
+        except Unreadable:
+            continue
+        places += [f"{file.name}:{number}" for number, line in enumerate(text.splitlines(), 1) if f"user:{id}" in line]
+    if places:
+        echo(f"Lines of the policy name the user, and stay until you take them out: {', '.join(places)}")
+
+
+def _clean_up(instance: Instance, collections: erasing.Collections, id: str) -> None:
+    try:
+        erasing.clean_up(instance.database, collections)
+    except (InUse, TimedOut) as error:
+        raise click.ClickException(f"The rows are erased, but their bytes are not overwritten yet: {error}. "
+                                   f"Complete it later: gatepost user erase {id}") from error
+    echo("What was left of them in the files of the database is overwritten.")
+
+
+@contextmanager
+def _said() -> Iterator[None]:
+    """Raises the sentence for a person who cannot be erased."""
+    try:
+        yield
+    except CannotErase as error:
+        raise click.ClickException(str(error)) from error
+    except StillReferenced as error:
+        raise click.ClickException("A row that is to be deleted is referred to by one that stays, and nothing was "
+                                   f"erased; the account is disabled. {error}") from error

@@ -1,0 +1,233 @@
+"""Erasing a person: what there is of them, and how it goes.
+
+In three steps, each of which can be repeated: nothing is stored in their name any more (`begin`); their rows go in one
+transaction (`erase_rows`); what these leave in the files of the database is overwritten (`clean_up`). A person whose
+erasure was broken off is named by e-mail address or id, and the next run completes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from time import monotonic, sleep
+from typing import Any
+
+from models.base import Rows, now
+from models.engine.database import Database, current
+from models.engine.errors import TimedOut
+from models.records.table import Table
+from models.tables import erasure, remains, traces
+from models.tables.audit import Audit, add
+from models.tables.deprecated_use import DeprecatedUse
+from models.tables.idempotency import IdempotencyKey
+from models.tables.job import Job
+from models.tables.job_chunk import JobChunk
+from models.tables.session import end_all
+from models.tables.share import Share
+from models.tables.user import User
+
+from ..http.resources.collection import Collection
+from ..http.security.passwords import UNUSABLE
+from ..http.writing.writable import ANONYMISE, DELETE, HAND_OVER
+
+Collections = Mapping[str, Collection]
+WRITERS = 60.0  # seconds that are waited for writes under way
+_AT_ONCE = 500  # rows of one statement
+_LOCK_WAIT = 200  # milliseconds for which other writers are held up at a time
+STAYS = "stays"  # what becomes of rows that nobody gets
+
+
+class CannotErase(Exception):
+    """A person was not erased; the text is a sentence."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """Rows of one kind: how many there are, and what becomes of them."""
+
+    kind: str
+    number: int
+    fate: str
+
+
+def find(person: User, collections: Collections, heir: User | None) -> list[Found]:
+    """What there is of a person, by kind; the database is connected."""
+    counted = [Found(name, rows.count(), HAND_OVER if fate == HAND_OVER and heir is not None else
+                     STAYS if fate == HAND_OVER else fate)
+               for name, fate, rows in _owned(person, collections)]
+    for kind, model, where in _besides(person):
+        counted.append(Found(kind, model.select().where(where).count(), DELETE))
+    counted.append(Found("audit rows", len(traces.told(person)), ANONYMISE))
+    return [one for one in counted if one.number]
+
+
+def require_another_administrator(person: User) -> None:
+    """Raises CannotErase for the last active administrator."""
+    if person.administers and User.administrators() == [person.id]:
+        raise _last(person)
+
+
+def require_heir(person: User, heir: User) -> None:
+    """Raises CannotErase for a user who cannot get the rows of the person."""
+    if heir.id == person.id:
+        raise CannotErase("The rows cannot be handed over to the person who is erased.")
+    if heir.tenant_id != person.tenant_id:
+        raise CannotErase(f"{heir.email} is in another tenant: rows stay in theirs.")
+    if not heir.active or heir.erased_at is not None:
+        raise CannotErase(f"{heir.email} is disabled: rows are handed over to an active user.")
+
+
+def begin(database: Database, person: User, heir: User | None) -> None:
+    """Let nothing be stored in the name of a person any more, and end what they have begun.
+
+    Raises CannotErase for the last administrator; then nothing has changed.
+    """
+    def work() -> None:
+        administrators = User.administrators(lock=True)
+        row = Rows(User, person.tenant_id).find(person.id, lock=True)
+        if row is None or row.erased_at is not None:
+            return
+        if administrators == [row.id]:
+            raise _last(row)
+        if row.active:
+            _record(row, "disable", "command line: an erasure begins")
+        row.active = False
+        end_all(row)
+        Rows(User, row.tenant_id).save(row)
+        erasure.begin(row.id, None if heir is None else heir.id)
+
+    database.transact(work)
+    _await_writers(database)
+
+
+def erase_rows(database: Database, person: User, collections: Collections, heir: User | None, *,
+               reason: str = "command line") -> None:
+    """Erase the rows of a person whose erasure has begun, in one transaction; those that were erased before stay so.
+
+    Raises `StillReferenced` where a row that is to be deleted is referred to by one that stays.
+    """
+    # Looked for before others have to wait: what is written meanwhile is looked through within the transaction.
+    with database.connected():
+        upto = traces.newest_number()
+        told = traces.told(person)
+        files = traces.files_naming(person)
+
+    def work() -> None:
+        row = Rows(User, person.tenant_id).find(person.id, lock=True)
+        if row is None or row.erased_at is not None:
+            return
+        at = now()
+        strangers = _told_of_strangers(row, collections)
+        for name, fate, _ in list(_owned(row, collections)):
+            _settle(row, collections[name], fate, heir, at)
+        for _, model, where in _besides(row):
+            traces.delete_all(model, where)
+        traces.forget_in_answers(row)
+        traces.drop_files(files, at)
+        traces.erase_told([*told, *strangers, *traces.told(row, after=upto)])
+        row.bury(UNUSABLE, at)
+        Rows(User, row.tenant_id).save(row)
+        erasure.end(row.id, at)
+        _record(row, "erase", reason)
+
+    database.transact(work)
+
+
+def clean_up(database: Database, collections: Collections, patience: float = remains.PATIENCE) -> None:
+    """Overwrite what the rows of erased persons have left in the files of the database. Raises what
+    `remains.overwrite` raises."""
+    remains.overwrite(database, _touched(collections), patience)
+
+
+def _touched(collections: Collections) -> list[type[Table]]:
+    """The tables of which an erasure deletes or changes rows so that something was in them that must not be left."""
+    owned = [one.model for one in collections.values() if one.on_erase != HAND_OVER]
+    return list(dict.fromkeys([User, Audit, Share, IdempotencyKey, DeprecatedUse, Job, JobChunk, *owned]))
+
+
+def _owned(person: User, collections: Collections) -> Iterator[tuple[str, str, Any]]:
+    """(collection, what it declares, query over the person's rows) of each that can have rows of persons."""
+    for name, collection in collections.items():
+        where = collection.of_person(person)
+        if where is not None:
+            # Across tenants: what a person is known by is the same in all of them, and so is `where`.
+            yield name, collection.on_erase, collection.model.select().where(where)
+
+
+def _told_of_strangers(person: User, collections: Collections) -> list[int]:
+    """The audit rows about rows that are the person's and say no owner: whoever made them was nobody."""
+    found: list[int] = []
+    for _, _, rows in _owned(person, collections):
+        if "owner_id" not in rows.model._meta.fields:
+            ids: dict[str, list[str]] = {}
+            for row in rows:
+                ids.setdefault(row.tenant_id, []).append(row.id)
+            found += [seq for tenant_id, some in ids.items() for seq in traces.told_of(tenant_id, some)]
+    return found
+
+
+def _besides(person: User) -> list[tuple[str, type[Table], Any]]:
+    """(kind, table, condition) of what no collection has, and goes."""
+    return [("shares with the person", Share, traces.shares_with(person)),
+            ("shares that the person granted", Share, traces.shares_by(person)),
+            ("kept answers", IdempotencyKey, traces.keys_of(person)),
+            ("uses of what is deprecated", DeprecatedUse, traces.uses_of(person)),
+            ("chunks of files", JobChunk, traces.chunks_of(person))]
+
+
+def _settle(person: User, collection: Collection, fate: str, heir: User | None, at: str) -> None:
+    """Delete, change or hand over the rows of a person in one collection."""
+    model: Any = collection.model
+    where = collection.of_person(person)
+    if fate == HAND_OVER and heir is None:
+        return
+    if fate == HAND_OVER:
+        assert heir is not None
+        changes: dict[str, Any] = {"owner_id": heir.id}
+    elif fate == ANONYMISE:
+        changes = dict(collection.anonymised)
+    else:
+        _delete(model, collection.resource, where)
+        return
+    stamps = {model.version: model.version + 1, model.updated_at: at}
+    ids = [row.id for row in model.select(model.id).where(where)]
+    for start in range(0, len(ids), _AT_ONCE):
+        model.update({**{getattr(model, name): value for name, value in changes.items()}, **stamps}).where(
+            model.id.in_(ids[start:start + _AT_ONCE])).execute()
+
+
+def _delete(model: Any, resource: str, where: Any) -> None:
+    while ids := [row.id for row in model.select(model.id).where(where).limit(_AT_ONCE)]:
+        Share.delete().where(Share.resource == resource, Share.object_id.in_(ids)).execute()
+        model.delete().where(model.id.in_(ids)).execute()
+
+
+def _last(person: User) -> CannotErase:
+    return CannotErase(f"{person.email} is the last active administrator. Make another user one first: "
+                       "gatepost user add EMAIL --role admin")
+
+
+def _record(person: User, action: str, reason: str) -> None:
+    add(tenant_id=person.tenant_id, principal="operator", role="operator", resource="user", action=action,
+        resource_id=person.id, result="allowed", reason=reason)
+
+
+def _await_writers(database: Database) -> None:
+    """Wait until no transaction is open that was begun in the name of the person before that was ruled out.
+
+    On SQLite there is none: one writes at a time. On Postgres each of them has written its audit row, or is refused at
+    that. Raises CannotErase after `WRITERS` seconds.
+    """
+    def without_writers() -> None:
+        current.execute_sql(f"SET LOCAL lock_timeout = {_LOCK_WAIT}")
+        current.execute_sql("LOCK TABLE audit IN SHARE MODE")
+
+    until = monotonic() + WRITERS
+    while database.dialect == "postgres":
+        try:
+            database.transact(without_writers)
+            return
+        except TimedOut:
+            if monotonic() > until:
+                raise CannotErase("Writes under way do not end. Run the command again later: it goes on.") from None
+        sleep(_LOCK_WAIT / 1000)

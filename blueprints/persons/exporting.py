@@ -1,0 +1,115 @@
+"""Everything that the instance holds of one person, as the lines of a file.
+
+Each line says what it is about: `{"about": "articles", "row": {…}}`. Rows of a collection are as its answers show
+them. The last line, `{"about": "end", "rows": 12}`, tells a whole file from one that was cut off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Any
+
+import peewee as pw
+
+from models.engine.database import Database
+from models.records.table import Table
+from models.tables import traces
+from models.tables.audit import Audit
+from models.tables.deprecated_use import DeprecatedUse
+from models.tables.idempotency import IdempotencyKey
+from models.tables.job_chunk import JobChunk
+from models.tables.share import Share
+from models.tables.user import User
+
+from ..http.reading.readable import Readable
+from .erasing import Collections
+
+Line = Mapping[str, Any]
+Hidden = Callable[[Readable, Mapping[str, Any]], Collection[str]]
+"""The fields of a row of a collection that are left out."""
+
+AT_ONCE = 100  # rows read at a time: they may be long, and all of them are in memory
+_BEFORE_ALL = "00000000-0000-0000-0000-000000000000"  # an id
+_DONE = ("id", "time", "action", "resource", "resource_id", "address", "result", "request_id", "count", "facts")
+_BESIDES: tuple[tuple[str, type[Table], Callable[[User], pw.Expression], tuple[str, ...]], ...] = (
+    ("shares with me", Share, traces.shares_with, ("resource", "object_id", "right", "created_at")),
+    ("shares that I granted", Share, traces.shares_by, ("resource", "object_id", "grantee", "right", "created_at")),
+    ("idempotency keys", IdempotencyKey, traces.keys_of,
+     ("method", "path", "key", "status", "created_at", "expires_at")),
+    ("files of jobs", JobChunk, traces.chunks_of, ("job_id", "number", "size", "created_at")),
+    ("uses of what is deprecated", DeprecatedUse, traces.uses_of, ("endpoint", "count", "last_used_at")),
+)
+
+
+def lines(database: Database, person: User, collections: Collections, without: Iterable[str] = (),
+          hidden: Hidden | None = None) -> Iterator[Line]:
+    """The lines, read some rows at a time with a connection that is given back in between.
+
+    without  names of collections that are left out
+    hidden   which fields are left out; None: none is
+    """
+    number = 0
+    for line in _lines(database, person, collections, frozenset(without), hidden or _nothing):
+        number += 1
+        yield line
+    yield {"about": "end", "rows": number}
+
+
+def _lines(database: Database, person: User, collections: Collections, without: frozenset[str],
+           hidden: Hidden) -> Iterator[Line]:
+    users = collections["users"]
+    yield from _shown(database, users, person, User.id == person.id, hidden)
+    for name, collection in collections.items():
+        where = collection.of_person(person)
+        if where is not None and name not in without:
+            yield from _shown(database, collection, person, where, hidden)
+    for about, model, condition, names in _BESIDES:
+        for row in _rows(database, model, condition(person)):
+            yield {"about": about, "row": {name: row[name] for name in names}}
+    audit = collections["audit"]
+    for row in _done(database, person):
+        kept = [name for name in _DONE if name not in hidden(audit, row)]
+        yield {"about": "audit", "row": {name: row[name] for name in kept}}
+
+
+def _shown(database: Database, collection: Readable, person: User, where: pw.Expression,
+           hidden: Hidden) -> Iterator[Line]:
+    """The rows of a collection, as its answers show them."""
+    names = collection.representation.names
+    for row in _rows(database, collection.model, where, collection):
+        left_out = hidden(collection, row)
+        answer = collection.representation.encode(row, [name for name in names if name not in left_out])
+        yield {"about": collection.name, "row": answer}
+
+
+def _rows(database: Database, model: Any, where: pw.Expression,
+          collection: Readable | None = None) -> Iterator[dict[str, Any]]:
+    """The columns of the rows that satisfy a condition, by id; with what the collection attaches to them."""
+    last = _BEFORE_ALL
+    while True:
+        with database.connected():
+            found = list(model.select().where(where, model.id > last).order_by(model.id).limit(AT_ONCE))
+            rows = [dict(row.__data__) for row in found]
+            if collection is not None and rows:
+                for tenant_id in dict.fromkeys(row["tenant_id"] for row in rows):
+                    collection.attach(tenant_id, [row for row in rows if row["tenant_id"] == tenant_id])
+        yield from rows
+        if len(rows) < AT_ONCE:
+            return
+        last = rows[-1]["id"]
+
+
+def _done(database: Database, person: User) -> Iterator[dict[str, Any]]:
+    last = 0
+    while True:
+        with database.connected():
+            query = traces.done_by(person).where(Audit.seq > last).order_by(Audit.seq).limit(AT_ONCE)
+            rows = [dict(row.__data__) for row in query]
+        yield from rows
+        if len(rows) < AT_ONCE:
+            return
+        last = rows[-1]["seq"]
+
+
+def _nothing(_: Readable, __: Mapping[str, Any]) -> Collection[str]:
+    return ()

@@ -1,0 +1,74 @@
+"""Erasures of persons in a database that is restored from a backup of before: they are repeated there.
+
+They are known from the database in whose place the backup comes, and from a list that `gatepost user erasures` has
+written, one JSON object a line: `{"user_id", "begun_at", "heir_id"}`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
+
+from models.base import is_id, now
+from models.engine.database import Database
+from models.records.times import parse_time
+from models.tables import erasure
+from models.tables.erasure import Erasure
+from models.tables.user import User
+
+from .erasing import Collections, clean_up, erase_rows
+
+
+class BadList(Exception):
+    """A file is no list of erasures; the text is a sentence."""
+
+
+def written(known: Iterable[Erasure]) -> Iterator[bytes]:
+    """The lines of a list of erasures."""
+    for one in known:
+        yield json.dumps({"user_id": one.user_id, "begun_at": one.begun_at, "heir_id": one.heir_id}).encode() + b"\n"
+
+
+def read(place: Path) -> list[Erasure]:
+    """The erasures that a list names. Raises BadList, OSError."""
+    found = []
+    with open(place, "rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                said = json.loads(line)
+                id, begun_at, heir_id = said["user_id"], parse_time(said["begun_at"]), said["heir_id"]
+                if not is_id(id) or (heir_id is not None and not is_id(heir_id)):
+                    raise ValueError("not an id")
+            except (ValueError, KeyError, TypeError, RecursionError):
+                raise BadList(f"{place}:{number} is no line of `gatepost user erasures`.") from None
+            found.append(Erasure(user_id=id, begun_at=begun_at, heir_id=heir_id))
+    return found
+
+
+def repeat(database: Database, collections: Collections, known: Iterable[Erasure]) -> int:
+    """Erase in a database of before, which nobody uses, whom these erasures name; how many persons it still had.
+
+    The erasures are written down there, also of persons whom it does not have. Raises what `erase_rows` and `clean_up`
+    raise.
+    """
+    wanted = sorted({one.user_id: one for one in known}.values(), key=lambda one: (one.begun_at, one.user_id))
+    if not wanted:
+        return 0
+    database.transact(lambda: erasure.note(wanted))
+    erased = 0
+    for one in wanted:
+        with database.connected():
+            person = User.by_id(one.user_id)
+            heir = None if one.heir_id is None else User.by_id(one.heir_id)
+        if person is None or person.erased_at is not None:
+            database.transact(partial(erasure.end, one.user_id, now()))
+            continue
+        if heir is not None and (heir.tenant_id != person.tenant_id or heir.erased_at is not None):
+            heir = None
+        erase_rows(database, person, collections, heir, reason="repeated in a backup of before")
+        erased += 1
+    if erased:
+        clean_up(database, collections)
+    return erased

@@ -1,0 +1,59 @@
+"""`GET /api/profile/export`: everything about the caller."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from itertools import chain
+from typing import Any, cast
+
+from flask import Response
+
+from gatepost import Call, Routes, Rows
+from models.tables.user import User
+
+from .http.reading import long_answers
+from .http.reading.readable import Readable
+from .http.request import audit
+from .http.schemas import file_formats
+from .persons import exporting
+from .persons.erasing import Collections
+
+routes = Routes("profile_export", "One's own data.")
+
+# Nobody has proved that an account's e-mail address is theirs: messages of that address may be another person's.
+_UNPROVED = ("contact",)
+
+
+def _own_account(call: Call) -> User | None:
+    return Rows(User, call.tenant_id).find(call.principal.id or "")
+
+
+@routes.get("/api/profile/export", permission="profile.export", load=_own_account, cost=10,
+            produces=(file_formats.NDJSON,))
+def export(call: Call) -> Response:
+    """Export everything about the caller, as NDJSON."""
+    noted = audit.Export(call, {})
+    headers = {"Content-Disposition": 'attachment; filename="profile.ndjson"', "Cache-Control": "no-store"}
+    response = long_answers.answer(call, lambda: _content(call, noted), mimetype=file_formats.NDJSON, headers=headers)
+    # Also where the client goes away meanwhile: what was handed out until then.
+    response.call_on_close(noted.note)
+    return response
+
+
+def _content(call: Call, noted: audit.Export) -> Iterator[bytes]:
+    def hidden(collection: Readable, row: Mapping[str, Any]) -> Collection[str]:
+        # A condition may look into the database, and the request's connection is given back by then.
+        with call.services.database.connected():
+            return collection.hidden(call, row, tuple(collection.guards))
+
+    collections = cast(Collections, call.services.collections)  # not only as peers see them
+    found = exporting.lines(call.services.database, call.row, collections, _UNPROVED, hidden)
+    # What fails at once must come as a problem document.
+    first = next(found)
+    return file_formats.write(file_formats.NDJSON, (), _counted(chain([first], found), noted))
+
+
+def _counted(lines: Iterator[exporting.Line], noted: audit.Export) -> Iterator[exporting.Line]:
+    for line in lines:
+        noted.count(1)
+        yield line

@@ -1,0 +1,172 @@
+"""What the audit trail and kept answers hold of one person, and how it goes. Who did what stays, by the person's id."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import orjson
+import peewee as pw
+
+from models.engine.database import current
+from models.tables import sealed_rows
+from models.tables.audit import Audit
+from models.tables.deprecated_use import DeprecatedUse
+from models.tables.idempotency import IdempotencyKey
+from models.tables.job import CANCELLED, DONE, FAILED, Job
+from models.tables.job_chunk import JobChunk
+from models.tables.share import Share
+from models.tables.user import User
+
+_SPAN = 20_000  # audit rows that one statement looks through
+_AT_ONCE = 500  # rows of one statement
+
+
+def key_of(person: User) -> str:
+    """The person as a principal and a grantee."""
+    return f"user:{person.id}"
+
+
+def told(person: User, after: int = 0) -> list[int]:
+    """The numbers, beyond `after`, of the audit rows with something personal of this person that was not erased yet:
+    of what they did, of what was tried with their account or e-mail address, and of facts about them.
+    """
+    # Across tenants: a login that fails is written down where it was tried.
+    last = int(Audit.select(pw.fn.MAX(Audit.seq)).scalar() or 0)
+    spans = ((start, min(start + _SPAN, last)) for start in range(after, last, _SPAN))
+    return [seq for span in spans for seq in _told_within(person, *span)]
+
+
+def told_of(tenant_id: str, ids: Iterable[str]) -> list[int]:
+    """The numbers of the audit rows about these objects of a tenant, as far as something personal is in them."""
+    return [row.seq for some in pw.chunked(list(ids), _AT_ONCE) for row in Audit.select(Audit.seq).where(
+        Audit.tenant_id == tenant_id, Audit.resource_id.in_(some), _personal())]
+
+
+def newest_number() -> int:
+    """The number of the newest audit row, 0 without one."""
+    return int(Audit.select(pw.fn.MAX(Audit.seq)).scalar() or 0)
+
+
+def erase_told(seqs: Iterable[int]) -> int:
+    """Erase what is personal in these audit rows, inside a transaction; how many had it. Their seals still prove them.
+    """
+    return sealed_rows.erase(list(seqs))
+
+
+def done_by(person: User) -> pw.ModelSelect[Audit]:
+    """A query over the audit rows of what a person did."""
+    return Audit.select().where(Audit.tenant_id == person.tenant_id, Audit.principal == key_of(person))
+
+
+def shares_with(person: User) -> pw.Expression:
+    """That a share gives the person a right."""
+    mine: pw.Expression = (Share.tenant_id == person.tenant_id) & (Share.grantee == key_of(person))
+    return mine
+
+
+def shares_by(person: User) -> pw.Expression:
+    """That a share was granted by the person on an object of another owner."""
+    mine: pw.Expression = (Share.tenant_id == person.tenant_id) & (Share.granted_by == person.id)
+    return mine
+
+
+def keys_of(person: User) -> pw.Expression:
+    """That a kept answer was given to the person."""
+    mine: pw.Expression = (IdempotencyKey.tenant_id == person.tenant_id) & (
+        IdempotencyKey.principal == key_of(person))
+    return mine
+
+
+def uses_of(person: User) -> pw.Expression:
+    """That a deprecated endpoint was used by the person."""
+    mine: pw.Expression = (DeprecatedUse.tenant_id == person.tenant_id) & (DeprecatedUse.client == key_of(person))
+    return mine
+
+
+def chunks_of(person: User) -> pw.Expression:
+    """That a chunk belongs to a file of the person's jobs."""
+    mine: pw.Expression = (JobChunk.tenant_id == person.tenant_id) & (JobChunk.owner_id == person.id)
+    return mine
+
+
+def forget_in_answers(person: User) -> int:
+    """Take the bodies of answers to others that name the person, inside a transaction; how many. A request that is
+    repeated is answered without the body then, as where it was too large to be kept.
+    """
+    named = [row.id for row in _all(IdempotencyKey, (IdempotencyKey.id, IdempotencyKey.body),
+                                    (IdempotencyKey.tenant_id == person.tenant_id) & IdempotencyKey.body.is_null(False))
+             if _names(person, bytes(row.body))]
+    for some in pw.chunked(named, _AT_ONCE):
+        IdempotencyKey.update({IdempotencyKey.body: None}).where(IdempotencyKey.id.in_(some)).execute()
+    return len(named)
+
+
+def files_naming(person: User) -> list[str]:
+    """The ids of other users' jobs that have ended and whose kept file names the person."""
+    ended = Job.select(Job.id).where(Job.tenant_id == person.tenant_id, Job.state.in_((DONE, FAILED, CANCELLED)))
+    others = (JobChunk.tenant_id == person.tenant_id) & (JobChunk.owner_id != person.id) & JobChunk.job_id.in_(ended)
+    found: set[str] = set()
+    tails: dict[str, bytes] = {}  # the end of the chunk before: a name may lie across
+    for row in _all(JobChunk, (JobChunk.id, JobChunk.job_id, JobChunk.data), others):
+        data = tails.get(row.job_id, b"") + bytes(row.data)
+        tails[row.job_id] = data[-1000:]
+        if _names(person, data):
+            found.add(row.job_id)
+    return sorted(found)
+
+
+def drop_files(jobs: Iterable[str], at: str) -> int:
+    """Delete the files of these jobs, as if their time was over; inside a transaction; how many."""
+    dropped = list(jobs)
+    for some in pw.chunked(dropped, _AT_ONCE):
+        JobChunk.delete().where(JobChunk.job_id.in_(some)).execute()
+        Job.update({Job.expires_at: at}).where(Job.id.in_(some), Job.expires_at.is_null(False)).execute()
+    return len(dropped)
+
+
+def delete_all(model: Any, where: pw.Expression) -> int:
+    """Delete the rows that satisfy a condition, some at a time, inside a transaction; how many."""
+    gone = 0
+    while ids := [row.id for row in model.select(model.id).where(where).limit(_AT_ONCE)]:
+        gone += int(model.delete().where(model.id.in_(ids)).execute())
+    return gone
+
+
+def _told_within(person: User, after: int, upto: int) -> list[int]:
+    facts = pw.fn.LOWER(Audit.facts)
+    written = (*_as_json(person.email), *(f'"{name}"' for name in _as_json(person.name)))
+    named = [(pw.fn.INSTR if current.dialect == "sqlite" else pw.fn.STRPOS)(facts, one) for one in written]
+    about = Audit.facts.is_null(False) | ((Audit.resource == "session") & (Audit.result != "allowed"))
+    mine: Any = (Audit.principal == key_of(person)) | ((Audit.resource_id == person.id) & about)
+    for place in named:
+        mine |= place > 0
+    found = Audit.select(Audit.seq).where(Audit.seq > after, Audit.seq <= upto, mine, _personal())
+    return [row.seq for row in found.order_by(Audit.seq)]
+
+
+def _personal() -> pw.Expression:
+    some: pw.Expression = Audit.address.is_null(False) | Audit.request_id.is_null(False) | Audit.facts.is_null(False)
+    return some
+
+
+def _as_json(text: str) -> set[str]:
+    """A text as it can stand inside a string of JSON, in small letters."""
+    return {json.dumps(text)[1:-1].lower(), orjson.dumps(text).decode()[1:-1].lower()}
+
+
+def _names(person: User, data: bytes) -> bool:
+    """Whether the e-mail address, or the name as words of their own, stand in the bytes of an answer or a file."""
+    small = data.lower()
+    written = {form.encode() for name in (person.email, person.name) for form in (name.lower(), *_as_json(name))}
+    return any(re.search(rb"(?<!\w)" + re.escape(one) + rb"(?!\w)", small) for one in written)
+
+
+def _all(model: Any, columns: Iterable[pw.Field], where: pw.Expression) -> Iterator[Any]:
+    """Rows in the order of their ids, few at a time, whatever is deleted meanwhile."""
+    last = "00000000-0000-0000-0000-000000000000"
+    while rows := list(model.select(*columns).where(where, model.id > last).order_by(model.id).limit(20)):
+        yield from rows
+        last = rows[-1].id
