@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
 
 from models.engine.database import Database
 from models.engine.errors import RowError
+from models.tables import erasure
 from models.tables.audit import add
+from models.tables.erasure import Erasure
 from models.tables.restored import end_what_was_under_way, new_epoch
 from models.tables.tenant import Tenant
 from settings import Settings
 
+from ..http.resources.registry import Registry
+from ..persons.repeating import repeat
 from . import journal, retention
 from .journal import Journal
 from .staging import Staged, staged
@@ -37,22 +41,26 @@ class CannotRestore(Exception):
 class Restored:
     """What a restore has done.
 
-    found  what was restored
-    saved  the backup of what was there before; None where there was nothing, or nothing that could be read
-    aside  the folder into which files of before were moved; None where there were none
+    found   what was restored
+    saved   the backup of what was there before; None where there was nothing, or nothing that could be read
+    aside   the folder into which files of before were moved; None where there were none
+    erased  how many persons were erased anew; None where it is not known who was erased since that backup
     """
 
     found: Staged
     saved: Path | None
     aside: Path | None
+    erased: int | None
 
 
 @dataclass(frozen=True)
 class Choices:
-    """`keep_tokens`: service tokens act at once. `resume_jobs`: unfinished jobs are run."""
+    """`keep_tokens`: service tokens act at once. `resume_jobs`: unfinished jobs are run. `erasures`: of persons,
+    besides those of the instance that is replaced; None: none are known."""
 
     keep_tokens: bool = False
     resume_jobs: bool = False
+    erasures: Sequence[Erasure] | None = None
 
 
 def holds_instance(settings: Settings, database: Database) -> bool:
@@ -65,9 +73,10 @@ def holds_instance(settings: Settings, database: Database) -> bool:
         return True
 
 
-def restore(settings: Settings, database: Database, migrations: Mapping[str, Path], archive: Path, choices: Choices,
+def restore(settings: Settings, database: Database, registry: Registry, archive: Path, choices: Choices,
             identity: Path | None = None) -> Restored:
-    """Restore a backup into the instance that the settings name.
+    """Restore a backup into the instance that the settings name. Who was erased since then is erased in it, before
+    anybody can read it.
 
     Raises CannotRestore, UnderWay, and what `staged` raises; then the instance is as it was. A process that is killed
     leaves one that the next start completes or undoes.
@@ -82,15 +91,18 @@ def restore(settings: Settings, database: Database, migrations: Mapping[str, Pat
         begun = Journal(new_epoch(), folder.name, _free_name(instance), fresh)
         aside = instance / begun.aside
         try:
-            with staged(archive, folder, database, migrations, identity) as found:
-                saved = _save(settings, database) if holds_instance(settings, database) else None
+            with staged(archive, folder, database, registry.migrations, identity) as found:
+                holds = holds_instance(settings, database)
+                known = _erasures(database, choices) if holds else choices.erasures
+                saved = _save(settings, database) if holds else None
+                erased = None if known is None else repeat(found.database, registry.collections, known)
                 _begin_epoch(found.database, settings, begun.epoch, choices)
                 journal.write_down(instance, begun)
                 database.take_over(found.database, aside, keep=saved is None)
         finally:
             # Whatever was raised: the rows say whether they were exchanged.
             journal.end(settings, begun)
-    return Restored(found, saved, aside if aside.is_dir() else None)
+    return Restored(found, saved, aside if aside.is_dir() else None, erased)
 
 
 def _has_tables(settings: Settings, database: Database) -> bool:
@@ -99,6 +111,14 @@ def _has_tables(settings: Settings, database: Database) -> bool:
         return Path(path).exists()
     with database.connected():
         return bool(database.get_tables())
+
+
+def _erasures(database: Database, choices: Choices) -> Sequence[Erasure] | None:
+    """Who was erased in the instance that is replaced, and in the list of the choices; None where neither is known."""
+    try:
+        return [*erasure.erasures(database), *(choices.erasures or ())]
+    except RowError:
+        return choices.erasures
 
 
 def _save(settings: Settings, database: Database) -> Path | None:

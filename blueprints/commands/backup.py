@@ -25,6 +25,7 @@ from blueprints.commands.context import (
     migrations,
     open_instance,
     record,
+    registry,
     sentences,
     settle_restore,
     show_path,
@@ -32,6 +33,7 @@ from blueprints.commands.context import (
 from blueprints.commands.printing import echo, echo_lines
 from blueprints.commands.server import AppFactory
 from blueprints.http.security.keys import KeyFileError
+from blueprints.persons.repeating import BadList, read
 from models.engine.database import Database
 from models.engine.errors import RowError
 from models.tables import backup as backups
@@ -40,7 +42,8 @@ from settings import Settings
 
 _IN_THE_CLEAR = ("It holds the keys, and is not encrypted: who can read it can act as any user. Keep it as you keep "
                  "secret.key, or set backup_recipient.")
-_FAULTS = (BadArchive, CannotBackUp, CannotEncrypt, CannotRestore, KeyFileError, MigrationError, RowError, UnderWay)
+_FAULTS = (BadArchive, BadList, CannotBackUp, CannotEncrypt, CannotRestore, KeyFileError, MigrationError, RowError,
+           UnderWay)
 
 
 @click.command("backup")
@@ -80,15 +83,18 @@ def backup(create_app: AppFactory, file: Path | None, scheduled: bool) -> None:
 @click.option("--identity", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="F",
               help="The file of an age or SSH key that can read an encrypted backup.")
 @click.option("--keep-tokens", is_flag=True, help="Let service tokens act at once, without `gatepost token release`.")
+@click.option("--erasures", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="F",
+              help="A list of `gatepost user erasures`: whom it names is erased in what is restored.")
 @click.option("--resume-jobs", is_flag=True, help="Run the jobs that were unfinished.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.pass_obj
 def restore_(create_app: AppFactory, file: Path, verify: bool, replace: bool, identity: Path | None, keep_tokens: bool,
-             resume_jobs: bool, yes: bool) -> None:
+             erasures: Path | None, resume_jobs: bool, yes: bool) -> None:
     """Make an instance of a backup, or prove that it can be done.
 
     All sessions end, and service tokens are held. With --replace what is there goes, but not before it is in a backup
-    of its own; SQLite may be served meanwhile, Postgres must not be.
+    of its own; SQLite may be served meanwhile, Postgres must not be. Who was erased in it since that backup is erased
+    in what is restored, too.
 
     \b
     Example: gatepost restore --verify /srv/backups/today.tar.gz
@@ -108,7 +114,9 @@ def restore_(create_app: AppFactory, file: Path, verify: bool, replace: bool, id
             if not yes:
                 click.confirm(f"What was written to {settings.instance} since that backup will be gone. Go on?",
                               abort=True)
-        done = restore(settings, database, migrations(), file.absolute(), Choices(keep_tokens, resume_jobs), identity)
+        known = None if erasures is None else read(erasures)
+        done = restore(settings, database, registry(), file.absolute(), Choices(keep_tokens, resume_jobs, known),
+                       identity)
         _show(settings, done, held=not keep_tokens and _tokens_held(settings))
 
 
@@ -121,6 +129,11 @@ def _show(settings: Settings, done: Restored, *, held: int) -> None:
     if held:
         echo(f"{held} service tokens are held, since some may have been revoked after the backup. "
              "gatepost token release lets them act again.")
+    if done.erased is None:
+        echo("Who was erased since that backup is not known here, and is back. Name a list of `gatepost user erasures` "
+             "by --erasures, or erase them again.", err=True)
+    elif done.erased:
+        echo(f"{done.erased} persons who were erased since that backup are erased again.")
     if done.saved is not None:
         echo(f"What was there before: {show_path(done.saved)}")
     if done.aside is not None:
