@@ -150,10 +150,8 @@ class Database(pw.Database):
         raise NotImplementedError
 
     def close_all(self) -> None:
-        """Let go of every connection that is idle, and of this thread's; on Postgres of those in use, too.
-
-        On SQLite, wait for the copy of the log that is being made.
-        """
+        """Let go of every connection that is idle, and of this thread's; on Postgres of those in use, too; on SQLite
+        wait for the copy of the log that is being made."""
         raise NotImplementedError
 
     def copied(self, target: str) -> AbstractContextManager[Database]:
@@ -176,16 +174,14 @@ class Database(pw.Database):
         """Put what a `scratch` database holds in the place of what this one holds, all or nothing.
 
         Files that cannot be read any more are moved into the folder `aside`; with `keep`, copied there in any case
-        (SQLite). Nothing of this database may be in use by
-        the caller. Raises `InUse` where others use it and may not, `Unavailable`.
+        (SQLite). Nothing of this database may be in use by the caller. Raises `InUse`, `Unavailable`.
         """
         raise NotImplementedError
 
     def confirm(self) -> None:
         """Wait until what can be read now is as safe as a commit that was answered; outside of a transaction.
 
-        On Postgres rows can be read that no standby has: the wait of their commit was cancelled, or cut short by a
-        crash. The database is connected. Raises `Unavailable`.
+        On Postgres rows can be read that no standby has (a wait that was cancelled). Raises `Unavailable`.
         """
 
     def observe(self, observer: Observer) -> None:
@@ -201,9 +197,8 @@ class Database(pw.Database):
         raise NotImplementedError
 
     def rewrite(self, tables: Sequence[str]) -> None:
-        """Leave nothing of rows that are gone in the files of these tables. Writers wait meanwhile; on Postgres readers
-        of such a table, too. Raises `InUse` where others still see rows that are gone, `TimedOut`: it can be repeated.
-        """
+        """Leave nothing of rows that are gone in the files of these tables; writers, on Postgres also readers, wait.
+        Raises `InUse` where others still see such rows, `TimedOut`: it can be repeated."""
         self.compact()
 
     def analyze(self) -> None:
