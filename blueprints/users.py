@@ -39,8 +39,7 @@ class Users(Collection):
     """People who may log in."""
 
     name, resource = "users", "user"
-    model, schema = User, UserSchema
-    gone = "erased_at"
+    model, schema, gone = User, UserSchema, "erased_at"
     sort = ("created_at", "updated_at", "name", "email")
     default_sort = "name"
     filters = {

@@ -152,7 +152,8 @@ def list_users(tenant: str | None) -> None:
     Example: gatepost user list --tenant acme
     """
     with open_instance() as instance:
-        for row in Rows(User, instance.tenant(tenant).id).select().order_by(User.email):
+        for row in Rows(User, instance.tenant(tenant).id).select().where(
+                User.erased_at.is_null()).order_by(User.email):
             echo(f"{row.id}  {row.role:9}  {'active' if row.active else 'disabled':8}  {row.email}")
 
 

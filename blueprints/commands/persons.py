@@ -30,10 +30,10 @@ _FATES = {"delete": "are deleted", "anonymise": "are anonymised", "hand_over": "
 @click.argument("email")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 def export_person(email: str, file: Path) -> None:
-    """Write everything about a user to FILE, as NDJSON, for them to be given.
+    """Write everything about a user to a file.
 
-    Only the user who runs this can read FILE, which must not be there yet. Secrets are not in it: no password, not
-    even a hash, and no token.
+    The file is NDJSON, for the user to be given. Only the user who runs this can read it, and it must not be there yet.
+    Secrets are not in it: no password, not even a hash, and no token.
 
     \b
     Example: gatepost user export ada@example.org ada.ndjson
@@ -41,7 +41,7 @@ def export_person(email: str, file: Path) -> None:
     with open_instance() as instance:
         person = instance.user(email)
         found = exporting.lines(instance.database, person, registry().collections)
-        with private_file(file, overwrite=False) as written:
+        with private_file(file) as written:
             for chunk in file_formats.write(file_formats.NDJSON, (), found):
                 written.write(chunk)
         instance.database.transact(lambda: record(person.tenant_id, "user", "export", person.id))
@@ -94,7 +94,7 @@ def list_erasures(file: Path) -> None:
     """
     with open_instance() as instance:
         known = erasure.erasures(instance.database)
-        with private_file(file, overwrite=False) as written:
+        with private_file(file) as written:
             for line in repeating.written(known):
                 written.write(line)
     echo(f"{len(known)} erasures: {show_path(file)}")

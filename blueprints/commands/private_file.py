@@ -17,12 +17,12 @@ overwrite_option = click.option("--overwrite", is_flag=True, help="Replace a fil
 
 
 @contextmanager
-def private_file(place: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
+def private_file(place: Path, *, overwrite: bool | None = None) -> Iterator[BinaryIO]:
     """A file to write, which is at `place` with mode 0600 once the block has ended; an error in the block leaves there
     what was there before.
 
-    Raises ClickException for what is at `place` already: a regular file unless `overwrite`, a link or a device always;
-    and where nothing can be written.
+    Raises ClickException for what is at `place` already: a regular file unless `overwrite` (None: the command has no
+    such option), a link or a device always; and where nothing can be written.
     """
     _refuse_others(place, overwrite)
     try:
@@ -47,12 +47,13 @@ def private_file(place: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
         raise click.ClickException(f"{place} cannot be written: {error.strerror or error}.") from error
 
 
-def _refuse_others(place: Path, overwrite: bool) -> None:
+def _refuse_others(place: Path, overwrite: bool | None) -> None:
     try:
         mode = place.lstat().st_mode
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return
     if not stat.S_ISREG(mode):
         raise click.ClickException(f"{place} is a link or no regular file; - writes to standard output.")
     if not overwrite:
-        raise click.ClickException(f"{place} is there already; --overwrite replaces it.")
+        how = "name another one." if overwrite is None else "--overwrite replaces it."
+        raise click.ClickException(f"{place} is there already; {how}")

@@ -178,7 +178,7 @@ def _besides(person: User) -> list[tuple[str, type[Table], Any]]:
 def _settle(person: User, collection: Collection, fate: str, heir: User | None, at: str) -> None:
     """Delete, change or hand over the rows of a person in one collection."""
     model: Any = collection.model
-    where = collection.of_person(person)
+    where: Any = collection.of_person(person)
     if fate == HAND_OVER and heir is None:
         return
     if fate == HAND_OVER:
@@ -187,19 +187,13 @@ def _settle(person: User, collection: Collection, fate: str, heir: User | None, 
     elif fate == ANONYMISE:
         changes = dict(collection.anonymised)
     else:
-        _delete(model, collection.resource, where)
+        traces.delete_shared(model, collection.resource, where)
         return
     stamps = {model.version: model.version + 1, model.updated_at: at}
     ids = [row.id for row in model.select(model.id).where(where)]
     for start in range(0, len(ids), _AT_ONCE):
         model.update({**{getattr(model, name): value for name, value in changes.items()}, **stamps}).where(
             model.id.in_(ids[start:start + _AT_ONCE])).execute()
-
-
-def _delete(model: Any, resource: str, where: Any) -> None:
-    while ids := [row.id for row in model.select(model.id).where(where).limit(_AT_ONCE)]:
-        Share.delete().where(Share.resource == resource, Share.object_id.in_(ids)).execute()
-        model.delete().where(model.id.in_(ids)).execute()
 
 
 def _last(person: User) -> CannotErase:

@@ -135,6 +135,15 @@ def delete_all(model: Any, where: pw.Expression) -> int:
     return gone
 
 
+def delete_shared(model: Any, resource: str, where: pw.Expression) -> int:
+    """Delete the rows that satisfy a condition, and their shares, inside a transaction; how many rows."""
+    gone = 0
+    while ids := [row.id for row in model.select(model.id).where(where).limit(_AT_ONCE)]:
+        Share.delete().where(Share.resource == resource, Share.object_id.in_(ids)).execute()
+        gone += int(model.delete().where(model.id.in_(ids)).execute())
+    return gone
+
+
 def _told_within(person: User, after: int, upto: int) -> list[int]:
     facts = pw.fn.LOWER(Audit.facts)
     written = (*_as_json(person.email), *(f'"{name}"' for name in _as_json(person.name)))

@@ -63,7 +63,7 @@ def test_each_tenant_is_told_its_own(personal, developer, as_user):
 
 def test_an_error_tells_of_lines_about_persons_of_the_own_tenant_alone(personal, developer):
     policy = personal.app.extensions["gatepost"].policy
-    file = policy._folder.directory / "articles.csv"
+    file = policy._source.directory / "articles.csv"
     good = file.read_text()
     broken = "".join(f"p, user:{id}, article.{name}, own, allow\n" for id, name in (
         (personal.near, "fly"), (personal.far, "dive"), (personal.far.upper(), "walk")))

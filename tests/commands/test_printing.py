@@ -82,11 +82,13 @@ LINES = f'{json.dumps({f"field{HOSTILE}": 1, "title": HOSTILE})}\n{HOSTILE}\n'
 NONE = "01930000-0000-7000-8000-000000000000"
 
 WALK = [
-    ("init",), ("migrate",), ("migrate", "--check"), ("settings",), ("openapi",), ("doctor",),
+    ("init",), ("migrate",), ("migrate", "--check"), ("settings",), ("openapi",), ("doctor",), ("doctor", "--nodes"),
     ("demo", "--articles", "1"), ("worker", HOSTILE),
     ("user", "list"), ("user", "add", EMAIL), ("user", "password", EMAIL), ("user", "disable", EMAIL),
     ("user", "enable", EMAIL), ("user", "enable", HOSTILE), ("user", "list", "--tenant", HOSTILE),
     ("user", "add", "x@example.org", "--role", HOSTILE),
+    ("user", "export", HOSTILE, "x"), ("user", "export", EMAIL, f"/{HOSTILE}/x"), ("user", "erase", HOSTILE),
+    ("user", "erase", EMAIL, "--to", HOSTILE), ("user", "erasures", f"/{HOSTILE}/x"),
     ("tenant", "list"), ("tenant", "add", HOSTILE),
     ("token", "add", EMAIL, "--scope", "read:articles", "--name", HOSTILE), ("token", "list", EMAIL),
     ("token", "add", EMAIL, "--scope", HOSTILE), ("token", "revoke", HOSTILE),
