@@ -97,6 +97,7 @@ def _of_the_database(create_app: AppFactory, settings: Settings, database: Datab
         yield "tokens", lambda: own.tokens(database)
         yield "admins", lambda: own.administrators(database)
         yield "jobs", lambda: checks.jobs(backlog(database))
+        yield "erasures", lambda: own.erasures(database)
         yield "words", lambda: own.words(settings, discover().collections.values())
         yield "backups", lambda: own.backups(settings, database)
     yield "clock", lambda: checks.clock(database)

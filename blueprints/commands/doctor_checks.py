@@ -17,6 +17,7 @@ from blueprints.http.security.keys import Keys
 from models.engine.database import Database
 from models.engine.errors import TimedOut
 from models.records.search import has_lost_words
+from models.tables.erasure import unfinished
 from models.tables.service_token import ServiceToken
 from models.tables.sizes import measure
 from models.tables.user import User
@@ -94,6 +95,16 @@ def administrators(database: Database) -> Found:
         return Found(State.DOWN, f"no active user is an administrator. {MAKE_ADMINISTRATOR}")
     return Found(State.OK, f"{number} active" if number > 1 else
                  "1 active; a second one could let the first in again")
+
+
+def erasures(database: Database) -> Found:
+    """Whether each erasure of a person that was begun has ended."""
+    with database.connected():
+        begun = unfinished()
+    if not begun:
+        return Found(State.OK, "none was broken off")
+    named = "\n".join(f"gatepost user erase {id}" for id in begun[:MOST_USERS])
+    return Found(State.DEGRADED, f"{len(begun)} were broken off; complete them:\n{named}")
 
 
 def words(settings: Settings, collections: Iterable[Collection]) -> Found:

@@ -70,4 +70,9 @@ def erasures(database: Database) -> list[Erasure]:
         return list(Erasure.select().order_by(Erasure.begun_at, Erasure.user_id))
 
 
+def unfinished() -> list[str]:
+    """The ids of those whose erasure has begun, and not ended."""
+    return [one.user_id for one in Erasure.select(Erasure.user_id).where(Erasure.erased_at.is_null())]
+
+
 _BEGUN = Statement()

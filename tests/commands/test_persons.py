@@ -432,6 +432,8 @@ def test_an_erasure_that_was_broken_off_is_completed_by_the_next_run(life, reque
         patched.setattr(erasing, step, die)
         with pytest.raises(Killed):
             life.instance.run("user", "erase", EMAIL, "--yes")
+    found = life.instance.run("doctor").stdout
+    assert (f"gatepost user erase {life.person}" in found) is (step == "erase_rows")
     with life.instance.served() as served:
         assert served.call("POST", "/api/login", {"email": EMAIL, "password": PASSWORD})[0] == 401
     erase(life.instance, EMAIL if step == "erase_rows" else life.person)

@@ -37,6 +37,7 @@ CROSSING = {
     "backup.note_made", "backup.note_error", "backup.note_proof", "backup.ages", "backup._newest",
     "restored.end_what_was_under_way", "restored.release_tokens",  # one instance has all tenants
     "erasure.begin", "erasure.end", "erasure.note", "erasure.has_begun", "erasure.begun_among", "erasure.erasures",
+    "erasure.unfinished",
     "node.report", "node.leave", "node.alive",  # one database has all tenants
     "traces.told", "traces.told_of", "traces._told_within", "traces.newest_number", "traces.done_by", "traces._all",
     "traces.forget_in_answers", "traces.files_naming", "traces.drop_files", "traces.delete_all",
