@@ -1,4 +1,7 @@
-"""Schema changes: numbered files, each directory with a history of its own, applied under a lock."""
+"""Schema changes: numbered files, each directory with a history of its own, applied under a lock.
+
+A file that says `ROLLING = True` lets code that does not have it go on serving beside it; the database keeps that.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,16 @@ import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
-from playhouse.migrations import MigrationError, Runner
+from playhouse.migrations import Migration, MigrationError, Runner
 
 from models.engine.database import Database
 from models.engine.sealer import Sealer
 
 SHIPPED: Mapping[str, Path] = {"gatepost": Path(__file__).parent / "migrations"}
+_ROLLING = "rolling_migrations"  # the table of what older code may serve beside
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,40}")
 
 # What was applied is returned; peewee would log it, also where the database is a temporary one.
@@ -29,17 +35,25 @@ def pending(database: Database, directories: Mapping[str, Path] = SHIPPED) -> li
         return _pending(_runners(database, directories))
 
 
+def rolling(waiting: Sequence[str], directories: Mapping[str, Path] = SHIPPED) -> frozenset[str]:
+    """Those of these pending migrations beside which older code may go on serving. Raises MigrationError."""
+    return frozenset(name for name in waiting if _is_rolling(_load(name, directories)))
+
+
 def obstacle(database: Database, directories: Mapping[str, Path] = SHIPPED) -> str | None:
     """Why this code cannot use the database as it is, and what to do about it; None where it can.
 
-    A history whose directory is not named, such as that of a plugin that is not installed, is no obstacle. Raises
-    `Unavailable`.
+    A history whose directory is not named, such as that of a plugin that is not installed, is no obstacle, nor are
+    rolling migrations of newer code. Raises `Unavailable`.
     """
     with database.connected():
         runners = _runners(database, directories)
-        if newer := _unknown(runners):
-            return _is_newer(newer)
-        return missing(waiting) if (waiting := _pending(runners)) else None
+        newer, waiting = _unknown(runners), _pending(runners)
+        if strict := _strict(database, newer):
+            return _is_newer(strict)
+        if not waiting:
+            return None
+        return _is_newer(newer) if newer else missing(waiting)
 
 
 def missing(waiting: Sequence[str]) -> str:
@@ -60,11 +74,14 @@ def upgrade(database: Database, directories: Mapping[str, Path] = SHIPPED, *,
     database.create()
     with database.migrating():
         runners = _runners(database, directories)
-        if newer := _unknown(runners):
-            raise MigrationError(_is_newer(newer))
-        waiting = _pending(runners)
+        newer, waiting = _unknown(runners), _pending(runners)
+        if strict := _strict(database, newer):
+            raise MigrationError(_is_newer(strict))
         if not waiting:
             return ()
+        # What this code would do was never tried after what newer code has done.
+        if newer:
+            raise MigrationError(_is_newer(newer))
         if before is not None and database.get_tables():
             before()
         database.sealer = sealer
@@ -78,16 +95,74 @@ def upgrade(database: Database, directories: Mapping[str, Path] = SHIPPED, *,
 
 
 def _runners(database: Database, directories: Mapping[str, Path]) -> dict[str, Runner]:
-    runners = {}
+    runners: dict[str, Runner] = {}
     for name, directory in directories.items():
         if not _NAME.fullmatch(name):
             raise MigrationError(f"{name!r} cannot name a history of migrations: a-z, 0-9 and _ only")
         if not directory.is_dir():
             raise MigrationError(f"{directory}: no such directory of migrations")
         # One history per directory: in a shared one, a plugin's 0001 would count as applied because ours is.
-        runners[name] = Runner(  # type: ignore[no-untyped-call]
-            database, str(directory), table_name=f"migrations_{name}")
+        runners[name] = _Runner(database, directory, name)
     return runners
+
+
+class _Runner(Runner):
+    """Applies the migrations of one directory; the database keeps which of them are rolling."""
+
+    def __init__(self, database: Database, directory: Path, history: str) -> None:
+        super().__init__(database, str(directory), table_name=f"migrations_{history}")  # type: ignore[no-untyped-call]
+        self._history = history
+
+    def migrations(self) -> list[Migration]:
+        history = self._history
+
+        class Noting(Migration):
+            """Whose `up` notes it inside its transaction, where it is rolling."""
+
+            __slots__ = ()
+
+            def load(self) -> ModuleType:
+                module: ModuleType = super().load()  # type: ignore[no-untyped-call]
+                if _is_rolling(module) and (up := getattr(module, "up", None)) is not None:
+                    def noted(migrator: Any, database: Database) -> None:
+                        up(migrator, database)
+                        _note(database, history, self.name)
+
+                    module.up = noted  # type: ignore[attr-defined]
+                return module
+
+        return [Noting(*each) for each in super().migrations()]  # type: ignore[no-untyped-call]
+
+
+def _is_rolling(module: ModuleType) -> bool:
+    said = getattr(module, "ROLLING", False)
+    if not isinstance(said, bool):
+        raise MigrationError(f"{module.__name__}: ROLLING is True or False, not {said!r}")
+    return said
+
+
+def _load(name: str, directories: Mapping[str, Path]) -> ModuleType:
+    history, _, migration = name.partition("/")
+    module: ModuleType = Migration(
+        0, migration, str(directories[history] / f"{migration}.py"), None).load()  # type: ignore[no-untyped-call]
+    return module
+
+
+def _note(database: Database, history: str, migration: str) -> None:
+    # Without the table, older code refuses the database, which is never wrong.
+    if database.table_exists(_ROLLING):
+        place = "?" if database.dialect == "sqlite" else "%s"
+        database.execute_sql(f"INSERT INTO {_ROLLING} (history, migration) VALUES ({place}, {place}) "
+                             "ON CONFLICT DO NOTHING", (history, migration))
+
+
+def _strict(database: Database, unknown: Sequence[str]) -> list[str]:
+    """Those of these migrations of newer code beside which this code may not serve."""
+    if not unknown or not database.table_exists(_ROLLING):
+        return list(unknown)
+    kept = {f"{history}/{migration}" for history, migration in database.query(
+        f"SELECT history, migration FROM {_ROLLING}")}
+    return [name for name in unknown if name not in kept]
 
 
 def _pending(runners: Mapping[str, Runner]) -> list[str]:

@@ -55,7 +55,8 @@ def test_an_installed_plugin_is_migrated_by_command_and_served(environment, tmp_
     refused = gatepost(environment, instance.folder, "serve", "--port", "0")
     assert (refused.returncode, "gatepost migrate" in refused.stderr) == (1, True)
     waiting = gatepost(environment, instance.folder, "migrate", "--check")
-    assert (waiting.returncode, waiting.stdout) == (1, "sample_notes/0001_notes\n")
+    assert (waiting.returncode, waiting.stdout) == (
+        1, "sample_notes/0001_notes: stop every node of an older version first\n")
     assert "Applied sample_notes/0001_notes" in gatepost(environment, instance.folder, "migrate").stdout
     assert gatepost(environment, instance.folder, "migrate", "--check").stdout == "Nothing to do.\n"
     with Instance(instance.folder, environment).served() as server:

@@ -26,8 +26,11 @@ from blueprints.http.auditing.trail import sealer
 from blueprints.http.security.keys import KeyFileError, Keys
 from models.engine.database import Database
 from models.engine.errors import RowError
-from models.migrate import pending, upgrade
+from models.migrate import pending, rolling, upgrade
 from settings import Settings
+
+_ROLLING = "nodes of an older version may go on serving"
+_STRICT = "stop every node of an older version first"
 
 
 @click.command()
@@ -49,7 +52,9 @@ def migrate(check: bool, leave_unproved: bool) -> None:
         try:
             if check:
                 waiting = pending(database, migrations())
-                echo_lines("\n".join(waiting) or "Nothing to do.")
+                beside = rolling(waiting, migrations())
+                echo_lines("\n".join(f"{name}: {_ROLLING if name in beside else _STRICT}" for name in waiting)
+                           or "Nothing to do.")
                 sys.exit(bool(waiting))
             keys = Keys.load(settings.secret_file)
             saved: list[Path] = []
