@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import click
 
-from blueprints.commands.context import load_settings, open_instance, require_instance
+from blueprints.commands.context import Instance, load_settings, open_instance, require_instance
 from blueprints.commands.printing import Group, echo
-from blueprints.http.security.keys import KeyFileError, Keys
-from blueprints.http.security.known_keys import rotate_known
+from blueprints.http.nodes.survey import without_key
+from blueprints.http.security.keys import KeyFileError, Keys, prepared_fingerprint
+from blueprints.http.security.known_keys import prepare_known, rotate_known
 from models.base import now
+from models.tables.instance import the_instance
 
 
 @click.group(cls=Group)
@@ -18,7 +20,7 @@ def keys() -> None:
 
 @keys.command("list")
 def list_keys() -> None:
-    """List the generations, the newest first. The keys themselves are never shown.
+    """List the generations, the one that signs first. The keys themselves are never shown.
 
     \b
     Example: gatepost keys list
@@ -33,11 +35,17 @@ def list_keys() -> None:
 
 
 @keys.command("rotate")
-@click.option("--forget", is_flag=True, help="Drop all older keys: what they signed is refused at once.")
-def rotate_keys(forget: bool) -> None:
-    """Sign with a new key from now on.
+@click.option("--prepare", is_flag=True,
+              help="Make the key that the next rotation signs with; until then it only verifies.")
+@click.option("--forget", is_flag=True,
+              help="Drop all other keys, a prepared one as well: what they signed is refused at once.")
+def rotate_keys(prepare: bool, forget: bool) -> None:
+    """Sign with a new key from now on, or with the one that is prepared.
 
     What older keys signed stays valid. Running servers follow.
+
+    Where several nodes serve one database: run this with --prepare on one of them, copy its secret.key to the others,
+    then run this on each, within an hour.
 
     With --forget, for a key that leaked, every client must refresh, cursors end, and audit seals made so far cannot
     be proved any more: run `gatepost audit verify` first.
@@ -45,18 +53,39 @@ def rotate_keys(forget: bool) -> None:
     \b
     Example: gatepost keys rotate
     """
+    if prepare and forget:
+        raise click.UsageError("--prepare and --forget exclude each other: a key that leaked is replaced at once.")
     with open_instance() as instance:
+        file = instance.settings.secret_file
         try:
-            ring = rotate_known(instance.database, instance.settings.secret_file, forget=forget)
+            if prepare:
+                ring = prepare_known(instance.database, file)
+            else:
+                if not forget:
+                    _refuse_before_others(instance, prepared_fingerprint(instance.keys()))
+                ring = rotate_known(instance.database, file, forget=forget)
         except (KeyFileError, OSError) as error:
             raise click.ClickException(str(error)) from error
     _show(ring)
+
+
+def _refuse_before_others(instance: Instance, prepared: str | None) -> None:
+    """Raises the sentence about nodes that would refuse what the next key signs."""
+    if prepared is not None and the_instance().key_fingerprint == prepared:
+        return
+    if lacking := without_key(instance.database, instance.settings.instance, prepared):
+        first = ("Run gatepost keys rotate --prepare, copy secret.key to each of them" if prepared is None
+                 else "Copy secret.key to each of them, wait until gatepost doctor --nodes says that it is there")
+        raise click.ClickException(f"Other nodes would refuse what the new key signs: {', '.join(lacking)}. {first}, "
+                                   "then run gatepost keys rotate on each. After a leak: gatepost keys rotate --forget")
 
 
 def _show(ring: Keys) -> None:
     for place, each in enumerate(ring.generations()):
         if place == 0:
             state = "signs"
+        elif each.master.prepared:
+            state = "verifies, signs after gatepost keys rotate"
         elif each.until is None or now() < each.until:
             state = f"verifies until {each.until}" if each.until else "verifies"
         else:

@@ -24,7 +24,7 @@ class Node(Table):
     host, folder     where its instance is
     version          of the program
     policy_version   in force there; `policy_error`: why a newer one is not
-    key_fingerprint  of the newest key of its ring
+    key_fingerprint  of the key of its ring that signs; `prepared_fingerprint`: of the one that will sign next
     clock_ahead      seconds by which its clock is ahead of the server's; None on SQLite, whose processes share one
     epoch, seen      when it wrote this row last, by the clock of leases
     """
@@ -37,6 +37,7 @@ class Node(Table):
     policy_version = pw.TextField()
     policy_error = pw.TextField(null=True)
     key_fingerprint = pw.TextField()
+    prepared_fingerprint = pw.TextField(null=True)
     clock_ahead = pw.DoubleField(null=True)
     started_at = TimeField()
     epoch = pw.TextField()

@@ -20,7 +20,7 @@ from models.tables.job import Backlog
 from settings import Settings
 
 from ..operations.pulse import Beat
-from ..security.keys import KeyFileError, Keys, fingerprints
+from ..security.keys import KeyFileError, Keys, fingerprints, prepared_fingerprint
 from ..security.known_keys import WrongKeys
 
 LEAST_DISK = 200 * 2**20  # bytes below which a busy SQLite may soon be unable to write
@@ -87,7 +87,10 @@ def keys(database: Database, ring: Keys, file: Path) -> Found:
         return Found(State.DEGRADED, f"the keys in use stay, but a restart would fail: {error}")
     if known is not None and known not in fingerprints(found):
         return Found(State.DEGRADED, f"the keys in use stay, but a restart would fail: {WrongKeys()}")
-    return Found(State.OK, f"{len(found.ring('access token'))} in {file.name}")
+    said = f"{len(found.ring('access token'))} in {file.name}"
+    if known is not None and known == prepared_fingerprint(found):
+        said += "; other nodes sign with the one that is prepared here: gatepost keys rotate"
+    return Found(State.OK, said)
 
 
 def disk(folders: Iterable[Path]) -> Found:

@@ -13,7 +13,7 @@ from models.tables import node
 from models.tables.node import Node
 from policies.loading.watch import Watcher
 
-from ..security.keys import Keys, fingerprints
+from ..security.keys import Keys, fingerprints, prepared_fingerprint
 
 EVERY = 5.0  # seconds between two times at which a process writes its row
 _LONGEST_ERROR = 500  # characters
@@ -34,7 +34,8 @@ class Presence:
         policy, error = self._policy.current, self._policy.trouble
         row = Node(id=self._id, host=socket.gethostname(), folder=self._folder, pid=self._process, version=_VERSION,
                    policy_version=policy.version, policy_error=error and error[:_LONGEST_ERROR],
-                   key_fingerprint=fingerprints(self._keys)[0], started_at=self._since)
+                   key_fingerprint=fingerprints(self._keys)[0],
+                   prepared_fingerprint=prepared_fingerprint(self._keys), started_at=self._since)
         self._database.transact(lambda: node.report(row))
 
     def leave(self) -> None:

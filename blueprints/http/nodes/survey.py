@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from importlib.metadata import version
+from pathlib import Path
 
 from models.engine.database import Database
 from models.tables import policy_version
 from models.tables.instance import the_instance
-from models.tables.node import Node, alive
+from models.tables.node import Node, alive, places
 
 from ..health.checks import Found, State
 
@@ -22,23 +24,40 @@ def survey(database: Database) -> Iterator[Found]:
         keys, policy = the_instance().key_fingerprint, policy_version.newest_version()
     if not rows:
         yield Found(State.OK, "none is serving this database now")
+    # A node on which the next key signs already may have prepared another one, and one that is behind has that of now.
+    following = {row.prepared_fingerprint for row in rows} - {None, keys}
     for place in dict.fromkeys((row.host, row.folder) for row in rows):
-        yield _found([row for row in rows if (row.host, row.folder) == place], keys, policy)
+        yield _found([row for row in rows if (row.host, row.folder) == place], keys, following, policy)
 
 
-def _found(rows: list[Node], keys: str | None, policy: str | None) -> Found:
+def without_key(database: Database, instance: Path, fingerprint: str | None) -> list[str]:
+    """The nodes other than that of this instance folder which are alive and do not have this key, as `host:folder`.
+
+    None is a key that is not made yet. Raises `RowError`.
+    """
+    with database.connected():
+        rows = alive(database)
+    here = (socket.gethostname(), str(instance))
+    lacking = places([row for row in rows if fingerprint not in (row.key_fingerprint, row.prepared_fingerprint)
+                      or fingerprint is None])
+    return sorted(f"{host}:{folder}" for host, folder in lacking - {here})
+
+
+def _found(rows: list[Node], keys: str | None, following: set[str | None], policy: str | None) -> Found:
     """What is said of one node by the rows of its processes."""
-    wrong = list(dict.fromkeys(sentence for row in rows for sentence in _differences(row, keys, policy)))
+    found = (sentence for row in rows for sentence in _differences(row, keys, following, policy))
+    wrong = list(dict.fromkeys(found))
     first = rows[0]
     processes = f"{len(rows)} processes" if len(rows) > 1 else "1 process"
     clock = max((row.clock_ahead for row in rows if row.clock_ahead is not None), key=abs, default=None)
     said = (f"{first.host}:{first.folder}: {processes}, Gatepost {first.version}, policy {first.policy_version}, "
             f"keys {first.key_fingerprint[:8]}")
+    said += "" if first.prepared_fingerprint is None else f", next {first.prepared_fingerprint[:8]}"
     said += "" if clock is None else f", clock {clock:+.2f} s"
     return Found(State.DEGRADED if wrong else State.OK, "\n".join([said, *wrong]))
 
 
-def _differences(row: Node, keys: str | None, policy: str | None) -> Iterator[str]:
+def _differences(row: Node, keys: str | None, following: set[str | None], policy: str | None) -> Iterator[str]:
     here = version("gatepost")
     if row.version != here:
         yield f"it runs Gatepost {row.version}, and this is {here}: upgrade one after the other (docs/running.md)"
@@ -47,7 +66,17 @@ def _differences(row: Node, keys: str | None, policy: str | None) -> Iterator[st
     elif policy is not None and row.policy_version != policy:
         yield (f"policy {row.policy_version} is in force there, and {policy} is the newest: with policy_source=files "
                "each node has files of its own")
-    if keys is not None and row.key_fingerprint != keys:
-        yield "its newest key is not that of the database: copy secret.key from a node that has it"
+    yield from _key_differences(row, keys, following)
     if row.clock_ahead is not None and abs(row.clock_ahead) > CLOCKS:
         yield f"its clock is {row.clock_ahead:+.1f} s from the server's: set it by NTP"
+
+
+def _key_differences(row: Node, keys: str | None, following: set[str | None]) -> Iterator[str]:
+    if keys is not None and row.key_fingerprint != keys:
+        if row.prepared_fingerprint == keys:
+            yield "it does not sign with the newest key yet, which is prepared there: gatepost keys rotate"
+        else:
+            yield "its newest key is not that of the database: copy secret.key from a node that has it"
+    elif others := following - {row.prepared_fingerprint}:
+        named = ", ".join(sorted(other[:8] for other in others if other))
+        yield f"it has no key {named}, which another node has prepared: copy secret.key from there"

@@ -1,8 +1,12 @@
 """The secrets of one instance: a ring of random keys in one file, and a derived key for every purpose.
 
-The file holds one key a line, the newest first: 32 random bytes as unpadded base64url, then the time it was
-made; lines that begin with ``#`` are comments. What is signed uses the newest. A key that was replaced still
+The file holds one key a line, the newest first: 32 random bytes as unpadded base64url, then the time since which it
+signs; lines that begin with ``#`` are comments. What is signed uses the newest. A key that was replaced still
 verifies for `OVERLAP`, longer than anything that it signed is valid; after that it only proves old audit seals.
+
+A line that ends in ``prepared`` holds the key that will sign next, and the time at which it was made: it verifies
+already, so that each of several nodes can be given it before one of them signs with it. It stands after the key that
+signs, and a program that does not know the word refuses the file.
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ import os
 import secrets
 import stat
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -26,6 +30,7 @@ from .base64url import decode, encode
 
 SIZE = 32
 OVERLAP = 25 * 60 * 60  # seconds; cursors and the longest access tokens live for a day
+_PREPARED = "prepared"
 _HEADING = "# The secrets of this instance. Newest first; keep it private, and back it up.\n"
 
 
@@ -35,17 +40,22 @@ class KeyFileError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Master:
-    """One generation: its bytes, and when it was made (None where the file does not say)."""
+    """One generation: its bytes, and since when it signs (None where the file does not say).
+
+    prepared  it verifies, and does not sign yet; `made` says when it was made
+    """
 
     secret: bytes
     made: str | None = None
+    prepared: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Generation:
     """A master in its ring. `kid` names it in what it signed and tells nothing about the key.
 
-    until  when it stops verifying; None for the newest, and where the file does not say when it was replaced
+    until  when it stops verifying; None for the one that signs, for a prepared one, and where the file does not say
+           when it was replaced
     """
 
     kid: str
@@ -54,7 +64,8 @@ class Generation:
 
 
 class Keys:
-    """A ring of master keys, the newest first. Purposes never share a key (HKDF, RFC 5869).
+    """A ring of master keys: the one that signs, the prepared one, the older ones. Purposes never share a key (HKDF,
+    RFC 5869).
 
     followers  are called when the ring has changed
     guard      is asked before another ring is taken over
@@ -93,11 +104,11 @@ class Keys:
         return True
 
     def derive(self, purpose: str, length: int = SIZE) -> bytes:
-        """The newest key for one purpose, such as ``"access token"``; `length` in bytes."""
+        """The key that signs for one purpose, such as ``"access token"``; `length` in bytes."""
         return self._derive(self.masters[0].secret, purpose, length)
 
     def ring(self, purpose: str, length: int = SIZE) -> list[tuple[str, bytes]]:
-        """(kid, key) of every generation that still verifies for one purpose, the newest first."""
+        """(kid, key) of every generation that verifies for one purpose; the first one signs."""
         moment = now()
         return [(each.kid, self._derive(each.master.secret, purpose, length))
                 for each in self.generations() if each.until is None or moment < each.until]
@@ -107,14 +118,17 @@ class Keys:
         return [key for _, key in self.ring(purpose)]
 
     def every(self, purpose: str) -> list[tuple[str, bytes]]:
-        """(kid, key) of all generations for one purpose, for what must be provable for good."""
+        """(kid, key) of all generations for one purpose, for what must be provable for good; the first one signs."""
         return [(each.kid, self._derive(each.master.secret, purpose, SIZE)) for each in self.generations()]
 
     def generations(self) -> list[Generation]:
-        """Every generation, the newest first."""
+        """Every generation, in the order of `masters`."""
         found, replaced = [], None
         for master in self.masters:
             kid = self._derive(master.secret, "kid", 6).hex()
+            if master.prepared:
+                found.append(Generation(kid, master, None))
+                continue
             found.append(Generation(kid, master, None if replaced is None else later(OVERLAP, replaced)))
             replaced = master.made
         return found
@@ -134,8 +148,14 @@ def create_key_file(file: Path) -> bool:
 
 
 def fingerprints(keys: Keys) -> list[str]:
-    """By what each generation is known again, the newest first. It tells nothing of the key."""
+    """By what each generation is known again; the first one signs. It tells nothing of the key."""
     return [key.hex()[:32] for _, key in keys.every("fingerprint")]
+
+
+def prepared_fingerprint(keys: Keys) -> str | None:
+    """By what the prepared key is known again, where there is one."""
+    known = zip(keys.masters, fingerprints(keys), strict=True)
+    return next((fingerprint for master, fingerprint in known if master.prepared), None)
 
 
 def rotate(file: Path) -> Keys:
@@ -146,8 +166,36 @@ def rotate(file: Path) -> Keys:
     return _rewrite(file, lambda masters: (new_master(), *masters))
 
 
+def prepare(file: Path) -> Keys:
+    """Let the ring have a prepared key; the ring as it is then. One that has been prepared stays: other nodes may have
+    it. Raises `KeyFileError`, OSError.
+    """
+    def change(masters: tuple[Master, ...]) -> Sequence[Master]:
+        if any(master.prepared for master in masters):
+            return masters
+        return *masters, replace(new_master(), prepared=True)
+
+    return _rewrite(file, change)
+
+
+def promote(file: Path, prepared: Master) -> Keys:
+    """Sign with this prepared key from now on, and no other; the ring as it is then. Nothing changes where it does.
+
+    What it replaces verifies for `OVERLAP` from now on. Raises `KeyFileError`, OSError.
+    """
+    def change(masters: tuple[Master, ...]) -> Sequence[Master]:
+        if masters[0].secret == prepared.secret:
+            return masters
+        if prepared not in masters:
+            raise KeyFileError("The prepared key was taken out of the ring meanwhile.")
+        return Master(prepared.secret, now()), *(master for master in masters if master != prepared)
+
+    return _rewrite(file, change)
+
+
 def forget_older(file: Path) -> Keys:
-    """Drop all keys but the newest, so that nothing they signed is accepted any more; the ring as it is then.
+    """Drop all keys but the one that signs, so that nothing they signed is accepted any more, nor a prepared one that
+    leaked with them; the ring as it is then.
 
     Raises `KeyFileError`, OSError.
     """
@@ -159,7 +207,7 @@ def _rewrite(file: Path, change: Callable[[tuple[Master, ...]], Sequence[Master]
     try:
         # Two changes at once must not lose the key of one.
         fcntl.flock(directory, fcntl.LOCK_EX)
-        write(file, _text(change(Keys.load(file).masters)))
+        write(file, _text(_checked(change(Keys.load(file).masters))))
         os.fsync(directory)
     finally:
         os.close(directory)
@@ -173,8 +221,8 @@ def new_master() -> Master:
 
 def _text(masters: Sequence[Master]) -> bytes:
     """What a key file holds."""
-    lines = (f"{encode(master.secret)} {master.made or ''}".rstrip() for master in masters)
-    return (_HEADING + "".join(f"{line}\n" for line in lines)).encode("ascii")
+    words = ([encode(master.secret), master.made, _PREPARED if master.prepared else None] for master in masters)
+    return (_HEADING + "".join(" ".join(filter(None, line)) + "\n" for line in words)).encode("ascii")
 
 
 def _read(file: Path) -> tuple[tuple[Master, ...], tuple[int, ...]]:
@@ -203,18 +251,24 @@ def _stamp(file: Path) -> tuple[int, ...]:
     return found.st_mtime_ns, found.st_ino, found.st_size
 
 
-def _checked(masters: list[Master]) -> tuple[Master, ...]:
-    if not masters:
-        raise KeyFileError("There is no key in the ring.")
+def _checked(masters: Sequence[Master]) -> tuple[Master, ...]:
+    """The masters of a ring, the one that signs first. Raises `KeyFileError`."""
+    signing, prepared = [each for each in masters if not each.prepared], [each for each in masters if each.prepared]
+    if not signing:
+        raise KeyFileError("There is no key in the ring that signs.")
+    if len(prepared) > 1:
+        raise KeyFileError("several keys are prepared; one can be.")
     for master in masters:
         _refuse_weak(master.secret)
-    return tuple(masters)
+    return signing[0], *prepared, *signing[1:]
 
 
 def _decode(line: str) -> Master:
-    text, _, made = line.partition(" ")
+    text, *words = line.split() or [""]
+    prepared = words[-1:] == [_PREPARED]
+    made = " ".join(words[:-1] if prepared else words)
     try:
-        return Master(decode(text.rstrip("=")), parse_time(made.strip()) if made.strip() else None)
+        return Master(decode(text.rstrip("=")), parse_time(made) if made else None, prepared)
     except ValueError:
         raise KeyFileError("a line is not base64url, or the time behind it is not RFC 3339.") from None
 

@@ -12,7 +12,16 @@ from models.engine.errors import RowError
 from models.tables.instance import note_fingerprint, the_instance
 from models.tables.seals import newest_head
 
-from .keys import KeyFileError, Keys, fingerprints, forget_older, rotate
+from .keys import (
+    KeyFileError,
+    Keys,
+    fingerprints,
+    forget_older,
+    prepare,
+    prepared_fingerprint,
+    promote,
+    rotate,
+)
 
 LOST = "every session ends, and the seals made so far in the audit trail cannot be proved any more"
 _WRONG = ("The keys in secret.key are not those of this database. Put the right secret.key back, from a backup. Where "
@@ -27,13 +36,16 @@ class WrongKeys(KeyFileError):
 
 
 def check(database: Database, keys: Keys) -> None:
-    """Raise WrongKeys for the ring of another database; note the newest key of the right one. Raises `RowError`."""
+    """Raise WrongKeys for the ring of another database; note the newest key of the right one. Raises `RowError`.
+
+    A ring that has the newest key of the database only as a prepared one is right, and behind those of other nodes.
+    """
     with database.connected():
         known = the_instance().key_fingerprint
         found = fingerprints(keys)
         if not (known in found if known is not None else _has_sealed(keys)):
             raise WrongKeys
-        if known != found[0]:
+        if known is None or known not in (found[0], prepared_fingerprint(keys)):
             database.transact(lambda: note_fingerprint(found[0]))
 
 
@@ -51,14 +63,26 @@ def adopt(database: Database, keys: Keys) -> None:
 
 
 def rotate_known(database: Database, file: Path, *, forget: bool) -> Keys:
-    """`rotate` the ring of a database. Whenever this is stopped, the database knows a key that is in the file.
+    """`promote` the prepared key of the ring of a database, or `rotate` where there is none; the ring as it is then.
+
+    With `forget`, the new key is one that nobody has seen: whoever read the others has read the prepared one, too.
+    Whenever this is stopped, the database knows a key that is in the file. Raises `KeyFileError`, `RowError`, OSError.
+    """
+    before = Keys.load(file)
+    check(database, before)
+    prepared = next((master for master in before.masters if master.prepared), None)
+    ring = rotate(file) if forget or prepared is None else promote(file, prepared)
+    adopt(database, ring)
+    return forget_older(file) if forget else ring
+
+
+def prepare_known(database: Database, file: Path) -> Keys:
+    """`prepare` a key for the ring of a database; the ring as it is then.
 
     Raises `KeyFileError`, `RowError`, OSError.
     """
     check(database, Keys.load(file))
-    ring = rotate(file)
-    adopt(database, ring)
-    return forget_older(file) if forget else ring
+    return prepare(file)
 
 
 def _has_sealed(keys: Keys) -> bool:

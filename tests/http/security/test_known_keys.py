@@ -8,7 +8,7 @@ import pytest
 
 from blueprints.http.auditing.trail import Trail
 from blueprints.http.security.keys import Keys, create_key_file, fingerprints, forget_older, rotate
-from blueprints.http.security.known_keys import WrongKeys, adopt, check, rotate_known
+from blueprints.http.security.known_keys import WrongKeys, adopt, check, prepare_known, rotate_known
 from models.engine.errors import RowError, Unavailable
 from models.tables.audit import add
 from models.tables.instance import Instance, the_instance
@@ -83,6 +83,80 @@ def test_a_rotation_that_is_stopped_anywhere_leaves_a_ring_that_is_right(ring, d
                 assert str(stopped) == step
         check(database, Keys.load(ring))
     assert len(rotate_known(database, ring, forget=forget).masters) == (1 if forget else 4)
+
+
+@pytest.mark.parametrize("step", ["promote", "adopt"])
+def test_a_promotion_that_is_stopped_anywhere_is_completed(ring, database, step, monkeypatch):
+    check(database, Keys.load(ring))
+    prepared = prepare_known(database, ring).masters[1].secret
+
+    def stop(*_given):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(f"blueprints.http.security.known_keys.{step}", stop)
+        with pytest.raises(KeyboardInterrupt):
+            rotate_known(database, ring, forget=False)
+    check(database, Keys.load(ring))
+    if step == "promote":
+        rotate_known(database, ring, forget=False)
+    found = Keys.load(ring)
+    assert (len(found.masters), found.masters[0].secret) == (2, prepared)
+    assert known(database) == fingerprints(found)[0]
+
+
+@pytest.mark.parametrize("step", ["rotate", "adopt", "forget_older"])
+@pytest.mark.parametrize("behind", [False, True], ids=["the first node", "a node behind"])
+def test_forgetting_a_ring_with_a_prepared_key_can_be_stopped_anywhere(ring, database, step, behind, monkeypatch):
+    check(database, Keys.load(ring))
+    before = {each.secret for each in prepare_known(database, ring).masters}
+    if behind:
+        promoted_elsewhere(ring, database)
+
+    def stop(*_given):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(f"blueprints.http.security.known_keys.{step}", stop)
+        with pytest.raises(KeyboardInterrupt):
+            rotate_known(database, ring, forget=True)
+    check(database, Keys.load(ring))
+    [kept] = rotate_known(database, ring, forget=True).masters
+    assert kept.secret not in before and not kept.prepared
+    check(database, Keys.load(ring))
+
+
+def promoted_elsewhere(ring, database):
+    """Another node, which has a copy of the ring, signs with the prepared key; its ring."""
+    copy = ring.with_name("copy.key")
+    copy.write_bytes(ring.read_bytes())
+    copy.chmod(0o600)
+    return rotate_known(database, copy, forget=False)
+
+
+def test_a_node_whose_ring_has_the_newest_key_only_prepared_is_right_and_behind(ring, database):
+    check(database, Keys.load(ring))
+    prepare_known(database, ring)
+    there = promoted_elsewhere(ring, database)
+    newest = fingerprints(there)[0]
+    # A start of this node, or its look at the file, must not take the database back to the key of before.
+    check(database, Keys.load(ring))
+    assert known(database) == newest
+    here = rotate_known(database, ring, forget=False)
+    assert known(database) == newest
+    assert [each.secret for each in here.masters] == [each.secret for each in there.masters], "no third key is made"
+
+
+def test_a_node_that_was_not_given_the_key_is_not_rotated(ring, database):
+    check(database, Keys.load(ring))
+    before = ring.read_bytes()
+    prepare_known(database, ring)
+    promoted_elsewhere(ring, database)
+    ring.write_bytes(before)
+    for attempt in (lambda: prepare_known(database, ring), lambda: rotate_known(database, ring, forget=False)):
+        with pytest.raises(WrongKeys):
+            attempt()
+    assert ring.read_bytes() == before
 
 
 def test_a_ring_is_not_rotated_that_is_wrong_or_cannot_be_known(ring, database, monkeypatch):
