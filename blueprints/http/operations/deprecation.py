@@ -41,10 +41,13 @@ class Deprecation:
         """What a marshmallow field keeps of it: `deprecated` goes to the OpenAPI description."""
         return {"deprecated": True, "deprecation": self}
 
-    def headers(self) -> dict[str, str]:
-        """`Deprecation` (RFC 9745 section 2), `Sunset` (RFC 8594 section 3), `Link` (RFC 5829 section 3.3)."""
+    def headers(self, base: str = "") -> dict[str, str]:
+        """`Deprecation` (RFC 9745 section 2), `Sunset` (RFC 8594 section 3), `Link` (RFC 5829 section 3.3).
+
+        `base` is the URL of the service, without a final slash.
+        """
         return {"Deprecation": f"@{int(_start(self.since).timestamp())}", "Sunset": http_date(_start(self.sunset)),
-                "Link": f'<{self.successor}>; rel="successor-version"'}
+                "Link": f'<{base}{self.successor}>; rel="successor-version"'}
 
 
 class DeprecatedUses:

@@ -37,11 +37,12 @@ _BY_STATUS = {404: "not_found", 405: "method_not_allowed", 406: "not_acceptable"
 
 def problem_response(problem: Problem) -> Response:
     """The problem document (RFC 9457 section 3) with its headers, in the language that suits the caller."""
-    translation = services().translations.wanted(request)
+    found = services()
+    translation, public = found.translations.wanted(request), found.settings.public_url.rstrip("/")
     status, title = problem.status, translation.say(CATALOGUE[problem.code][1])
     g.problem = problem.code
     document = {
-        "type": f"/docs/errors#{problem.code}",
+        "type": f"{public}/docs/errors#{problem.code}",
         "title": title,
         "status": status,
         "detail": translation.say(problem.detail) or title + ".",

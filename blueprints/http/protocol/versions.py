@@ -34,7 +34,6 @@ def named_version(request: Request) -> str:
 
 
 def sent_path(request: Request) -> str:
-    """The path as the client wrote it, with its version."""
+    """The path below that of the service, as the client wrote it, with its version."""
     version = request.environ.get(_ENVIRON_KEY)
-    path = request.path if version is None else f"/api/v{version}{request.path.removeprefix('/api')}"
-    return request.root_path + path
+    return request.path if version is None else f"/api/v{version}{request.path.removeprefix('/api')}"

@@ -1,0 +1,93 @@
+"""Answers name whole URLs where it is known under which one the service is: `public_url`, or a trusted proxy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from blueprints.http.operations import deprecation
+from blueprints.http.operations.deprecation import Deprecation
+from tests.apps import Given, close, make_app, new_instance
+from tests.databases import new_database
+
+OLD = Deprecation(since=date(2026, 11, 1), sunset=date(2100, 1, 1), successor="/docs#q")
+PUBLIC = {"public_url": "https://api.example.org/gate/"}
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Callable[..., Flask]]:
+    """Apps on one database with two articles, each with its settings; a filter of articles is deprecated."""
+    url, made = new_database("sqlite", request), list[Flask]()
+    folder: Path = new_instance(tmp_path_factory.mktemp("base") / "instance", url, "default")
+
+    def serve(**settings: Any) -> Flask:
+        app = make_app(folder, url, **settings)
+        if not made:
+            for _ in range(2):
+                Given(app, "default").article(status="published", title="A kettle")
+        made.append(app)
+        for _, _, endpoints in app.extensions["gatepost"].registry.endpoints():
+            for endpoint in endpoints:
+                if (endpoint.method, endpoint.path) == ("GET", "/api/articles") and endpoint.query is not None:
+                    field = endpoint.query.fields["title__contains"]
+                    field.metadata = {**field.metadata, **OLD.metadata()}
+        deprecation.announced.cache_clear()
+        return app
+
+    yield serve
+    for app in made:
+        close(app)
+
+
+@pytest.mark.parametrize(("settings", "headers", "base"), [
+    ({}, {}, ""),
+    ({}, {"Host": "api.example.org"}, ""),
+    ({}, {"X-Forwarded-Host": "evil.example", "X-Forwarded-Proto": "https"}, ""),
+    (PUBLIC, {}, "https://api.example.org/gate"),
+    (PUBLIC | {"trusted_proxies": 1}, {"X-Forwarded-Host": "other.example"}, "https://api.example.org/gate"),
+    ({"trusted_proxies": 1}, {"X-Forwarded-Host": "api.example.org", "X-Forwarded-Proto": "https"},
+     "https://api.example.org"),
+    ({"trusted_proxies": 1}, {"X-Forwarded-Host": "api.example.org:8443"}, "http://api.example.org:8443"),
+    ({"trusted_proxies": 1}, {"X-Forwarded-Host": "evil.example, api.example.org"}, "http://api.example.org"),
+    ({"trusted_proxies": 2}, {"X-Forwarded-Host": "api.example.org, inner"}, "http://api.example.org"),
+    ({"trusted_proxies": 2}, {"X-Forwarded-Host": "evil.example"}, ""),
+    ({"trusted_proxies": 1}, {}, ""),
+    ({"trusted_proxies": 1}, {"X-Forwarded-Host": 'a>; rel="next", <//evil'}, ""),
+    ({"trusted_proxies": 1}, {"X-Forwarded-Host": "api.example.org", "X-Forwarded-Proto": "javascript"}, ""),
+], ids=str)
+def test_links_are_whole_where_the_host_is_known(served, settings, headers, base):
+    client = served(**settings).test_client()
+    for sent in ("/api/articles", "/api/v1/articles"):
+        answer = client.get(f"{sent}?limit=1&title__contains=kettle", headers=headers)
+        links = [link.partition(">")[0] for link in answer.headers["Link"].split(", <")]
+        assert links[0] == f"<{base}/docs#q"
+        assert len(links) >= 2 and all(link.startswith(f"{base}{sent}?") for link in links[1:]), links
+
+
+@pytest.mark.parametrize(("settings", "type"), [
+    ({}, "/docs/errors#not_found"), (PUBLIC, "https://api.example.org/gate/docs/errors#not_found"),
+    ({"trusted_proxies": 1}, "/docs/errors#not_found")], ids=["nothing", "public_url", "a proxy"])
+def test_the_type_of_a_problem_is_whole_where_the_setting_says_the_url(served, settings, type):
+    client = served(**settings).test_client()
+    answer = client.get("/api/nowhere", headers={"X-Forwarded-Host": "api.example.org"})
+    assert answer.json["type"] == type
+    assert answer.json["instance"] == "/api/nowhere"
+
+
+def test_the_setting_is_live(served):
+    app = served()
+    live = app.extensions["gatepost"].live
+    file = live.current.instance / "settings.toml"
+    try:
+        file.write_text('public_url = "https://new.example.org"', "utf-8")
+        live.reload()
+        client = app.test_client()
+        assert client.get("/api/articles").headers["Link"].startswith("<https://new.example.org/api/articles>")
+        assert client.get("/api/nowhere").json["type"].startswith("https://new.example.org/docs/errors#")
+    finally:
+        file.unlink()
