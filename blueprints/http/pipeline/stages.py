@@ -88,7 +88,7 @@ def validate(call: Call) -> None:
     if "id" in call.path and not endpoint.by_slug and not is_id(call.path["id"]):
         fault = Fault("invalid_parameter", "This is not an id.", parameter="id")
         raise Problem.of([fault], "invalid_parameter")
-    call.query = validation.load_query(endpoint.query, call.request)
+    call.query = validation.load_query(endpoint.query, call.request, call.access.may_ever)
     conditional.check_syntax(call)
     idempotency.check_syntax(call)
     if endpoint.body is not None:

@@ -116,8 +116,13 @@ class ListQuery(ItemQuery):
             made["shared"] = fields.String(validate=one_of(list(get_args(Sharing))), metadata={
                 "description": "Rows that a share alone opens to the caller: also (`include`, the default) or not "
                                "(`exclude`); `only`: just the rows that are shared with the caller."})
-        return made | {written: operand(self._collection, name, operator)
-                       for written, (name, operator) in self._filters.items()}
+        filters = {written: operand(self._collection, name, operator)
+                   for written, (name, operator) in self._filters.items()}
+        for written, (name, _) in self._filters.items():
+            reference = self._collection.expansions.get(name)
+            if (guard := self._collection.guards.get(reference.field if reference else name)) is not None:
+                filters[written].metadata["guard"] = guard
+        return made | filters
 
     def interpret(self, loaded: LoadedQuery, *, tenant_id: str, default_size: int, max_size: int) -> ListRequest:
         """What the loaded parameters ask for, in a tenant.

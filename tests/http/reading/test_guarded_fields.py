@@ -30,6 +30,16 @@ def rows(caller, query):
     return page["items"]
 
 
+@pytest.mark.parametrize(("may", "told"), [
+    ("", "There is no parameter 'emails' here."),
+    ("p, guest, user.view_private, always, allow", "There is no parameter 'emails' here; did you mean email?"),
+])
+def test_a_filter_by_a_guarded_field_is_suggested_to_those_alone_who_may_see_it(under, may, told):
+    client = under("", {"users.csv": f"p, guest, user.view, always, allow\n{may}\n"}).test_client()
+    assert client.get("/api/users?emails=x").get_json()["errors"][0]["detail"] == told
+    assert "did you mean name?" in client.get("/api/users?names=x").get_json()["errors"][0]["detail"]
+
+
 def bare(answer):
     return {**answer.get_json(), "request_id": ""}
 

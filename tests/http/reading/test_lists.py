@@ -158,6 +158,59 @@ def test_a_parameter_is_sent_once(client, query):
     refused(client.get(f"/api/articles?{query}"), "invalid_parameter", query.partition("=")[0])
 
 
+@pytest.mark.parametrize(("repeated", "once"), [
+    ("fields=title&fields=status", "fields=title,status"),
+    ("fields=title,slug&fields=status", "fields=title,slug,status"),
+    ("status__in=draft&status__in=published", "status__in=draft,published"),
+    ("expand=owner&fields=title&expand=category", "expand=owner,category&fields=title"),
+])
+def test_a_list_that_is_sent_in_parts_is_one_list(client, repeated, once):
+    parts, whole = (client.get(f"/api/articles?{query}&limit=2&sort=title") for query in (repeated, once))
+    assert whole.status_code == 200 and whole.get_json()["items"]
+    assert parts.headers["ETag"] != "" and parts.get_json()["items"] == whole.get_json()["items"]
+    following = client.get(links(parts)["next"])
+    assert following.get_json()["items"] == client.get(links(whole)["next"]).get_json()["items"]
+    # A cursor belongs to the question, however it is spelt.
+    crossed = client.get(f"/api/articles?{once}&limit=2&sort=title&cursor={parts.get_json()['next_cursor']}")
+    assert crossed.get_json()["items"] == following.get_json()["items"]
+
+
+def test_each_part_of_a_list_is_checked(client):
+    refused(client.get("/api/articles?fields=title&fields=colour"), "invalid_parameter", "fields")
+    refused(client.get("/api/articles?fields=title&fields="), "invalid_parameter", "fields")
+    refused(client.get("/api/articles?" + "&".join(["status__in=draft"] * 101)), "invalid_parameter", "status__in")
+
+
+def test_one_object_has_one_tag_for_both_spellings(client):
+    path = "/api/articles/" + client.get("/api/articles?limit=1").get_json()["items"][0]["id"]
+    parts, whole = client.get(f"{path}?fields=title&fields=slug"), client.get(f"{path}?fields=title,slug")
+    assert (parts.data, parts.headers["ETag"]) == (whole.data, whole.headers["ETag"])
+    tag = {"If-None-Match": parts.headers["ETag"]}
+    assert client.get(f"{path}?fields=title,slug", headers=tag).status_code == 304
+
+
+@pytest.mark.parametrize(("sent", "meant"), [
+    ("Limit", "limit"), ("pagesize", "page_size"), ("field", "fields"), ("title_contains", "title__contains"),
+    ("created_at_gte", "created_at__gte"), ("langs", "lang"), ("cursors", "cursor"),
+])
+def test_a_misspelt_parameter_is_answered_with_the_near_one(client, sent, meant):
+    fault = client.get(f"/api/articles?{sent}=1").get_json()["errors"][0]
+    assert fault["detail"] == f"There is no parameter {sent!r} here; did you mean {meant}?"
+    german = client.get(f"/api/articles?{sent}=1", headers={"Accept-Language": "de"}).get_json()["errors"][0]
+    assert german["detail"] == f"Einen Parameter {sent!r} gibt es hier nicht; ist {meant} gemeint?"
+
+
+def test_what_is_near_to_nothing_is_only_named(client):
+    fault = client.get("/api/articles?surprise=1").get_json()["errors"][0]
+    assert fault["detail"] == "There is no parameter 'surprise' here."
+
+
+def test_few_suggestions_are_looked_for(client):
+    query = "&".join(f"limit{letter}=1" for letter in "abcdefgh")
+    told = [fault["detail"] for fault in client.get(f"/api/articles?{query}").get_json()["errors"]]
+    assert len(told) == 8 and sum("did you mean limit?" in detail for detail in told) == 3
+
+
 @pytest.mark.parametrize("name", ["Limit", "per_page", "status__gt", "title__regex", "tenant_id", "owner__id", "id__in",
                                   "category__slug", "page[size]", "'; DROP TABLE articles --", "%00", "q__contains"])
 def test_an_unknown_parameter_is_named(client, name):
