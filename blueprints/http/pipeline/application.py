@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
 from flask import Flask, Request
 from flask.sessions import NullSession, SessionInterface
-from werkzeug.routing import MapAdapter
+from werkzeug.routing import BaseConverter, MapAdapter, Rule
 from werkzeug.wsgi import get_content_length
 
 _NONE = NullSession()
@@ -31,14 +32,39 @@ class _Request(Request):
         return get_content_length(self.environ)
 
 
+class _Rule(Rule):
+    """`taken` has the words that a variable, by its name, is never: other paths have them in its place."""
+
+    def __init__(self, string: str, *, taken: Mapping[str, Iterable[str]] | None = None, **options: Any) -> None:
+        super().__init__(string, **options)
+        self._taken = taken or {}
+
+    def get_empty_kwargs(self) -> dict[str, Any]:
+        return {**super().get_empty_kwargs(), "taken": self._taken}
+
+    def get_converter(self, variable_name: str, *rest: Any) -> BaseConverter:
+        made = super().get_converter(variable_name, *rest)
+        if words := "|".join(map(re.escape, self._taken.get(variable_name, ()))):
+            made.regex = rf"(?!(?:{words})\Z){made.regex}"
+        return made
+
+
 class Application(Flask):
     """Flask looks for each of these several times on every request; here they are answered in advance."""
 
     request_class = _Request
+    url_rule_class: type[Rule] = _Rule
     session_interface = _NoCookies()
 
     def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
         return func
+
+    def add_url_rule(self, rule: str, endpoint: str | None = None, view_func: Callable[..., Any] | None = None,
+                     provide_automatic_options: bool | None = None, **options: Any) -> None:
+        """`view_func.taken` is what its rule has as `taken`: flask-smorest makes a rule of all options, of another
+        class."""
+        super().add_url_rule(rule, endpoint, view_func, provide_automatic_options,
+                             taken=getattr(view_func, "taken", None), **options)
 
     def create_url_adapter(self, request: Request | None) -> MapAdapter | None:
         if request is None:

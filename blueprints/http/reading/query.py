@@ -119,9 +119,9 @@ class ListQuery(ItemQuery):
         filters = {written: operand(self._collection, name, operator)
                    for written, (name, operator) in self._filters.items()}
         for written, (name, _) in self._filters.items():
-            reference = self._collection.expansions.get(name)
+            reference, field = self._collection.expansions.get(name), filters[written]
             if (guard := self._collection.guards.get(reference.field if reference else name)) is not None:
-                filters[written].metadata["guard"] = guard
+                field.metadata = {**field.metadata, "guard": guard}
         return made | filters
 
     def interpret(self, loaded: LoadedQuery, *, tenant_id: str, default_size: int, max_size: int) -> ListRequest:

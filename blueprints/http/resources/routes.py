@@ -62,11 +62,20 @@ class Routes:
 
 def blueprint(name: str, about: str, endpoints: Iterable[Endpoint]) -> Blueprint:
     """A flask-smorest blueprint whose views run these endpoints through the pipeline."""
-    made = Blueprint(name, __name__, description=about)
-    for endpoint in endpoints:
-        made.add_url_rule(endpoint.path, endpoint.name, _view(endpoint), methods=[endpoint.method],
-                          parameters=[PARAMETER])
+    made, found = Blueprint(name, __name__, description=about), list(endpoints)
+    for endpoint in found:
+        view = _view(endpoint)
+        view.taken = _taken(endpoint.path, found)  # type: ignore[attr-defined]
+        made.add_url_rule(endpoint.path, endpoint.name, view, methods=[endpoint.method], parameters=[PARAMETER])
     return made
+
+
+def _taken(path: str, endpoints: Iterable[Endpoint]) -> dict[str, list[str]]:
+    """The first variable of the path, and the words that other paths have there: `export` is no id of an article."""
+    prefix, _, rest = path.partition("<")
+    words = {endpoint.path.removeprefix(prefix) for endpoint in endpoints if endpoint.path.startswith(prefix)}
+    fixed = sorted(word for word in words if word and not set(word) & set("</"))
+    return {rest.partition(">")[0]: fixed} if rest and fixed else {}
 
 
 def _view(endpoint: Endpoint) -> Callable[..., Response]:
