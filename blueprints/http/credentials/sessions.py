@@ -129,7 +129,7 @@ def _answer(call: Call, user: User, session: Session, refresh: str) -> dict[str,
     """What login and refresh answer (RFC 6749 section 5.1)."""
     tokens = call.services.access_tokens
     call.write.acted_as = principal = principal_of(user)
-    permissions = Access(call.access.policy, principal, call.access.environment).permissions()
+    permissions = Access(call.access.policy, principal, call.access.environment).patterns()
     call.headers["Cache-Control"] = "no-store"
     return {"access_token": tokens.issue(user, session.id, permissions), "token_type": "Bearer",
             "expires_in": int(tokens.lifetime.total_seconds()), "refresh_token": refresh, "scope": "*"}

@@ -107,6 +107,16 @@ class Access:
         """Every permission that the principal may have on some object."""
         return [name for name in sorted(self.policy.vocabulary.by_permission) if self.may_ever(name)]
 
+    def patterns(self) -> list[str]:
+        """The same, shortened: `article.*` where that is every permission of the resource, `*` where it is every one
+        there is."""
+        held, known = self.permissions(), self.policy.vocabulary.by_permission
+        if len(held) == len(known):
+            return ["*"]
+        wanting = {name.partition(".")[0] for name in known.keys() - set(held)}
+        resources = [(name, name.partition(".")[0]) for name in held]
+        return list(dict.fromkeys(name if resource in wanting else f"{resource}.*" for name, resource in resources))
+
     def allows(self, permission: str, row: Mapping[str, Any] | None = None) -> bool:
         """Whether the principal may do this, to this row (column name → value); the line that settles it is counted."""
         return self.policy.settle(self.principal, permission, row, self.environment, self.shared)

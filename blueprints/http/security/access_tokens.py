@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .keys import Keys
 
 TYPE = "at+jwt"
+CLIENT = "gatepost"  # the claim client_id (RFC 9068 section 2.2) of every login; service tokens are no JWTs
 # Seconds by which a clock may be behind the one that a token was issued by: that of another node, or our own before it
 # was set back. Only this service issues them, so refusing one gains nothing, and all sessions would stand still.
 BEHIND = 86_400
@@ -73,10 +74,13 @@ class AccessTokens:
         keys.followers.append(self._renew)
 
     def issue(self, user: User, session_id: str, permissions: list[str], scope: str = "*") -> str:
-        """A new access token of a session; `scope` is `*`, or scopes separated by spaces."""
+        """A new access token of a session; `scope` is `*`, or scopes separated by spaces.
+
+        permissions  that the user may have on some object, or patterns such as `article.*`
+        """
         self._refresh()
         claims = {"sid": session_id, "role": user.role, "permissions": permissions, "tenant": user.tenant_id,
-                  "scope": scope, "ver": user.token_version}
+                  "scope": scope, "ver": user.token_version, "client_id": CLIENT}
         headers = {"typ": TYPE, "kid": self._ring[0][0]}
         return create_access_token(user.id, additional_claims=claims, additional_headers=headers)
 

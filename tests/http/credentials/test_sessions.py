@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 import threading
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from itertools import count
 
+import jwt
 import pytest
 from argon2.exceptions import VerificationError
 
 from blueprints.http.credentials import guessing, sessions
 from blueprints.http.operations.limits import Limits
-from blueprints.http.security import passwords
+from blueprints.http.request.access import Access
+from blueprints.http.request.identity import principal_of
+from blueprints.http.security import access_tokens, passwords
 from models.engine.errors import Contended
 from models.tables.audit import Audit, of_tenant
 from models.tables.user import User
@@ -42,6 +46,43 @@ def test_a_login_answers_with_tokens_that_no_cache_keeps(app, given):
     answer = login(app, given.user(password=PASSWORD).email)
     assert answer.status_code == 200 and answer.headers["Cache-Control"] == "no-store"
     assert set(answer.get_json()) == {"access_token", "token_type", "expires_in", "refresh_token", "scope"}
+
+
+def claims_of(token):
+    return jwt.decode(token, options={"verify_signature": False})
+
+
+@pytest.mark.parametrize("role", ["user", "editor", "owner", "admin"])
+def test_the_permissions_of_a_token_are_patterns_where_they_cover_a_resource(app, given, role):
+    services, user = app.extensions["gatepost"], given.user(role, password=PASSWORD)
+    token = login(app, user.email).get_json()["access_token"]
+    said = claims_of(token)["permissions"]
+    principal, known = principal_of(user), services.policy.current.vocabulary.by_permission
+    held = {name for name in known if Access(services.policy.current, principal, None).may_ever(name)}
+    assert {name for name in known if any(fnmatchcase(name, pattern) for pattern in said)} == held
+    covered = {name.partition(".")[0] for name in known} - {name.partition(".")[0] for name in known.keys() - held}
+    assert {pattern for pattern in said if "*" in pattern} == (
+        {"*"} if held == known.keys() else {f"{resource}.*" for resource in covered})
+    assert len(said) == len(set(said)) and (role != "admin" or (said == ["*"] and len(token) < 800))
+
+
+def test_a_token_names_its_client_and_one_of_before_is_good(app, given, monkeypatch):
+    user = given.user(password=PASSWORD)
+    token = login(app, user.email).get_json()["access_token"]
+    assert claims_of(token)["client_id"] == "gatepost"
+    issued = []
+
+    def as_before(identity, additional_claims, **more):
+        issued.append({name: value for name, value in additional_claims.items() if name != "client_id"}
+                      | {"permissions": ["article.view"]})
+        return create(identity, additional_claims=issued[0], **more)
+
+    create = access_tokens.create_access_token
+    monkeypatch.setattr(access_tokens, "create_access_token", as_before)
+    old = login(app, user.email).get_json()["access_token"]
+    assert "client_id" not in claims_of(old)
+    for each in (token, old):
+        assert app.test_client().get("/api/profile", headers={"Authorization": f"Bearer {each}"}).status_code == 200
 
 
 def test_a_login_is_decided_as_a_guests_until_it_is_committed(under, given, monkeypatch):
