@@ -125,6 +125,8 @@ class Settings:
                                  "token of /metrics; empty: off", secret=True)
     cors_origins: str = live("", fields.String(validate=known_origins),
                              "origins whose pages may call the API, or *; empty: none (no CORS)")
+    cors_headers: str = live("", text(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+( +|$))*", "names of headers, separated by spaces"),
+                             "headers of one's own that such pages may send and read, separated by spaces")
     hsts_seconds: int = live(0, whole(0, 10**9),
                              "seconds that browsers must use HTTPS only (Strict-Transport-Security); 0: not said")
 

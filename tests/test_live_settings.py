@@ -154,6 +154,25 @@ def test_cors(app, says):
     assert "Access-Control-Allow-Origin" not in client.get("/api/articles", headers=ORIGIN).headers
 
 
+def test_headers_of_ones_own_for_cors(app, says):
+    client, preflight = app.test_client(), ORIGIN | {"Access-Control-Request-Method": "GET"}
+    own = '\ncors_headers = "X-Shop-Session X-Edge"'
+    for toml, there in (("", False), (own, True), ("", False)):
+        says('cors_origins = "https://app.example.org"' + toml)
+        sent = client.options("/api/articles", headers=preflight).headers["Access-Control-Allow-Headers"].split(", ")
+        read = client.get("/api/articles", headers=ORIGIN).headers["Access-Control-Expose-Headers"].split(", ")
+        assert ({"X-Shop-Session", "X-Edge"} <= {*sent} & {*read}) is there
+        assert "Authorization" in sent and "ETag" in read
+    says("cors_headers = 'X-Edge'")
+    assert not [name for name, _ in client.get("/api/articles", headers=ORIGIN).headers if "Access-Control" in name]
+
+
+@pytest.mark.parametrize("text", ["X-Edge,X-Other", "X-Edge\nSet-Cookie", "X Edge:", "ä"])
+def test_what_is_no_name_of_a_header_is_refused(tmp_path, text):
+    with pytest.raises(SettingError, match="cors_headers"):
+        Settings.load(tmp_path, {"cors_headers": text}, environ={})
+
+
 def test_hsts(app, says):
     client = app.test_client()
     assert "Strict-Transport-Security" not in client.get("/api/articles", headers=SECURE).headers

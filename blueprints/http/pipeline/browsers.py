@@ -38,7 +38,7 @@ def page_headers(**sources: str) -> dict[str, str]:
 
 
 def install(app: Flask, live: LiveSettings) -> None:
-    """Tell what depends on the request, and on the settings `hsts_seconds` and `cors_origins`."""
+    """Tell what depends on the request, and on the settings `hsts_seconds`, `cors_origins` and `cors_headers`."""
 
     @app.after_request
     def tell(response: Response) -> Response:
@@ -47,7 +47,7 @@ def install(app: Flask, live: LiveSettings) -> None:
         if settings.hsts_seconds and request.is_secure:
             response.headers["Strict-Transport-Security"] = f"max-age={settings.hsts_seconds}"
         if settings.cors_origins:
-            _allow_origin(response, _origins(settings.cors_origins))
+            _allow_origin(response, _origins(settings.cors_origins), settings.cors_headers.split())
         return response
 
 
@@ -56,7 +56,7 @@ def _origins(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def _allow_origin(response: Response, origins: frozenset[str]) -> None:
+def _allow_origin(response: Response, origins: frozenset[str], own: list[str]) -> None:
     headers, origin = response.headers, request.headers.get("Origin")
     if "*" not in origins:
         response.vary.add("Origin")
@@ -65,7 +65,7 @@ def _allow_origin(response: Response, origins: frozenset[str]) -> None:
     headers["Access-Control-Allow-Origin"] = "*" if "*" in origins else origin
     if request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers:
         headers["Access-Control-Allow-Methods"] = headers.get("Allow", "")
-        headers["Access-Control-Allow-Headers"] = REQUEST_HEADERS
+        headers["Access-Control-Allow-Headers"] = ", ".join((REQUEST_HEADERS, *own))
         headers["Access-Control-Max-Age"] = str(MAX_AGE)
     else:
-        headers["Access-Control-Expose-Headers"] = ANSWER_HEADERS
+        headers["Access-Control-Expose-Headers"] = ", ".join((ANSWER_HEADERS, *own))
