@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import os
+import stat
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import Field
@@ -15,6 +16,7 @@ from marshmallow import ValidationError
 
 PREFIX = "GATEPOST_"
 REDACTED = "********"
+_LARGEST = 1 << 20  # bytes of a file of settings
 
 
 class SettingError(ValueError):
@@ -44,12 +46,26 @@ def environment_with(values: Mapping[str, str]) -> dict[str, str]:
 
 
 def read_toml(file: Path) -> dict[str, Any]:
+    """What a file says; nothing where it is not there. Raises SettingError."""
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
+        return tomllib.loads(_text(file))
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SettingError(f"{file}: cannot be read: {error}") from error
+    except RecursionError:
+        raise SettingError(f"{file}: cannot be read: tables or lists are nested too deep") from None
+
+
+def _text(file: Path) -> str:
+    # Never waited for: a FIFO would hold whoever reads it, and with it each reload after that.
+    with open(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC), "rb") as opened:
+        if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
+            raise SettingError(f"{file}: cannot be read: this is not a regular file")
+        content = opened.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise SettingError(f"{file}: cannot be read: the file has more than {_LARGEST >> 20} MiB")
+    return content.decode("utf-8").replace("\r\n", "\n")
 
 
 def merge(values: dict[str, Any], source: Mapping[str, Any], where: str, declared: Mapping[str, Field[Any]],

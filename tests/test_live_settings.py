@@ -72,6 +72,34 @@ def test_sources_that_are_wrong_change_nothing_until_they_are_mended(base, caplo
     assert (live.current.page_size, live.trouble, len(seen)) == (7, None, 1)
 
 
+@pytest.mark.parametrize(("make", "said"), [
+    (lambda file: os.mkfifo(file), "not a regular file"),
+    (lambda file: file.symlink_to("/dev/zero"), "not a regular file"),
+    (lambda file: file.mkdir(), "directory"),
+    (lambda file: file.symlink_to(file.name), "symbolic links"),
+    (lambda file: file.write_bytes(b"#" * (1 << 20) + b"\n"), "more than 1 MiB"),
+    (lambda file: file.write_text("a = " + "[" * 100_000), "nested too deep"),
+], ids=["a FIFO", "a device", "a folder", "a loop", "a large file", "a deep one"])
+def test_a_file_that_is_none_of_settings_holds_nobody_up_and_changes_nothing(tmp_path, caplog, make, said):
+    file = tmp_path / "settings.toml"
+    file.write_text("page_size = 7")
+    live = LiveSettings(Settings.load(tmp_path, environ={}), lambda: Settings.load(tmp_path, environ={}))
+    live.start()
+    try:
+        file.unlink()
+        make(file)
+        live.look_soon()
+        wait_until(lambda: live.trouble is not None)
+        assert said in live.trouble and live.current.page_size == 7
+        file.rmdir() if file.is_dir() and not file.is_symlink() else file.unlink()
+        file.write_text("page_size = 9")
+        live.look_soon()
+        wait_until(lambda: live.current.page_size == 9)
+        assert live.trouble is None
+    finally:
+        live.stop()
+
+
 def test_no_value_is_logged(base, caplog):
     live = following(replace(base, backup_command="copy --password s3cret", metrics_token="s3cret" * 4,
                              database_url="postgresql://u:s3cret@h/d"))
