@@ -223,9 +223,9 @@ def _principal(call: Call, who: str) -> tuple[dict[str, Any] | None, Principal]:
         return None, guest(call.tenant_id)
     if who in call.access.policy.roles:
         return None, Principal("<id>", "user:<id>", who, call.tenant_id, "<department>")
-    users, rows = call.services.collections["users"], Rows(User, call.tenant_id)
+    users, rows = cast(Collection, call.services.collections["users"]), Rows(User, call.tenant_id)
     found = rows.find(who) if is_id(who) else rows.select().where(User.email == who.strip().lower()).first()
-    if found is None or not call.access.allows(users.view, found.__data__):
+    if found is None or not users.counts(found.__data__) or not call.access.allows(users.view, found.__data__):
         raise not_found()
     row = dict(found.__data__)
     # A caller who may not see a person's e-mail must not learn here whether it exists.

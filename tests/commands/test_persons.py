@@ -281,6 +281,7 @@ def test_a_tombstone_is_seen_nowhere(life, tmp_path):
                       "resource": {"type": "article", "id": life.article}}
         assert served.call("POST", "/access/v1/evaluation", evaluation, admin)[1]["decision"] is False
         assert served.call("POST", "/api/login", {"email": f"{life.person}@invalid", "password": "!"})[0] in (400, 401)
+        assert asked(f"/api/admin/policy/explain?as={life.person}&permission=article.view")[0] == 404
         assert asked("/api/admin/stats")[1]["collections"]["users"]["total"] == 2
     assert life.person not in life.instance.run("user", "list").stdout
     assert life.instance.run("user", "enable", f"{life.person}@invalid").returncode == 1
