@@ -154,6 +154,8 @@ def apply(call: Call) -> dict[str, Any]:
         candidate = changing.candidate({name: None if text is None else text.encode() for name, text in files.items()})
     except PolicyError:
         raise _overtaken(call) from None
+    # Another node may have put a policy in force since, which the candidate is made of then.
+    _require_settled(call)
     live = call.services.policy.current.version
     if not candidate.files and candidate.policy.version == live:
         return {"version": live}

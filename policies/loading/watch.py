@@ -4,9 +4,10 @@ The source is a folder of files (`folder`), or whatever else is a `Source`. A ch
 agrees about a sample, and the cases pass; one of files only once two polls have seen the same. Readers take `current`
 once per request; it is one reference, swapped whole.
 
-A folder on a mount that hangs blocks the thread that looks at it, and nothing else: `current`, `status` and `trouble`
-take no lock, a stop does not wait for that thread, and a start waits `PATIENCE` seconds. The thread has no other work:
-chores wait for the database, half a minute while another process writes, and an edit must not wait with them.
+A folder on a mount that hangs blocks the thread that looks at it, and nothing else: `current`, `status`, `trouble` and
+`drift` take no lock, a stop does not wait for that thread, and a start waits `PATIENCE` seconds. The thread has no
+other work: chores wait for the database, half a minute while another process writes, and an edit must not wait with
+them.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ class Watcher:
     """`current` is the policy in use, `status` what is known of its source. Safe for any number of threads.
 
     looked    when a look at the files was last completed, by the monotonic clock
+    drift     what an operator had changed without effect at that time, as a sentence; None: nothing
     announce  is told of a policy before it comes into use; that waits for it
     """
 
@@ -78,6 +80,7 @@ class Watcher:
         # What the files were when last judged, and when last polled.
         self._judged = self._seen = b""
         self.current, self.status = self._first()
+        self.drift = source.drift
         self.looked = monotonic()
 
     @property
@@ -95,11 +98,6 @@ class Watcher:
         except Overdue as error:
             return str(error)
         return None
-
-    @property
-    def drift(self) -> str | None:
-        """What an operator has changed without effect, as a sentence."""
-        return self._source.drift
 
     def settle(self) -> bool:
         """Whether the policy in use is what the source holds now, so that a change of it can be made.
@@ -123,6 +121,7 @@ class Watcher:
             settled, self._seen = self._source.whole or found == self._seen, found
             if settled and (found != self._judged or self._may_be_accepted()):
                 self._take_over()
+            self.drift = self._source.drift
             self.looked = monotonic()
             return self.status
 
@@ -131,6 +130,7 @@ class Watcher:
         with self._changing:
             self._seen = self._source.fingerprint()
             self._take_over()
+            self.drift = self._source.drift
             self.looked = monotonic()
             return self.status
 

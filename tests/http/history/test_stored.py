@@ -11,6 +11,7 @@ import pytest
 
 from blueprints.http.history.change import InDatabase, Overtaken
 from blueprints.http.history.exported import EDITED
+from blueprints.policy_changes import endpoints
 from models.base import later, new_id
 from models.tables import policy_version
 from models.tables.policy_version import COMMAND, OPERATOR, PolicyVersion
@@ -184,6 +185,7 @@ def test_an_edited_file_stays_until_another_policy_is_in_force_and_is_kept_besid
     first.start()
     assert file.read_text() == text, "a restart throws nothing away"
     first.put_in_force(first.with_line(OPEN))
+    first.policy.poll()
     assert file.with_name("orders.csv" + EDITED).read_text() == text
     assert own_text(file.read_bytes()) != text.encode() and first.policy.drift is None
 
@@ -249,6 +251,30 @@ def test_administrators_change_the_policy_of_all_nodes_over_http(first, second):
     assert (stale.status_code, stale.get_json()["code"]) == (409, "conflict")
     newest = ledger(first)[0]
     assert (newest.cause, newest.author, newest.note) == ("http", f"user:{admin.user.id}", "as agreed")
+
+
+def test_a_change_over_http_is_refused_where_another_policy_came_into_force_while_it_was_judged(
+        first, second, monkeypatch):
+    admin, base, versions = administrator(first), first.policy.current.version, []
+    judged = endpoints.tried
+
+    def meanwhile(question):
+        versions.append(second.put_in_force(second.with_line(OPEN)))
+        return judged(question)
+
+    monkeypatch.setattr(endpoints, "tried", meanwhile)
+    changes = {"mine.csv": "p, support, order.approve, always, allow\n# end\n"}
+    answer = admin.post("/api/admin/policy/apply", json={"files": changes, "base_version": base})
+    assert (answer.status_code, answer.get_json()["code"]) == (409, "conflict")
+    assert [ledger(first)[0].version] == versions
+
+
+def test_health_does_not_wait_for_a_policy_folder_that_hangs(first, monkeypatch):
+    def hangs(directory):
+        raise AssertionError("a request reads the policy folder")
+
+    monkeypatch.setattr("blueprints.http.history.exported._places", hangs)
+    assert first.health()["checks"]["policy"] == "ok"
 
 
 class TestCommands:
