@@ -19,6 +19,7 @@ from blueprints.commands.context import (
     read_password,
     record,
 )
+from blueprints.commands.policy import folders
 from blueprints.commands.printing import Group, echo
 from blueprints.http.schemas.visible import is_visible
 from models.base import Rows
@@ -29,7 +30,6 @@ from models.tables.user import User
 from policies.loading.loader import read_files
 from policies.syntax.roles import GUEST, USER, declared
 from policies.wording.suggestions import did_you_mean
-from settings import Settings
 
 PASSWORD_FILE = password_file("--password-file")
 _TENANT = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
@@ -73,7 +73,7 @@ def add(
         raise click.ClickException("Invisible characters and marks of direction are not allowed in a name.")
     password, made_up = _password(password_file, name, email)
     with open_instance() as instance:
-        _require_role(instance.settings, role)
+        _require_role(role)
         row = User(
             name=name or email.partition("@")[0],
             email=email,
@@ -192,9 +192,9 @@ def list_tenants() -> None:
             echo(f"{row.id}  {row.name}")
 
 
-def _require_role(settings: Settings, role: str) -> None:
+def _require_role(role: str) -> None:
     """Raises BadParameter for what is no role of the instance's policy, whatever else is wrong with its files."""
-    known = [name for name in declared(read_files(settings.policies, {}, [])) if name != GUEST]
+    known = [name for name in declared(read_files(folders.of_instance(), {}, [])) if name != GUEST]
     if role not in known:
         near = did_you_mean(role, known) or "."
         raise click.BadParameter(f"there is no role {role!r}{near} Roles: {', '.join(known)}", param_hint="'--role'")

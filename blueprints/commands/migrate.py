@@ -70,7 +70,7 @@ def migrate(check: bool, leave_unproved: bool) -> None:
     for file in removed:
         echo(f"Removed an older backup: {show_path(file)}")
     echo_lines("\n".join(f"Applied {name}" for name in applied) or "Nothing to do.")
-    for sentence in news(settings.policies):
+    for sentence in news():
         echo(sentence)
 
 

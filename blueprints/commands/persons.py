@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from blueprints.commands.context import Instance, open_instance, record, registry, show_path
+from blueprints.commands.policy import folders
 from blueprints.commands.printing import echo
 from blueprints.commands.private_file import private_file
 from blueprints.http.schemas import file_formats
@@ -71,7 +72,7 @@ def erase_person(email: str, heir: str | None, yes: bool) -> None:
                 erasing.require_heir(person, getter)
             erasing.require_another_administrator(person)
             _show(erasing.find(person, collections, getter), person, getter)
-            _show_lines(instance, person.id)
+            _show_lines(person.id)
             if not yes:
                 click.confirm(f"Erase {email}? It cannot be undone.", abort=True)
             erasing.begin(instance.database, person, getter)
@@ -113,10 +114,10 @@ def _show(found: list[Found], person: User, heir: User | None) -> None:
     echo("  the account is deleted; its id stays where others refer to it")
 
 
-def _show_lines(instance: Instance, id: str) -> None:
+def _show_lines(id: str) -> None:
     """The lines of the policy that name the user: they are the administrator's."""
     places = []
-    for file in sorted(instance.settings.policies.glob("*.csv")):
+    for file in sorted(folders.of_instance().glob("*.csv")):
         try:
             text = read_bytes(file, LARGEST_SNAPSHOT).decode(errors="replace")
         except Unreadable:

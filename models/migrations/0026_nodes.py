@@ -42,6 +42,7 @@ def up(migrator, db):
     ddl.run(
         db,
         "ALTER TABLE policy_versions ADD COLUMN cases TEXT",
+        "ALTER TABLE instance ADD COLUMN policy_in_database {bool} NOT NULL DEFAULT {false}",
         *(SQLITE if db.dialect == "sqlite" else POSTGRES),
         """
         CREATE TABLE nodes (

@@ -12,15 +12,17 @@ from models.records.times import now
 class Instance(Table):
     """The one row of the instance.
 
-    epoch            what a restore makes anew, the empty text before the first one: a part of cursors and entity tags
-    key_fingerprint  by which the key ring of the instance is known again; null until a process has noted it
-    restored_at      when it was last restored
+    epoch               what a restore makes anew, the empty text before the first one: part of cursors and entity tags
+    key_fingerprint     by which the key ring of the instance is known again; null until a process has noted it
+    restored_at         when it was last restored
+    policy_in_database  whether its rules are in the database: then no node's files may be noted as the policy in force
     """
 
     id = pw.IntegerField(primary_key=True)
     epoch = pw.TextField()
     key_fingerprint = pw.TextField(null=True)
     restored_at = TimeField(null=True)
+    policy_in_database = pw.BooleanField(default=False)
 
     class Meta:
         table_name = "instance"
@@ -37,15 +39,28 @@ class Heartbeat(Table):
 
 
 def the_instance() -> Instance:
-    """The row of the instance."""
+    """The row of the instance, without what only the newest migration has added: a backup of before is asked, too."""
     # Across tenants: one instance has them all.
-    return Instance.get_by_id(1)
+    known = (Instance.id, Instance.epoch, Instance.key_fingerprint, Instance.restored_at)
+    return Instance.select(*known).get()
+
+
+def policy_is_in_database() -> bool:
+    """Whether the rules are in the database."""
+    # Across tenants, as above.
+    return bool(Instance.select(Instance.policy_in_database).scalar())
 
 
 def note_fingerprint(fingerprint: str) -> None:
     """Note by what the key ring is known again, inside a transaction."""
     # Across tenants, as above.
     Instance.update({Instance.key_fingerprint: fingerprint}).execute()
+
+
+def note_policy_in_database(stored: bool) -> None:
+    """Note whether the rules are in the database, inside a transaction."""
+    # Across tenants, as above.
+    Instance.update({Instance.policy_in_database: stored}).execute()
 
 
 def beat() -> str:

@@ -12,6 +12,7 @@ from models.records.columns import IdField, JsonField, TimeField
 from models.records.table import Table
 from models.records.times import later
 from models.tables.audit import Retention
+from models.tables.instance import note_policy_in_database, policy_is_in_database
 
 SHORTEST = 8  # characters of a version that name it
 START, FILES, COMMAND, HTTP, REVERT, ACCEPT = "start", "files", "command", "http", "revert", "accept"
@@ -50,6 +51,10 @@ class PolicyVersion(Table):
         table_name = "policy_versions"
 
 
+class Stray(Exception):
+    """The files of one node are no policy of an instance whose rules are in the database."""
+
+
 class PolicyHistory(Table):
     """The ledger as each tenant reads it in pages: the same for all, and read only. `by` is the author."""
 
@@ -69,7 +74,10 @@ class PolicyHistory(Table):
 
 def append(row: PolicyVersion) -> bool:
     """Add a row, inside a transaction, unless the one before or after it in time is of the same version, or it is there
-    already: of several processes that see the same change one adds it. Whether it was added."""
+    already: of several processes that see the same change one adds it. Whether it was added.
+
+    Raises Stray for what would be the newest row where the rules are in the database: all nodes would use it.
+    """
     _lock()
     after = PolicyVersion.select(PolicyVersion.version).where(PolicyVersion.applied_at > row.applied_at).order_by(
         PolicyVersion.applied_at, PolicyVersion.seq)
@@ -78,14 +86,23 @@ def append(row: PolicyVersion) -> bool:
         return False
     if PolicyVersion.select(PolicyVersion.seq).where(PolicyVersion.id == row.id).exists():
         return False
+    if neighbours[1] is None and policy_is_in_database():
+        raise Stray
     row.save(force_insert=True)
     return True
+
+
+def take_over() -> None:
+    """Note that the rules are in the database from now on, inside a transaction: no row of files is added any more."""
+    _lock()
+    note_policy_in_database(True)
 
 
 def append_after(row: PolicyVersion, holds: Callable[[PolicyVersion | None], bool]) -> bool:
     """Add a row as the newest, inside a transaction, if `holds` says so of the newest before it; whether it was added.
 
-    Its time is put off where the clock of another node, which has added that one, is ahead.
+    Its time is put off where the clock of another node, which has added that one, is ahead. The rules are in the
+    database from then on.
     """
     _lock()
     before = newest()
@@ -94,6 +111,7 @@ def append_after(row: PolicyVersion, holds: Callable[[PolicyVersion | None], boo
     if before is not None:
         row.applied_at = max(row.applied_at, later(_TICK, before.applied_at))
     row.save(force_insert=True)
+    note_policy_in_database(True)
     return True
 
 

@@ -52,10 +52,10 @@ def adopt(name: str | None, new: bool, yes: bool, as_json: bool) -> None:
         _adopt_file(folders.folder(), name, as_json=as_json)
 
 
-def news(folder: Path) -> Iterator[str]:
-    """What `gatepost migrate` says of the policy in `folder`: new permissions, and shipped lines that give less now."""
+def news() -> Iterator[str]:
+    """What `gatepost migrate` says of the instance's policy: new permissions, and shipped lines that give less now."""
     try:
-        mine, shipped = folders.policy_in(folder), folders.shipped_policy()
+        mine, shipped = folders.policy_in(folders.folder()), folders.shipped_policy()
     except click.ClickException:
         yield "The policy files cannot be used. See: gatepost policy check"
         return
@@ -74,8 +74,9 @@ def _adopt_file(folder: Path, name: str, *, as_json: bool) -> None:
     if source is None:
         near = did_you_mean(Path(name).stem, {Path(one).stem for one in sources}) or "."
         raise click.ClickException(f"No file {name!r} is shipped{near} There are: {', '.join(sorted(sources))}")
-    target = folder / source.name
-    if os.path.lexists(target):
+    target, stored = folder / source.name, load_settings().policy_source == DATABASE
+    # A plugin's file lies in a copy of the database, too, and may be adopted.
+    if not stored and os.path.lexists(target):
         raise click.ClickException(
             f"{show_path(target)} is there already. Compare it with: gatepost policy diff shipped"
         )
@@ -85,13 +86,15 @@ def _adopt_file(folder: Path, name: str, *, as_json: bool) -> None:
         raise click.ClickException(f"{source}: {error}") from None
     if source.name == INVARIANTS_FILE:
         _require_kept(folder, source, content)
-    if load_settings().policy_source == DATABASE:
-        add_to_database({source.name: content}, f"adopt {source.name}")
+    if stored:
+        add_to_database({source.name: content}, f"adopt {source.name}", None)
     else:
         # A running service reads the folder, and must never find half a file.
         write(target, content, 0o666)
     if as_json:
         print_json({"written": [source.name]})
+    elif stored:
+        echo(f"{source.name} is adopted, on every node. See what is in force with: gatepost policy matrix")
     elif source.name == CASES_FILE:
         _say_of_cases(folder, target)
     elif source.name == INVARIANTS_FILE:
@@ -161,7 +164,8 @@ def _adopt_new(folder: Path, *, ask: bool, as_json: bool) -> None:
     if ask:
         click.confirm("Write these files?", abort=True)
     _write(folder, mine, files)
-    echo(f"Written in {show_path(folder)}: {', '.join(files)}.")
+    place = "the database" if folders.is_stored(folder) else show_path(folder)
+    echo(f"Written in {place}: {', '.join(files)}.")
 
 
 def _require_cases(folder: Path, mine: Policy, after: Policy) -> None:
@@ -181,7 +185,7 @@ def _require_cases(folder: Path, mine: Policy, after: Policy) -> None:
 def _write(folder: Path, mine: Policy, files: Mapping[str, bytes]) -> None:
     """Write each file whole. Raises a sentence where one was edited meanwhile, or cannot be written."""
     if files and load_settings().policy_source == DATABASE:
-        add_to_database(files, "adopt --new")
+        add_to_database(files, "adopt --new", mine)
         return
     written: list[str] = []
     for name, content in files.items():

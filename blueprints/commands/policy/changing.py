@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import cast
 
 import click
 
@@ -13,12 +14,12 @@ from blueprints.commands.policy import folders
 from blueprints.commands.policy.history import VERSION, find
 from blueprints.commands.policy.output import Unusable
 from blueprints.commands.printing import echo, echo_lines
-from blueprints.http.history.change import Candidate, Changing, Overtaken, files_in
+from blueprints.http.history.change import STRAY, Candidate, Changing, InFiles, Overtaken, files_in
 from models.tables.policy_version import ACCEPT, COMMAND, OPERATOR, REVERT
 from policies import Policy, PolicyError
 from policies.loading.loader import from_files
 from policies.questions.diff import diff
-from settings.declared import DATABASE
+from settings.declared import DATABASE, FILES
 
 _LONGEST = 500  # characters of a note
 
@@ -94,30 +95,48 @@ def accept_command(note: str | None, yes: bool) -> None:
 
 
 def _change(make: Callable[[Changing], Candidate], cause: str, note: str | None, yes: bool) -> None:
-    place = folders.folder()
+    # What a candidate in the database is made of, only the database says.
+    place = folders.folder() if load_settings().policy_source == FILES else load_settings().policies
     with changes() as changing:
+        stray = isinstance(changing, InFiles) and changing.is_stray
+        if stray and cause != ACCEPT:
+            raise click.ClickException(f"{STRAY[0].upper()}{STRAY[1:]}")
         try:
             candidate = make(changing)
         except PolicyError as broken:
             raise Unusable(place, broken) from None
         live = _live(changing, place, candidate.policy)
         echo_lines("\n".join(diff(live, candidate.policy).as_lines()))
-        if live.version == candidate.policy.version and not candidate.files:
+        if stray:
+            echo("The rules of this instance are in the database. From then on, those of each node are its files.")
+        elif live.version == candidate.policy.version and not candidate.files:
             echo(f"Policy {live.version} is in force already.")
             return
         if not yes:
             click.confirm("Put it in force?", abort=True)
+        if stray:
+            cast(InFiles, changing).leave_database()
         _put_in_force(changing, candidate, cause, note)
     echo(f"Policy {candidate.policy.version} is in force. {_LATER}")
 
 
-def add_to_database(files: Mapping[str, bytes], note: str) -> None:
-    """Put a policy in force that has these files besides those in the database. Raises a sentence, or Unusable."""
+def add_to_database(files: Mapping[str, bytes], note: str, base: Policy | None) -> None:
+    """Put a policy in force that has these files besides those in the database.
+
+    base  the policy that the files were made from; None: they are new ones, and take the place of none
+
+    Raises a sentence, or Unusable.
+    """
     with changes() as changing:
         try:
             candidate = changing.candidate(files)
         except PolicyError as broken:
-            raise Unusable(folders.folder(), broken) from None
+            raise Unusable(load_settings().policies, broken) from None
+        if base is None and (there := sorted(files.keys() & candidate.before.keys())):
+            raise click.ClickException(f"The policy in force has {there[0]} already. Compare it with: "
+                                       "gatepost policy diff shipped")
+        if base is not None and changing.in_force() != base.files:
+            raise click.ClickException("Another policy was put in force meanwhile. Nothing is changed; run it again.")
         _put_in_force(changing, candidate, COMMAND, note)
 
 

@@ -22,18 +22,17 @@ from policies.loading.loader import CASES_FILE, unread
 def check(directory: Path | None, strict: bool, as_json: bool) -> None:
     """Can the policy files be used, and do they mean what they seem to?
 
-    Those in DIR; without DIR, those of the instance. Exit code 1 when they cannot; with --strict also when there are
-    warnings.
+    Those in DIR; without DIR, those of the instance, wherever they are (policy_source). Exit code 1 when they cannot;
+    with --strict also when there are warnings.
 
     \b
     Example: gatepost policy check trial
     """
     folder = folders.folder(directory)
-    installed = folders.registry()
     version, findings, summary = None, list[Finding](), ""
     try:
-        found = load(folder, installed.vocabulary, plugins=installed.plugin_policies,
-                     required=installed.required_policies)
+        found = load(folder, folders.registry().vocabulary, plugins=folders.plugins(folder),
+                     required=folders.required(folder))
     except PolicyError as error:
         findings = [*error.findings, *unread(folder)]
     else:
@@ -44,6 +43,6 @@ def check(directory: Path | None, strict: bool, as_json: bool) -> None:
         if os.path.lexists(folder / CASES_FILE):
             findings += failures(found, folder / CASES_FILE)
         findings += folders.gone(folder, found)
-    findings += folders.without_effect(folder)
+    findings += folders.without_effect(directory)
     finish(findings, {"policy_version": version}, as_json, summary,
            failing=("error", "warning") if strict else ("error",))

@@ -32,8 +32,7 @@ def export_command(directory: Path | None, target: Path | None, overwrite: bool,
     """
     folder = folders.folder(directory)
     try:
-        registry = folders.registry()
-        found = export(folder, registry.plugin_policies, registry.vocabulary.functions.values())
+        found = export(folder, folders.plugins(folder), folders.registry().vocabulary.functions.values())
     except PolicyError as error:
         raise Unusable(folder, error) from None
     if target is not None:

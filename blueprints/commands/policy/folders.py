@@ -1,16 +1,23 @@
-"""The policy files that a command works on, and the vocabulary to load them with; without the app and its database."""
+"""The policy files that a command works on, and the vocabulary to load them with; without the app.
+
+Where the rules are in the database (policy_source), those of the instance are a copy of what is in force, and never its
+policy folder: that is an export, which may be edited or old.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import click
 
-from blueprints.commands.context import load_settings, show_path
+from blueprints.commands.context import load_settings, open_instance, show_path
 from blueprints.commands.policy.output import Unusable
-from blueprints.http.history.exported import edited
+from blueprints.http.history.exported import edited, is_policy_file, packaged_of, texts_of, unknown_file
+from models.tables import policy_version
 from policies import SHIPPED, Finding, Policy, PolicyError, load
 from policies.cases.case_file import read_suite
 from policies.cases.cases import Suite
@@ -24,17 +31,59 @@ if TYPE_CHECKING:
     from blueprints.http.resources.registry import Registry
 
 SHIPPED_WORD = "shipped"
+_IN_FORCE = f"{__name__}.in_force"  # in the notes of click's context: the copy of what is in force
+_STORED = Path("the policy in the database")  # as it is called in a message
 _NO_EFFECT = ("this edit has no effect: the rules are in the database (policy_source). To put a folder of files in "
               "force: gatepost policy apply DIR")
 
 
 def folder(directory: Path | None = None) -> Path:
     """The folder that was named, or the instance's. Raises ClickException when there is none."""
-    found = directory or load_settings().policies
+    found = directory or of_instance()
     if not found.is_dir():
         hint = "" if directory else " Name a folder, or run: gatepost init"
         raise click.ClickException(f"There is no folder {show_path(found)}.{hint}")
     return found
+
+
+def of_instance() -> Path:
+    """The folder of the instance's rules, which need not be there. Raises ClickException without their database."""
+    settings = load_settings()
+    copy = _in_force() if settings.policy_source == DATABASE else None
+    return settings.policies if copy is None else copy
+
+
+def _in_force() -> Path | None:
+    """A copy of the policy in the database, which is gone when the command ends; None where there is none yet."""
+    context = click.get_current_context()
+    if _IN_FORCE not in context.meta:
+        with open_instance():
+            row = policy_version.newest()
+        if row is None:
+            return None
+        copy = Path(context.find_root().with_resource(TemporaryDirectory(prefix="gatepost-policy-")))
+        for name, text in {**texts_of(row), **packaged_of(row)}.items():
+            if not is_policy_file(name):
+                raise Unusable(_STORED, PolicyError([unknown_file(name)]))
+            (copy / name).write_bytes(text)
+        context.meta[_IN_FORCE] = copy
+    found: Path = context.meta[_IN_FORCE]
+    return found
+
+
+def is_stored(place: Path) -> bool:
+    """Whether a folder is the copy of what is in the database."""
+    return place == click.get_current_context().meta.get(_IN_FORCE)
+
+
+def plugins(place: Path) -> Mapping[str, Path]:
+    """The rules that plugins ship, for the policy of a folder: those of a stored one are with it already."""
+    return {} if is_stored(place) else registry().plugin_policies
+
+
+def required(place: Path) -> Collection[str]:
+    """The files that a folder must have: a service starts on a stored policy whatever it has."""
+    return () if is_stored(place) else registry().required_policies
 
 
 def gone(place: Path, policy: Policy) -> list[Finding]:
@@ -51,12 +100,14 @@ def gone(place: Path, policy: Policy) -> list[Finding]:
                          lambda: before is not None and decide_alike(before, policy))
 
 
-def without_effect(place: Path) -> list[Finding]:
-    """A warning for each file of the instance that was edited though the rules are in the database."""
+def without_effect(directory: Path | None) -> list[Finding]:
+    """A warning for each file of the instance that was edited though the rules are in the database. `directory` is what
+    was asked about; None: the instance."""
     settings = load_settings()
-    if settings.policy_source != DATABASE or place.resolve() != settings.policies.resolve():
+    if settings.policy_source != DATABASE or (
+            directory is not None and directory.resolve() != settings.policies.resolve()):
         return []
-    return [Finding(name, 0, _NO_EFFECT, "warning") for name in edited(place)]
+    return [Finding(name, 0, _NO_EFFECT, "warning") for name in edited(settings.policies)]
 
 
 def named(word: str) -> Path:
@@ -96,11 +147,10 @@ def policy_in(place: Path, *, whole: bool = False) -> Policy:
 
     Raises Unusable with every finding when it cannot be used.
     """
-    required = registry().required_policies if whole else ()
     try:
-        return load(place, registry().vocabulary, plugins=registry().plugin_policies, required=required)
+        return load(place, registry().vocabulary, plugins=plugins(place), required=required(place) if whole else ())
     except PolicyError as error:
-        raise Unusable(place, error) from None
+        raise Unusable(_STORED if is_stored(place) else place, error) from None
 
 
 def suite(path: Path, policy: Policy) -> Suite:

@@ -21,6 +21,7 @@ from typing import Protocol
 
 from models.engine.database import Database
 from models.tables import policy_version
+from models.tables.instance import note_policy_in_database, policy_is_in_database
 from models.tables.policy_version import PolicyVersion
 from policies import Finding, Policy, PolicyError, Vocabulary
 from policies.cases.case_file import failures
@@ -35,6 +36,9 @@ from settings.declared import DATABASE
 
 from .exported import Export, is_policy_file, texts_of
 from .ledger import Ledger
+
+STRAY = ('the rules of this instance are in the database: set policy_source = "database" here, too. To go back to '
+         "files, stop every node, set policy_source of each, and run: gatepost policy accept")
 
 Files = Mapping[str, bytes | None]
 """File name → its content, or None where the file is to go."""
@@ -92,7 +96,7 @@ class Changing(ABC):
                         settings.policies)
         if settings.policy_source == DATABASE:
             return InDatabase(folder, ledger, database, Export(settings.policies, installed.plugin_policies))
-        return InFiles(folder, ledger, settings.instance)
+        return InFiles(folder, ledger, database, settings.instance)
 
     @abstractmethod
     def files(self) -> dict[str, bytes]:
@@ -152,6 +156,15 @@ class InDatabase(Changing):
         row = self._row(candidate, cause, author, None)
         return self._database.transact(lambda: policy_version.append_after(row, lambda newest: newest is None))
 
+    def take_over(self) -> None:
+        """Let the newest policy of the ledger be that of every node; it was one of files before. Raises `RowError`."""
+        with self._database.connected():
+            if policy_is_in_database():
+                return
+        # What came into force while the database could not be written counts, too.
+        self._ledger.store()
+        self._database.transact(policy_version.take_over)
+
     def _row(self, candidate: Candidate, cause: str, author: str, note: str | None) -> PolicyVersion:
         row = self._ledger.row(candidate.policy, cause, author, note)
         row.packaged = json.dumps(sorted(candidate.packaged))
@@ -167,9 +180,20 @@ class InDatabase(Changing):
 class InFiles(Changing):
     """Changes of the files of an instance, whose folder `instance` has its last good policy."""
 
-    def __init__(self, folder: Folder, ledger: Ledger, instance: Path) -> None:
+    def __init__(self, folder: Folder, ledger: Ledger, database: Database, instance: Path) -> None:
         super().__init__(folder, ledger)
-        self._last_good = instance / LAST_GOOD
+        self._database, self._last_good = database, instance / LAST_GOOD
+
+    @property
+    def is_stray(self) -> bool:
+        """Whether the rules of the instance are in the database, so that these files are none of it. Raises `RowError`.
+        """
+        with self._database.connected():
+            return policy_is_in_database()
+
+    def leave_database(self) -> None:
+        """Let the rules of the instance be in files from now on. Raises `RowError`."""
+        self._database.transact(lambda: note_policy_in_database(False))
 
     def files(self) -> dict[str, bytes]:
         return files_in(self._folder.directory)

@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from models.tables.policy_version import PolicyVersion
+from policies import Finding
 from policies.loading.files import Unreadable, exported, is_as_exported, own_text, read_bytes, write
 from policies.loading.loader import CASES_FILE, FILE_NAME
 from policies.syntax.model import MODEL_FILE
@@ -88,6 +89,11 @@ class Export:
 def is_policy_file(name: str) -> bool:
     """Whether a file of this name is one of a policy, or the cases."""
     return name in (MODEL_FILE, CASES_FILE) or FILE_NAME.fullmatch(name) is not None
+
+
+def unknown_file(name: str) -> Finding:
+    """Says that a stored policy has a file that this program does not read: what it says would be left out."""
+    return Finding(name, 0, "this version of Gatepost knows no policy file of this name")
 
 
 def edited(directory: Path) -> list[str]:

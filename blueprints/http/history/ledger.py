@@ -41,6 +41,9 @@ LONGEST = 90  # characters of each of those
 _KEPT = {**dict.fromkeys(("id", "version", "applied_at", "cause", "author", "files", "packaged"), str), "late": bool}
 _LARGEST_ROW = 8 * LARGEST_POLICY  # bytes
 
+_STRAY = ("policy %s is of the files of this node alone, and is not written down: the rules of this instance are in "
+          "the database (policy_source)")
+
 _log = logging.getLogger("gatepost.policy")
 
 
@@ -67,6 +70,8 @@ class Ledger:
                     self._append(row)
             except RowError:
                 return
+            except policy_version.Stray:
+                _log.error(_STRAY, row.version)
             stored.set()
             self._drop(row.id)
 
@@ -92,6 +97,8 @@ class Ledger:
                 self._append(row)
             except (Unavailable, TimedOut):
                 raise
+            except policy_version.Stray:
+                _log.error(_STRAY, row.version)
             except (RowError, pw.PeeweeException) as error:
                 _log.error("%s/%s.json is no row of the ledger: %s", self._waiting, row.id, error)
                 continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import cast
 
 from models.engine.database import Database
 from models.tables import policy_version
@@ -16,8 +17,8 @@ from policies.loading.snapshot import LastGood
 from policies.questions.diff import decide_alike
 from settings import Settings
 
-from .change import Changing, InDatabase, Installed
-from .exported import Export, packaged_of, texts_of
+from .change import STRAY, Changing, InDatabase, InFiles, Installed
+from .exported import Export, is_policy_file, packaged_of, texts_of, unknown_file
 
 _SAMPLE = 0.1  # seconds for which Casbin is asked at each load
 _EMPTY = "the database has no policy yet"
@@ -69,16 +70,22 @@ def source_of(settings: Settings, installed: Installed, database: Database, tena
     """
     changing = Changing.of(settings, installed, database, tenant_id)
     if not isinstance(changing, InDatabase):
+        if cast(InFiles, changing).is_stray:
+            raise PolicyError([Finding("", 0, STRAY)])
         return Folder(settings.policies, installed.vocabulary, plugins=installed.plugin_policies, sample=_SAMPLE,
                       required=installed.required_policies, cases=failures, alike=decide_alike)
     if changing.in_force() is None:
         # Another node that starts at the same time may be first.
         changing.begin(changing.candidate({}), START, SYSTEM)
+    changing.take_over()
     return StoredPolicy(database, installed.vocabulary, Export(settings.policies, installed.plugin_policies))
 
 
 def checked(row: PolicyVersion, vocabulary: Vocabulary) -> Policy:
-    """The policy of a row of the ledger, checked as files are. Raises PolicyError."""
+    """The policy of a row of the ledger, checked as files are. Raises PolicyError, also for a file that a newer program
+    has put there: without what it says, the rest would be another policy."""
+    if strange := [unknown_file(name) for name in sorted(row.files) if not is_policy_file(name) or name == CASES_FILE]:
+        raise PolicyError(strange)
     with TemporaryDirectory(prefix="gatepost-policy-") as scratch:
         for name, text in row.files.items():
             (Path(scratch) / name).write_bytes(text.encode())

@@ -277,6 +277,18 @@ def test_health_does_not_wait_for_a_policy_folder_that_hangs(first, monkeypatch)
     assert first.health()["checks"]["policy"] == "ok"
 
 
+def test_a_file_that_only_a_newer_program_knows_is_not_left_out(first, second):
+    before = second.policy.current.version
+    for name in ("grants.toml", "../stray.csv", "tests.yaml"):
+        files = {name: text.decode() for name, text in first.policy.current.files.items()} | {name: "# end\n"}
+        row = PolicyVersion(id=new_id(), version=digest({name: text.encode() for name, text in files.items()}),
+                            applied_at=later(0), cause=COMMAND, author=OPERATOR, late=False, files=json.dumps(files),
+                            packaged="[]")
+        assert first.services.database.transact(lambda row=row: policy_version.append_after(row, lambda _: True))
+        assert second.policy.poll().version == before and name in second.policy.status.error
+    assert not (second.folder / "stray.csv").exists()
+
+
 class TestCommands:
     @pytest.fixture
     def instance(self, first) -> Instance:

@@ -33,7 +33,8 @@ CROSSING = {
     "seals.seal", "seals.verify", "seals.heads", "seals.retire", "seals._last", "seals._newest",
     "seals._forget_seals", "sealed_rows.between",  # the chain is one for all tenants
     "sealed_rows._erase",  # of the row that the caller names
-    "instance.the_instance", "instance.note_fingerprint", "instance.beat",
+    "instance.the_instance", "instance.note_fingerprint", "instance.beat", "instance.policy_is_in_database",
+    "instance.note_policy_in_database",
     "backup.note_made", "backup.note_error", "backup.note_proof", "backup.ages", "backup._newest",
     "restored.end_what_was_under_way", "restored.release_tokens",  # one instance has all tenants
     "erasure.begin", "erasure.end", "erasure.note", "erasure.has_begun", "erasure.begun_among", "erasure.erasures",
