@@ -112,9 +112,18 @@ def test_a_node_with_older_code_does_not_start_and_one_that_serves_says_down(ser
     assert served[1].call("GET", "/api/health")[0] == 200
 
 
-def test_over_http_nobody_changes_the_files_of_one_node_of_several(instances, environment, tmp_path):
-    in_files = {**environment, "GATEPOST_POLICY_SOURCE": "files"}
-    first, second = (Instance(one.folder, in_files) for one in instances[:2])
+def test_a_node_with_policy_files_of_its_own_does_not_start_beside_them(instances, environment):
+    done = Instance(instances[1].folder, {**environment, "GATEPOST_POLICY_SOURCE": "files"}).run("serve", "--port", "0")
+    assert (done.returncode, "the rules of this instance are in the database" in done.stderr) == (1, True)
+
+
+def test_over_http_nobody_changes_the_files_of_one_node_of_several(request, environment, tmp_path):
+    in_files = {**environment, "GATEPOST_DATABASE_URL": new_database("postgres", request),
+                "GATEPOST_POLICY_SOURCE": "files"}
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    first = Instance(tmp_path / "one" / "instance", in_files).made()
+    second = joined(first, Instance(tmp_path / "two" / "instance", in_files))
     with first.served() as one, second.served() as two:
         token = one.log_in()
         wait_until(lambda: two.call("GET", "/api/health")[0] == 200)
