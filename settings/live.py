@@ -110,4 +110,8 @@ class LiveSettings:
 
     def _tell_followers(self) -> None:
         for follow in self.followers:
-            follow(self.current)
+            try:
+                follow(self.current)
+            except Exception:
+                # The values are in force: the others must have them, too, and a reload finds nothing changed.
+                log.exception("not everything goes on with the new settings; a restart does")

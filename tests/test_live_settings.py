@@ -100,6 +100,18 @@ def test_a_file_that_is_none_of_settings_holds_nobody_up_and_changes_nothing(tmp
         live.stop()
 
 
+def test_a_follower_that_fails_keeps_no_other_from_the_new_values(base, caplog):
+    seen: list[Settings] = []
+
+    def fails(_: Settings) -> None:
+        raise RuntimeError("full")
+
+    live = following(replace(base, page_size=7), fails, seen.append)
+    live.reload()
+    assert seen == [live.current] and live.current.page_size == 7
+    assert "a restart does" in caplog.messages[0]
+
+
 def test_no_value_is_logged(base, caplog):
     live = following(replace(base, backup_command="copy --password s3cret", metrics_token="s3cret" * 4,
                              database_url="postgresql://u:s3cret@h/d"))
