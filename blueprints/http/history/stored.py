@@ -71,7 +71,7 @@ def source_of(settings: Settings, installed: Installed, database: Database, tena
     changing = Changing.of(settings, installed, database, tenant_id)
     if not isinstance(changing, InDatabase):
         if cast(InFiles, changing).is_stray:
-            raise PolicyError([Finding("", 0, STRAY)])
+            raise PolicyError([Finding("policy_source", 0, STRAY)])
         return Folder(settings.policies, installed.vocabulary, plugins=installed.plugin_policies, sample=_SAMPLE,
                       required=installed.required_policies, cases=failures, alike=decide_alike)
     if changing.in_force() is None:
