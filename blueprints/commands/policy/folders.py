@@ -72,8 +72,9 @@ def _in_force() -> Path | None:
 
 
 def is_stored(place: Path) -> bool:
-    """Whether a folder is the copy of what is in the database."""
-    return place == click.get_current_context().meta.get(_IN_FORCE)
+    """Whether a folder is the copy of what is in the database; never outside of a command."""
+    context = click.get_current_context(silent=True)
+    return context is not None and place == context.meta.get(_IN_FORCE)
 
 
 def plugins(place: Path) -> Mapping[str, Path]:
