@@ -187,7 +187,7 @@ def _settle(person: User, collection: Collection, fate: str, heir: User | None, 
     elif fate == ANONYMISE:
         changes = dict(collection.anonymised)
     else:
-        traces.delete_shared(model, collection.resource, where)
+        traces.delete_all(model, where, collection.resource)
         return
     stamps = {model.version: model.version + 1, model.updated_at: at}
     ids = [row.id for row in model.select(model.id).where(where)]

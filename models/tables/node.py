@@ -74,6 +74,6 @@ def alive(database: Database) -> list[Node]:
                 .order_by(Node.host, Node.folder, Node.started_at, Node.pid))
 
 
-def places(rows: list[Node]) -> set[tuple[str, str]]:
-    """The nodes that these processes belong to, as (host, folder)."""
-    return {(row.host, row.folder) for row in rows}
+def places(rows: list[Node]) -> list[tuple[str, str]]:
+    """The nodes that these processes belong to, each once, as (host, folder)."""
+    return list(dict.fromkeys((row.host, row.folder) for row in rows))

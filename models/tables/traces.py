@@ -127,19 +127,13 @@ def drop_files(jobs: Iterable[str], at: str) -> int:
     return len(dropped)
 
 
-def delete_all(model: Any, where: pw.Expression) -> int:
-    """Delete the rows that satisfy a condition, some at a time, inside a transaction; how many."""
+def delete_all(model: Any, where: pw.Expression, resource: str | None = None) -> int:
+    """Delete the rows that satisfy a condition, some at a time, inside a transaction; how many. With a `resource`,
+    their shares go, too."""
     gone = 0
     while ids := [row.id for row in model.select(model.id).where(where).limit(_AT_ONCE)]:
-        gone += int(model.delete().where(model.id.in_(ids)).execute())
-    return gone
-
-
-def delete_shared(model: Any, resource: str, where: pw.Expression) -> int:
-    """Delete the rows that satisfy a condition, and their shares, inside a transaction; how many rows."""
-    gone = 0
-    while ids := [row.id for row in model.select(model.id).where(where).limit(_AT_ONCE)]:
-        Share.delete().where(Share.resource == resource, Share.object_id.in_(ids)).execute()
+        if resource is not None:
+            Share.delete().where(Share.resource == resource, Share.object_id.in_(ids)).execute()
         gone += int(model.delete().where(model.id.in_(ids)).execute())
     return gone
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import cast
 
 from models.engine.database import Database
 from models.tables import policy_version
@@ -69,11 +68,12 @@ def source_of(settings: Settings, installed: Installed, database: Database, tena
     `tenant_id` is the tenant whose trail tells of changes. Raises PolicyError, `RowError`.
     """
     changing = Changing.of(settings, installed, database, tenant_id)
-    if not isinstance(changing, InDatabase):
-        if cast(InFiles, changing).is_stray:
+    if isinstance(changing, InFiles):
+        if changing.is_stray:
             raise PolicyError([Finding("policy_source", 0, STRAY)])
         return Folder(settings.policies, installed.vocabulary, plugins=installed.plugin_policies, sample=_SAMPLE,
                       required=installed.required_policies, cases=failures, alike=decide_alike)
+    assert isinstance(changing, InDatabase)
     if changing.in_force() is None:
         # Another node that starts at the same time may be first.
         changing.begin(changing.candidate({}), START, SYSTEM)

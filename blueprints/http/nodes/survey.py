@@ -26,7 +26,7 @@ def survey(database: Database) -> Iterator[Found]:
         yield Found(State.OK, "none is serving this database now")
     # A node on which the next key signs already may have prepared another one, and one that is behind has that of now.
     following = {row.prepared_fingerprint for row in rows} - {None, keys}
-    for place in dict.fromkeys((row.host, row.folder) for row in rows):
+    for place in places(rows):
         yield _found([row for row in rows if (row.host, row.folder) == place], keys, following, policy)
 
 
@@ -40,7 +40,7 @@ def without_key(database: Database, instance: Path, fingerprint: str | None) -> 
     here = (socket.gethostname(), str(instance))
     lacking = places([row for row in rows if fingerprint not in (row.key_fingerprint, row.prepared_fingerprint)
                       or fingerprint is None])
-    return sorted(f"{host}:{folder}" for host, folder in lacking - {here})
+    return sorted(f"{host}:{folder}" for host, folder in lacking if (host, folder) != here)
 
 
 def _found(rows: list[Node], keys: str | None, following: set[str | None], policy: str | None) -> Found:

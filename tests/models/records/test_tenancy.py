@@ -41,8 +41,7 @@ CROSSING = {
     "erasure.unfinished",
     "node.report", "node.leave", "node.alive",  # one database has all tenants
     "traces.told", "traces.told_of", "traces._told_within", "traces.newest_number", "traces.done_by", "traces._all",
-    "traces.forget_in_answers", "traces.files_naming", "traces.drop_files", "traces.delete_all",
-    "traces.delete_shared",  # of one person, in whatever tenant
+    "traces.forget_in_answers", "traces.files_naming", "traces.drop_files", "traces.delete_all",  # of one person
     "category.hold_tree",  # locks the tenant's own row
     "deprecated_use.note_use",  # each row names its tenant
     "job.Job.by_id", "job.Job.newest", "job._backlog", "job.Job.purge",  # for operators
