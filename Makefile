@@ -169,7 +169,7 @@ NOT_INSTALLED = { echo "The libraries were not installed: pip says why above. Th
 
 PIP := $(BIN)/pip
 QUIETLY := --quiet --disable-pip-version-check
-PIN := $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+PIN := $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-strip-extras \
   --custom-compile-command "make constraints"
 
 # $(call install,FILES): what the files pin, with hashes; then Gatepost itself, which has none.

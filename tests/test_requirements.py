@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from configparser import ConfigParser
+from importlib.metadata import PackageNotFoundError, distribution
 
 import pytest
 from packaging.requirements import Requirement
@@ -13,7 +14,7 @@ from packaging.version import Version
 from tests.running import ROOT
 
 FILES = sorted((ROOT / "requirements").glob("*.txt"))
-PIN = re.compile(r"^(\S+)==(\S+)(?: ; .*?)?((?: \\\n    --hash=sha256:[0-9a-f]{64})+)$", re.MULTILINE)
+PIN = re.compile(r"^([^\s=\[]+)(?:\[\S+\])?==(\S+)(?: ; .*?)?((?: \\\n    --hash=sha256:[0-9a-f]{64})+)$", re.MULTILINE)
 
 
 def declared(section: str, option: str) -> list[str]:
@@ -27,6 +28,14 @@ def pins(name: str) -> dict[str, set[Version]]:
     for package, version, _ in PIN.findall((ROOT / "requirements" / name).read_text(encoding="utf-8")):
         found.setdefault(package, set()).add(Version(version))
     return found
+
+
+def requires(package: str) -> list[str]:
+    """What the package asks for. Empty for one that other systems install."""
+    try:
+        return distribution(package).requires or []
+    except PackageNotFoundError:
+        return []
 
 
 SERVING = declared("options", "install_requires")
@@ -59,6 +68,16 @@ def test_every_pin_has_hashes_and_nothing_else_is_said(file):
     pinned = PIN.sub("", text)
     assert pinned != text
     assert [line for line in pinned.splitlines() if line and not re.match(r" *#", line)] == []
+
+
+def test_a_pin_names_the_extras_that_a_library_asks_for():
+    """Else pip takes a newer release for them as soon as there is one, and refuses it for its lack of hashes."""
+    text = (ROOT / "requirements" / "test.txt").read_text(encoding="utf-8")
+    lines = [Requirement(line) for package in pins("test.txt") for line in requires(package)]
+    asked = {f"{canonicalize_name(wanted.name)}[{','.join(sorted(wanted.extras))}]" for wanted in lines
+             if wanted.extras and (wanted.marker is None or wanted.marker.evaluate({"extra": ""}))}
+    assert "coverage[toml]" in asked
+    assert {name for name in asked if f"\n{name}==" not in text} == set()
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
