@@ -26,7 +26,8 @@ from blueprints.http.jobs.hooks import every, on
 from blueprints.http.jobs.task import Task
 from blueprints.http.protocol.messages import Message, plural
 from blueprints.http.protocol.problems import Fault, Problem
-from blueprints.http.request.call import Call, Endpoint
+from blueprints.http.request.call import Call
+from blueprints.http.request.endpoint import Endpoint
 from blueprints.http.resources.collection import Collection
 from blueprints.http.resources.routes import Routes
 from blueprints.http.schemas.fields import (

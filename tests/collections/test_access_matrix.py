@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from blueprints.http.request.call import Endpoint
+from blueprints.http.request.endpoint import Endpoint
 from models.base import Record
 from tests.apps import NO_ROW, PASSWORD, Caller, Given
 from tests.databases import undone

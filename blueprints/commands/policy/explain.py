@@ -22,7 +22,8 @@ from blueprints.commands.policy.past import any_row, collection_of, past
 from blueprints.commands.printing import echo, echo_json
 from blueprints.commands.server import AppFactory, app_for
 from blueprints.http.request.access import Access
-from blueprints.http.request.call import Call, Endpoint
+from blueprints.http.request.call import Call
+from blueprints.http.request.endpoint import Endpoint
 from blueprints.http.request.identity import guest, principal_of
 from blueprints.http.resources.circumstances import CircumstancesSchema, endpoint_of, environment
 from blueprints.http.resources.collection import Collection

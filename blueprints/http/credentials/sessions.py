@@ -18,9 +18,8 @@ from models.tables.user import User
 from ..protocol.problems import Problem
 from ..request import audit
 from ..request.access import Access, lost_role
-from ..request.call import Call
+from ..request.call import Call, Write
 from ..request.identity import hashed, principal_of
-from ..request.write import Write
 from ..security.base64url import encode
 from ..security.keys import Keys
 

@@ -18,8 +18,8 @@ from ..protocol.problems import Problem, not_found
 from ..reading import exporting, long_answers
 from ..reading.listing import Listing
 from ..request import audit
-from ..request.call import Call, Endpoint
-from ..request.write import Write
+from ..request.call import Call, Write
+from ..request.endpoint import Endpoint
 from ..schemas import file_formats
 from ..writing.writable import Writable
 from . import files, requests

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..pipeline import stages
-from ..request.call import Call, Endpoint
-from ..request.write import Write
+from ..request.call import Call, Write
+from ..request.endpoint import Endpoint
 from ..writing import importing
 from ..writing.intake import Import
 from ..writing.writable import Writable

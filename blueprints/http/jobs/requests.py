@@ -27,7 +27,8 @@ from ..protocol.messages import Message
 from ..protocol.problems import Problem
 from ..request import identity
 from ..request.access import Access
-from ..request.call import Call, Endpoint, Services
+from ..request.call import Call, Services
+from ..request.endpoint import Endpoint
 from ..request.environment import RequestEnvironment
 from ..schemas import validation
 from .task import Task

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ..request.call import Endpoint
+from ..request.endpoint import Endpoint
 from . import exports, imports, requests
 
 if TYPE_CHECKING:

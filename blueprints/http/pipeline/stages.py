@@ -31,9 +31,9 @@ from ..protocol.problems import Fault, Problem, not_found
 from ..request import audit, events, identity, reasons
 from ..request.access import Access
 from ..request.base_url import base_url
-from ..request.call import Call, Endpoint, Services
+from ..request.call import Call, Services, Write
+from ..request.endpoint import Endpoint
 from ..request.environment import RequestEnvironment
-from ..request.write import Write
 from ..schemas import validation
 from . import conditional, idempotency, limiting, negotiation, responses
 

@@ -13,7 +13,8 @@ from flask import Request, Response
 from ..protocol.language import PARAMETER
 from ..protocol.problems import not_acceptable
 from ..request import audit
-from ..request.call import Call, Endpoint
+from ..request.call import Call
+from ..request.endpoint import Endpoint
 from ..schemas import file_formats
 from . import long_answers
 from .listing import Listing

@@ -22,7 +22,8 @@ from policies.wording.suggestions import nearest
 from ..protocol.messages import Message
 from ..protocol.problems import Fault, Problem, not_found
 from ..request.access import Access
-from ..request.call import Call, Endpoint, Peer
+from ..request.call import Call, Peer
+from ..request.endpoint import Endpoint
 from ..schemas.fields import Line, StrictSchema, length, one_of
 
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:\d\d)?", re.ASCII)

@@ -22,7 +22,8 @@ from ..reading.listing import Listing
 from ..reading.query import ItemQuery
 from ..reading.readable import Values
 from ..request import events
-from ..request.call import Call, Endpoint
+from ..request.call import Call
+from ..request.endpoint import Endpoint
 from ..schemas.fields import StrictSchema
 from ..schemas.records import answered
 from ..schemas.validation import MISSING

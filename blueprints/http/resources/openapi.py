@@ -21,7 +21,8 @@ from ..pipeline.browsers import page_headers
 from ..protocol.json_body import ANY
 from ..protocol.language import PARAMETER
 from ..protocol.problems import CATALOGUE, Problem
-from ..request.call import Discovered, Endpoint
+from ..request.call import Discovered
+from ..request.endpoint import Endpoint
 from ..schemas.fields import Id, StrictSchema, Time
 from ..schemas.records import answered, is_row
 from .rendering import render

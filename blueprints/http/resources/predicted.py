@@ -20,7 +20,8 @@ from policies.syntax.attributes import ENVIRONMENT
 
 from ..protocol.problems import Problem, not_found
 from ..request.access import Access
-from ..request.call import Call, Endpoint
+from ..request.call import Call
+from ..request.endpoint import Endpoint
 from ..writing.rules_in_code import ACCOUNT, OTHER, OWNED, TENANT, RuleInCode
 from ..writing.writable import Writable
 from .collection import Collection

@@ -31,7 +31,7 @@ from policies.syntax.vocabulary import Function
 
 from ..jobs.hooks import Hook, hooks_of
 from ..protocol import messages
-from ..request.call import Endpoint
+from ..request.endpoint import Endpoint
 from .collection import Collection
 from .declarations import bad_erasure, bad_guard, functions_of, unknown_event, unusable
 from .routes import Routes, blueprint

@@ -15,7 +15,8 @@ from flask_smorest import Blueprint
 from ..pipeline.stages import run
 from ..protocol.language import PARAMETER
 from ..protocol.preferences import preferences
-from ..request.call import Call, Endpoint, services
+from ..request.call import Call, services
+from ..request.endpoint import Endpoint
 from . import openapi
 
 Handler = Callable[[Call], Any]

@@ -16,7 +16,8 @@ from ..operations.slots import RETRY_AFTER
 from ..pipeline import idempotency
 from ..protocol import expectation
 from ..protocol.problems import CUT_UNSEEN, Fault, Problem, unsupported_media_type
-from ..request.call import Call, Endpoint
+from ..request.call import Call
+from ..request.endpoint import Endpoint
 from ..schemas import file_formats
 from ..schemas.fields import StrictSchema, one_of
 from .intake import Import

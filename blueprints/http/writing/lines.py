@@ -18,9 +18,8 @@ from ..protocol.messages import Message
 from ..protocol.problems import Fault, Problem, read_only
 from ..request import identity
 from ..request.access import Access
-from ..request.call import Call
+from ..request.call import Call, Write
 from ..request.decision import Grouped
-from ..request.write import Write
 from ..schemas.validation import load_body
 from .writable import Writable
 

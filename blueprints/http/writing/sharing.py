@@ -23,7 +23,8 @@ from ..protocol.problems import Fault, Problem, not_found, read_only
 from ..reading.listing import Listing
 from ..reading.readable import Readable
 from ..request.access import Narrowing
-from ..request.call import Call, Endpoint
+from ..request.call import Call
+from ..request.endpoint import Endpoint
 from ..schemas.fields import Id, Line, StrictSchema, Time, one_of
 from .revocation import SHARING, retract
 from .writable import Writable
