@@ -82,7 +82,8 @@ class AliveSchema(StrictSchema):
     status = fields.String(required=True)
 
 
-@routes.get("/api/health", permission="health.view", answer=HealthSchema(), offline=True)
+@routes.get("/api/health", permission="health.view", answer=HealthSchema(), offline=True,
+            statuses=(503,), operation="health_get")
 def health(call: Call) -> dict[str, Any]:
     """Whether the service works, with the state of each of its parts; 503 when it does not."""
     services = call.services

@@ -27,6 +27,8 @@ from models.tables.page import Page
 
 from .http.protocol.language import best, wishes
 
+_TEXT = ("slug", "title", "body", "language")  # what is answered of a page that is named by its slug
+
 
 class PageSlug(Slug):
     """A slug that cannot be taken for an id or for another path below `/api/pages`."""
@@ -62,7 +64,11 @@ class Pages(Collection):
 
     def endpoints(self) -> Iterator[Endpoint]:
         for endpoint in super().endpoints():
-            yield replace(endpoint, by_slug=True, handler=self.read) if endpoint.name == "get" else endpoint
+            if endpoint.name == "get":
+                others = frozenset(self.representation.names) - frozenset(_TEXT)
+                endpoint = replace(endpoint, by_slug=True, handler=self.read,
+                                   answer=self.answer_without(others, "PageText"))
+            yield endpoint
 
     def load_values(self, call: Call) -> dict[str, Any] | None:
         key = call.path["id"]
@@ -78,7 +84,7 @@ class Pages(Collection):
         if is_id(call.path["id"]):
             return self.show(call)
         call.headers["Vary"] = "Accept-Language"
-        return self.show(call, ("slug", "title", "body", "language"))
+        return self.show(call, _TEXT)
 
     @action("publish", transitions={"draft": "published"})
     def publish(self, page: Page) -> None:

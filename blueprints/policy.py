@@ -106,6 +106,7 @@ class RuleInCodeSchema(StrictSchema):
 
 
 class CircumstancesAnswerSchema(StrictSchema):
+    now = fields.String(required=True)
     hour = fields.Integer(required=True)
     weekday = fields.Integer(required=True)
     date = fields.String(required=True)
@@ -152,7 +153,7 @@ class ExplanationSchema(StrictSchema):
     policy_version = fields.String(required=True)
 
 
-@routes.get("/api/admin/policy", permission="policy.view", answer=PolicySchema())
+@routes.get("/api/admin/policy", permission="policy.view", answer=PolicySchema(), operation="policy_rules")
 def effective(call: Call) -> dict[str, Any]:
     """The rules in force, each with its file and line; of lines about persons those of the caller's tenant."""
     policy = call.access.policy
@@ -175,10 +176,9 @@ def effective(call: Call) -> dict[str, Any]:
 
 
 @routes.get("/api/admin/policy/explain", permission="policy.view", query=QuestionSchema(), answers_404=True,
-            answer=ExplanationSchema())
+            operation="policy_explain", answer=ExplanationSchema())
 def explained(call: Call) -> dict[str, Any]:
-    """Explain what a user or a role would be answered, and why: now and from the caller's address, unless asked
-    otherwise."""
+    """Explain what a user or a role would be answered, and why: now, from the caller's address, unless told else."""
     policy, permission = call.access.policy, call.query["permission"]
     require_known(call.access, permission)
     person, principal = _principal(call, call.query["who"])

@@ -62,7 +62,7 @@ _LISTING = Listing(_Versions())
 
 
 @routes.get("/api/admin/policy/versions", permission="policy.view", query=_LISTING.query.schema,
-            answer=_LISTING.envelope())
+            operation="policy_versions", answer=_LISTING.envelope())
 def versions(call: Call) -> dict[str, Any]:
     """List the policies that were in force, the newest first."""
     page = _LISTING.within(call, _EVERYTHING, "policy versions")
@@ -72,7 +72,7 @@ def versions(call: Call) -> dict[str, Any]:
 
 
 @routes.get("/api/admin/policy/versions/<version>", permission="policy.view", answers_404=True,
-            answer=VersionWithFilesSchema())
+            operation="policy_version", answer=VersionWithFilesSchema())
 def version_with_files(call: Call) -> dict[str, Any]:
     """Get a policy that was in force, with its files; eight characters of its version name it."""
     row = policy_version.named(call.path["version"])

@@ -88,7 +88,7 @@ _LISTING = Listing(_Users(), _Query)
 
 
 @routes.get("/api/admin/policy/who", permission="policy.view", query=_LISTING.query.schema, answers_404=True,
-            answer=envelopes.schema(HolderSchema()), cost=5)
+            operation="policy_who", answer=envelopes.schema(HolderSchema()), cost=5)
 def who(call: Call) -> dict[str, Any]:
     """List everybody who may do something: to an object, or to any."""
     try:

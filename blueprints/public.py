@@ -11,10 +11,14 @@ from flask import Response
 from gatepost import Call, Problem, Routes
 
 from .health import AliveSchema
+from .http.description.document import Served, document
 from .http.operations.deprecation import Deprecation
 from .http.pipeline import negotiation
+from .http.request.access import Access
+from .http.request.base_url import base_url
+from .http.request.identity import guest
 from .http.resources import front
-from .http.resources.openapi import document, documentation_file, error_catalogue
+from .http.resources.documentation import documentation_file, error_catalogue
 
 routes = Routes("public", "The service itself: documentation and metrics.")
 
@@ -24,7 +28,7 @@ _METRICS = "it takes a token of its own, the setting `metrics_token`; without th
 _ROOT = "it has only links, to the documentation and to health"
 
 
-@routes.get("/", public=_ROOT, produces=(negotiation.JSON, negotiation.HTML), offline=True)
+@routes.get("/", public=_ROOT, produces=(negotiation.JSON, negotiation.HTML), offline=True, operation="front_page")
 def root(call: Call) -> Response | dict[str, Any]:
     """Links to the documentation and to health: a page for browsers, JSON for programs."""
     links = front.links(docs=call.services.settings.docs)
@@ -34,45 +38,46 @@ def root(call: Call) -> Response | dict[str, Any]:
     return {"links": {link.name: link.path for link in links}}
 
 
-@routes.get("/api/ping", permission="health.view", deprecated=_PING, answer=AliveSchema())
+@routes.get("/api/ping", permission="health.view", deprecated=_PING, answer=AliveSchema(), operation="ping")
 def ping(call: Call) -> dict[str, str]:
     """Answer `ok`. Use `/api/health` instead."""
     return {"status": "ok"}
 
 
-@routes.get("/api/openapi.json", public=_DOCS, produces=("application/json",), answers_404=True)
+@routes.get("/api/openapi.json", public=_DOCS, produces=("application/json",), answers_404=True, operation="openapi")
 def openapi(call: Call) -> Response:
     """This API as OpenAPI 3.1."""
     return _document(call, "3.1.0")
 
 
-@routes.get("/api/openapi-3.0.json", public=_DOCS, produces=("application/json",), answers_404=True)
+@routes.get("/api/openapi-3.0.json", public=_DOCS, produces=("application/json",), answers_404=True,
+            operation="openapi_3_0")
 def openapi_30(call: Call) -> Response:
     """This API as OpenAPI 3.0, for tools that do not read 3.1."""
     return _document(call, "3.0.3")
 
 
-@routes.get("/docs", public=_DOCS, produces=("text/html",), answers_404=True)
+@routes.get("/docs", public=_DOCS, produces=("text/html",), answers_404=True, operation="docs_page")
 def page(call: Call) -> Response:
     """The documentation page."""
     return _asset(call, "index.html")
 
 
-@routes.get("/docs/errors", public=_DOCS, produces=("text/html",), answers_404=True)
+@routes.get("/docs/errors", public=_DOCS, produces=("text/html",), answers_404=True, operation="docs_errors")
 def errors(call: Call) -> Response:
     """Every error code and what it means."""
     _refuse_when_off(call)
     return error_catalogue()
 
 
-@routes.get("/docs/<name>", public=_DOCS, produces=("text/*",))
+@routes.get("/docs/<name>", public=_DOCS, produces=("text/*",), operation="docs_file")
 def asset(call: Call) -> Response:
     """A file of the documentation page."""
     return _asset(call, call.path["name"])
 
 
 @routes.get("/metrics", public=_METRICS, produces=("text/plain",), answers_401=True, answers_404=True,
-            anonymous=True)
+            anonymous=True, operation="metrics")
 def metrics(call: Call) -> Response:
     """Metrics for Prometheus, with the token of the setting `metrics_token`."""
     found, wanted = call.services.metrics, call.services.settings.metrics_token
@@ -87,7 +92,12 @@ def metrics(call: Call) -> Response:
 
 def _document(call: Call, version: str) -> Response:
     _refuse_when_off(call)
-    return Response(document(call.services.registry, version), mimetype="application/json")
+    settings = call.services.settings
+    visitor = Access(call.access.policy, guest(call.services.guest_tenant), call.access.environment)
+    served = Served(open_to_guests=frozenset(visitor.permissions()), page_size=settings.page_size,
+                    largest_page=max(settings.max_page_size, *settings.page_sizes.values()))
+    return Response(document(call.services.registry, version, served, base_url(settings, call.request)),
+                    mimetype="application/json")
 
 
 def _asset(call: Call, name: str) -> Response:

@@ -68,6 +68,10 @@ class ProfileSchema(StrictSchema):
     current_password = step_up.CurrentPassword(about="change your e-mail address")
 
 
+class AccountSchema(UserSchema):
+    """The caller's own account."""
+
+
 class PasswordSchema(StrictSchema):
     current_password = Text(required=True, maximum=passwords.LONGEST)
     new_password = Text(required=True, maximum=passwords.LONGEST)
@@ -149,7 +153,8 @@ def register(call: Call) -> dict[str, Any]:
     return {"id": user.id, "name": user.name, "role": user.role}
 
 
-@routes.get("/api/profile", permission="profile.view", answer=UserSchema(), load=_own_account)
+@routes.get("/api/profile", permission="profile.view", answer=AccountSchema(), load=_own_account,
+            operation="profile_get")
 def profile(call: Call) -> dict[str, Any]:
     """The caller's own account, in full."""
     return _shown(call, call.row)
@@ -159,8 +164,9 @@ def _confirm_email(call: Call) -> None:
     step_up.confirm_email(call, call.principal.id or "", call.body)
 
 
-@routes.patch("/api/profile", permission="profile.update", body=ProfileSchema(), answer=UserSchema(),
-              prepare=_confirm_email, load=_own_account, conditional=True, accepts=MERGE_PATCH)
+@routes.patch("/api/profile", permission="profile.update", body=ProfileSchema(), answer=AccountSchema(),
+              prepare=_confirm_email, load=_own_account, conditional=True, accepts=MERGE_PATCH,
+              operation="profile_update")
 def change_profile(call: Call) -> dict[str, Any]:
     """Change one's own name or e-mail address."""
     for name, value in step_up.allowed(call, call.row, call.body).items():
@@ -184,7 +190,8 @@ def _check_own_password(call: Call) -> None:
 
 
 @routes.post("/api/profile/password", permission="profile.update", body=PasswordSchema(), status=204, secret=True,
-             prepare=_check_own_password, load=_own_account, recorded="profile.password")
+             prepare=_check_own_password, load=_own_account, recorded="profile.password",
+             operation="profile_change_password")
 def change_password(call: Call) -> None:
     """Choose a new password; all other sessions end."""
     user, (checked, fresh) = call.row, call.prepared
@@ -195,7 +202,7 @@ def change_password(call: Call) -> None:
     revoke(call.tenant_id, Session.owner_id == user.id, Session.id != (call.credential_id or ""))
 
 
-@routes.get("/.well-known/jwks.json", public=_JWKS, answer=KeySetSchema(), answers_404=True)
+@routes.get("/.well-known/jwks.json", public=_JWKS, answer=KeySetSchema(), answers_404=True, operation="jwks")
 def public_keys(call: Call) -> Response | dict[str, Any]:
     """The public keys that verify access tokens (RFC 7517), where the setting `token_algorithm` is not HS256."""
     keys = call.services.access_tokens.public_keys()

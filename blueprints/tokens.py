@@ -43,7 +43,7 @@ class ServiceTokenSchema(StrictSchema):
         "description": "Seconds; 90 days unless given, at most the setting token_max_days."})
     expires_at = Time(dump_only=True, allow_none=True)
     last_used_at = Time(dump_only=True, allow_none=True)
-    token = fields.String(dump_only=True)
+    token = fields.String(dump_only=True, metadata={"sometimes": "when it is made"})
     current_password = step_up.CurrentPassword(about="make a token")
 
 

@@ -18,7 +18,7 @@ it is missing, they may import every room."""
 HOUSES: Mapping[str, Steps] = {
     "blueprints/http": (("protocol",), ("schemas", "operations"), ("security", "servers"), ("auditing", "health"),
                         ("request", "nodes"), ("credentials",), ("pipeline", "reading"), ("writing",),
-                        ("jobs", "history", "holders"), ("resources",)),
+                        ("jobs", "history", "holders", "description"), ("resources",)),
     "blueprints/http/servers": ((".",), ("waitress", "granian")),
     "models": (("engine",), ("records", "lists"), ("tables",)),
     "models/engine": ((".",), ("sqlite", "postgres"), ("connect",)),

@@ -49,16 +49,21 @@ class Description:
     def check(self, operation: Operation, answer: TestResponse) -> None:
         """Status, media type and body of the answer are among those that the document promises."""
         promised = operation.spec["responses"]
-        assert str(answer.status_code) in promised, f"{operation} answered {answer.status}: {answer.text[:500]}"
-        content = promised[str(answer.status_code)].get("content", {})
+        status = str(answer.status_code) if str(answer.status_code) in promised else "default"
+        assert status in promised, f"{operation} answered {answer.status}: {answer.text[:500]}"
+        at = _pointer("paths", operation.path, operation.method.lower(), "responses", status)
+        response = promised[status]
+        if "$ref" in response:
+            at = response["$ref"]
+            response = self.document["components"]["responses"][at.rpartition("/")[2]]
+        content = response.get("content", {})
         if answer.status_code in (204, 304):
             assert not content and not answer.data and "Content-Type" not in answer.headers
             return
         kind = next((kind for kind in content if fnmatchcase(answer.mimetype, kind)), None)
         assert kind is not None, f"{operation} answered {answer.mimetype}, promised {list(content)}"
         if answer.is_json:
-            pointer = _pointer("paths", operation.path, operation.method.lower(), "responses",
-                               str(answer.status_code), "content", kind, "schema")
+            pointer = at + _pointer("content", kind, "schema").removeprefix("#")
             errors = [f"{error.json_path}: {error.message}"
                       for error in self._validator(pointer).iter_errors(answer.get_json())]
             assert not errors, f"{operation}: {errors}"

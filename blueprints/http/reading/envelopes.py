@@ -14,6 +14,7 @@ from ..protocol.versions import sent_path
 from ..request.base_url import base_url
 from ..request.call import Call
 from ..schemas.fields import StrictSchema
+from ..schemas.halves import component_name
 from .query import MAX_OFFSET, ListRequest
 
 EXACT_UP_TO = 10_000
@@ -29,7 +30,7 @@ def schema(row: Schema) -> Schema:
         "next_cursor": text, "prev_cursor": text,
         "page": fields.Integer(), "page_size": fields.Integer(),
         "total": fields.Integer(allow_none=True), "total_estimate": fields.Integer(),
-    }, name=f"{type(row).__name__}Page")()
+    }, name=f"{component_name(type(row))}List")()
 
 
 def total(call: Call, shape: paging.Shape, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from models.records.columns import IdField
 
 from ..request.call import Call
 from ..schemas.fields import Bool, Email, Id, Int, Text, Time, length
+from ..schemas.halves import choices
 from ..schemas.parameters import LowerText, Number, Switch
 from .readable import Readable
 
@@ -54,7 +55,9 @@ def operand(collection: Readable, name: str, operator: str) -> fields.Field[Any]
     """The parameter of a filter, typed like the field that it is about."""
     if name in collection.expansions:
         return Text(maximum=_LONGEST, metadata={"description": f"Only rows with this {name}: its id or its slug."})
-    about = {"description": f"Only rows whose {name} {_MEANING[operator]}."}
+    about: dict[str, Any] = {"description": f"Only rows whose {name} {_MEANING[operator]}."}
+    if operator in ("eq", "ne", "in") and (known := collection.values_of(name)):
+        about |= choices(collection.schema, name, known)
     if operator == "isnull":
         return Switch(metadata=about)
     least = 1 if operator in ("contains", "startswith") else 0

@@ -13,7 +13,6 @@ from models.lists import paging
 from ..protocol.problems import Fault, Problem
 from ..request.access import Narrowing
 from ..request.call import Call
-from ..schemas.records import answered
 from ..security.cursors import Cursor, CursorError
 from . import envelopes
 from .query import ListQuery, ListRequest
@@ -75,7 +74,7 @@ class Listing:
 
     def envelope(self) -> Schema:
         """The schema of both envelopes, for the documentation."""
-        return envelopes.schema(answered(self.collection.schema, self.collection.expand))
+        return envelopes.schema(self.collection.answer)
 
     def _asked(self, call: Call) -> ListRequest:
         settings = call.services.settings

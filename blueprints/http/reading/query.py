@@ -20,6 +20,7 @@ from ..protocol.problems import Fault, Problem
 from ..request.access import Sharing
 from ..schemas.cursor_parameter import CURSORS, CursorParameter
 from ..schemas.fields import StrictSchema, Text, one_of
+from ..schemas.halves import component_name
 from ..schemas.loaded_query import LoadedQuery
 from ..schemas.parameters import Count, Switch, name_list
 from ..security.cursors import fingerprint
@@ -71,12 +72,19 @@ class ItemQuery:
         return StrictSchema.from_dict(found, name=type(self._collection).__name__ + kind)()
 
     def _fields(self) -> dict[str, Any]:
-        return {"fields": name_list(self._answered, "Which fields to answer, separated by commas.")}
+        about = "Which fields to answer, separated by commas: an answer has no others."
+        return {"fields": name_list(self._answered, about, f"{self._rows_called}Field")}
 
     def _expansions(self) -> dict[str, Any]:
         if not self._collection.expand:
             return {}
-        return {"expand": name_list(self._collection.expand, "References to answer as objects beside their ids.")}
+        return {"expand": name_list(self._collection.expand, "References to answer as objects beside their ids.",
+                                    f"{self._rows_called}Expansion")}
+
+    @property
+    def _rows_called(self) -> str:
+        """What a row is called in the documentation."""
+        return component_name(self._collection.schema)
 
     def read(self, loaded: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The fields that are to be answered, and the references to expand."""
@@ -107,7 +115,8 @@ class ListQuery(ItemQuery):
     def _rows(self) -> dict[str, Any]:
         """Which rows, and in which order."""
         made: dict[str, Any] = {"sort": fields.String(validate=one_of(sorted(self.orders)), metadata={
-            "description": f"The order of the rows; `-` is descending. Default: {self._collection.default_sort}."})}
+            "description": f"The order of the rows; `-` is descending. Default: {self._collection.default_sort}.",
+            "component": f"{self._rows_called}Sort"})}
         if self._collection.search:
             made["q"] = Text(maximum=200, metadata={
                 "description": f'Only rows with all these words in {", ".join(self._collection.search)}; '

@@ -11,6 +11,8 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import peewee as pw
+from marshmallow import Schema, fields
+from marshmallow.validate import OneOf
 
 from models.base import Record, Rows, last_id, now
 from models.engine.prepared import Bind, Prepared, placeholders, prepare
@@ -21,6 +23,7 @@ from ..request.access import Narrowing
 from ..request.call import Call
 from ..schemas.bounded_cache import BoundedCache
 from ..schemas.fields import StrictSchema
+from ..schemas.halves import Expanded, answered
 from ..schemas.records import OwnedSchema
 from ..schemas.representation import Representation
 from .expansion import Expansion, expansions
@@ -56,7 +59,7 @@ class Readable:
         self._attached = frozenset(self.representation.names) - frozenset(self.representation.columns)
         self.expansions = expansions(self.body_schema)
         self._read = reader(self.columns)
-        self._guarding = tuple((permission, tuple(fields)) for permission, fields in self.guarding.items())
+        self._guarding = tuple((permission, tuple(guarded)) for permission, guarded in self.guarding.items())
         self._id = self.columns.index(self.model._meta.fields["id"])
         self._statements: BoundedCache[Prepared] = BoundedCache()
 
@@ -108,6 +111,29 @@ class Readable:
     def moment(self) -> dict[str, str]:
         """The value of `lasting`'s placeholder."""
         return {} if self.until is None else {"now": now()}
+
+    def values_of(self, name: str) -> tuple[str, ...]:
+        """All the values that a field of text can have, where they are few and declared."""
+        declared = self.body_schema.fields.get(name)
+        choices = (check.choices for check in (declared.validators if declared else ()) if isinstance(check, OneOf))
+        return tuple(sorted(next(choices, ())))
+
+    @cached_property
+    def answer(self) -> Schema:
+        """How its rows look in answers, for the documentation: a guarded field may be left out of any."""
+        return self.answer_without(frozenset(self.guards))
+
+    def answer_without(self, sometimes: frozenset[str], name: str = "") -> Schema:
+        """The same, where the fields that are there `sometimes` may be left out; a component `name`."""
+        expanded: dict[str, fields.Field[Any]] = {one: Expanded(self.expansions[one].collection, one)
+                                                  for one in self.expand}
+        return answered(self.schema, sometimes=sometimes, besides=expanded | self._computed, name=name,
+                        values={field: self.values_of(field) for field in self.representation.names})
+
+    @property
+    def _computed(self) -> dict[str, fields.Field[Any]]:
+        """The fields of `computed`."""
+        return {}
 
     # Finding rows
 
@@ -212,17 +238,17 @@ class Readable:
 
     def _shown(self, call: Call, row: Values, names: Sequence[str]) -> dict[str, Any]:
         answer = self.representation.encode(row, names)
-        for permission, fields in self._guarding:
-            if not answer.keys().isdisjoint(fields) and not call.access.allows(permission, row):
-                for name in fields:
+        for permission, guarded in self._guarding:
+            if not answer.keys().isdisjoint(guarded) and not call.access.allows(permission, row):
+                for name in guarded:
                     answer.pop(name, None)
         return answer
 
     def hidden(self, call: Call, row: Values, names: Collection[str]) -> list[str]:
         """Those of these fields that the caller may not see of this row."""
         found: list[str] = []
-        for permission, fields in self.guarding.items():
-            asked = [name for name in fields if name in names]
+        for permission, guarded in self.guarding.items():
+            asked = [name for name in guarded if name in names]
             if asked and not call.access.allows(permission, row):
                 found += asked
         return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import abc
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
@@ -18,6 +18,7 @@ from .process import Jobs, Part, Process
 
 if TYPE_CHECKING:
     from flask_smorest import Blueprint
+    from marshmallow import Schema
 
     from models.base import Record
     from models.engine.database import Database
@@ -158,6 +159,8 @@ class Peer(Protocol):
     @property
     def guards(self) -> Mapping[str, str]: ...
     @property
+    def answer(self) -> Schema: ...
+    @property
     def view(self) -> str: ...
     @property
     def manage(self) -> str: ...
@@ -180,6 +183,7 @@ class Discovered(Protocol):
     def subscribers(self) -> Mapping[str, Sequence[str]]: ...
     @property
     def migrations(self) -> Mapping[str, Path]: ...
+    def endpoints(self) -> Iterable[tuple[str, str, list[Endpoint]]]: ...
     def blueprints(self) -> list[Blueprint]: ...
     def __hash__(self) -> int: ...
 

@@ -33,9 +33,12 @@ class Endpoint:
     partial     PATCH: absent fields stay as they are
     fixed       fields of the body schema that this endpoint cannot change; sent, they must equal the stored ones
     kept        fields that may be left out though the schema requires them: the handler decides
+    defaults    (field, value) of what a body leaves out, for the documentation
     answer      schema of the answer of `status`, for the documentation; the contract tests hold answers against it
     produces    media types of an answer that no schema describes
     answers_401 though it is `anonymous`: its handler asks for a credential of its own
+    answers_409 though it writes nothing in its transaction
+    statuses    in which it gives its answer besides `status`: 503 of health
     answers_403, answers_404  though it has no permission, or no id in its path; the documentation names all three
     prepare     does what takes long and changes no row, before any writer has to wait; may fill `prepared`
     around      holds what the transaction of a write needs before and after it; may set `write.response`: none is made
@@ -48,6 +51,7 @@ class Endpoint:
     conditional takes `If-Match` (RFC 9110 section 13.1.1) against the loaded row's version
     version_guard  the permission that shows the version of the row, where that is guarded
     summary     one line for the documentation
+    operation   its `operationId`, which clients are generated from; without it, `<group>_<name>`
     secret      its answer is a secret: never kept for a repeated request
     by_slug     the `id` of the path may also be a slug, which `load` looks up
     deprecated  since when clients should use something else, and until when they need not
@@ -74,11 +78,14 @@ class Endpoint:
     partial: bool = False
     fixed: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
+    defaults: tuple[tuple[str, Any], ...] = ()
     answer: Schema | None = None
     produces: tuple[str, ...] = ()
     answers_401: bool = False
     answers_403: bool = False
     answers_404: bool = False
+    answers_409: bool = False
+    statuses: tuple[int, ...] = ()
     status: int = 200
     prepare: Callable[[Any], None] | None = None
     fetch: Callable[[Any], None] | None = None
@@ -99,6 +106,7 @@ class Endpoint:
     tight: bool = False
     cost: int = 1
     summary: str = ""
+    operation: str = ""
     deferred: Endpoint | None = None
     variant: tuple[str, str, Endpoint] | None = None
 

@@ -25,7 +25,6 @@ from ..request import events
 from ..request.call import Call
 from ..request.endpoint import Endpoint
 from ..schemas.fields import StrictSchema
-from ..schemas.records import answered
 from ..schemas.validation import MISSING
 from ..writing import sharing
 from ..writing.actions import Action
@@ -72,13 +71,16 @@ class Collection(Writable):
             if (column := self.model._meta.fields.get(name)) is not None
             and name not in self.managed and name not in self.create_only
             and (column.null or column.default is not None)}
+        self._defaults = tuple((name, column.default) for name in self.body_schema.load_fields
+                               if (column := self.model._meta.fields.get(name)) is not None
+                               and isinstance(column.default, str | int))
         # What a caller cannot see, a PUT of what they read leaves out.
         self._kept = tuple(name for name in self.guards if name in self.body_schema.load_fields)
 
     def endpoints(self) -> Iterator[Endpoint]:
         """Every route of the collection."""
         one, many, body = f"/api/{self.name}/<id>", f"/api/{self.name}", self.body_schema
-        item, shown = self._item_query.schema, answered(self.schema, self.expand)
+        item, shown = self._item_query.schema, self.answer
         writing: dict[str, Any] = {"writes": True, "restrict": self.restrict}
         if self.prepares:
             writing["fetch"] = self._fetch
@@ -91,13 +93,15 @@ class Collection(Writable):
         yield Endpoint(name="get", method="GET", path=one, permission=self.view, handler=self.show,
                        load=self.load_values, query=item, answer=shown, summary=f"Get one {self.resource}.", **tagged)
         yield Endpoint(name="create", method="POST", path=many, permission=self.permission("create"), body=body,
+                       defaults=self._defaults,
                        handler=self._create, load=self.draft, status=201, answer=shown,
                        summary=f"Create one {self.resource}.", **writing)
         yield Endpoint(name="replace", method="PUT", path=one, permission=self.permission("update"), body=body,
-                       fixed=self.create_only, kept=self._kept, handler=self._replace, judge_after=True, answer=shown,
+                       fixed=self.create_only, kept=self._kept, defaults=self._defaults, handler=self._replace,
+                       judge_after=True, answer=shown,
                        summary=f"Replace one {self.resource}: what is left out gets its default.",
                        **changing, **confirming)
-        yield Endpoint(name="modify", method="PATCH", path=one, permission=self.permission("update"), body=body,
+        yield Endpoint(name="update", method="PATCH", path=one, permission=self.permission("update"), body=body,
                        partial=True, fixed=self.create_only, accepts=MERGE_PATCH, handler=self._modify,
                        judge_after=True, answer=shown, summary=f"Change one {self.resource}, in part.", **changing,
                        **confirming)

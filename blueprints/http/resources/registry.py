@@ -19,7 +19,6 @@ from typing import Any
 
 import peewee as pw
 from flask_smorest import Blueprint
-from marshmallow.validate import OneOf
 
 import blueprints
 from models import indexes, migrate
@@ -271,12 +270,7 @@ def _described(field: pw.Field, collection: Collection) -> Column:
         return replace(column, same_as="id")
     if column.type is not str:
         return column
-    if states := collection.states.get(field.name):
-        initial = {field.default} if isinstance(field.default, str) else set()
-        return replace(column, values=tuple(sorted(states | initial)))
-    declared = collection.body_schema.fields.get(field.name)
-    choices = (check.choices for check in (declared.validators if declared else ()) if isinstance(check, OneOf))
-    return replace(column, values=tuple(sorted(next(choices, ()))))
+    return replace(column, values=collection.values_of(field.name))
 
 
 def column_of(field: pw.Field) -> Column:

@@ -12,12 +12,11 @@ from typing import Any
 from flask import Flask, Response, request
 from flask_smorest import Blueprint
 
+from ..description.operations import describe, path_parameters
 from ..pipeline.stages import run
-from ..protocol.language import PARAMETER
 from ..protocol.preferences import preferences
 from ..request.call import Call, services
 from ..request.endpoint import Endpoint
-from . import openapi
 
 Handler = Callable[[Call], Any]
 
@@ -65,9 +64,10 @@ def blueprint(name: str, about: str, endpoints: Iterable[Endpoint]) -> Blueprint
     """A flask-smorest blueprint whose views run these endpoints through the pipeline."""
     made, found = Blueprint(name, __name__, description=about), list(endpoints)
     for endpoint in found:
-        view = _view(endpoint)
+        view = _view(name, endpoint)
         view.taken = _taken(endpoint.path, found)  # type: ignore[attr-defined]
-        made.add_url_rule(endpoint.path, endpoint.name, view, methods=[endpoint.method], parameters=[PARAMETER])
+        made.add_url_rule(endpoint.path, endpoint.name, view, methods=[endpoint.method],
+                          parameters=path_parameters(name, endpoint))
     return made
 
 
@@ -79,7 +79,7 @@ def _taken(path: str, endpoints: Iterable[Endpoint]) -> dict[str, list[str]]:
     return {rest.partition(">")[0]: fixed} if rest and fixed else {}
 
 
-def _view(endpoint: Endpoint) -> Callable[..., Response]:
+def _view(group: str, endpoint: Endpoint) -> Callable[..., Response]:
     def view(**path: str) -> Response:
         found = services()
         found.ensure_running()
@@ -87,7 +87,7 @@ def _view(endpoint: Endpoint) -> Callable[..., Response]:
 
     view.__name__ = endpoint.name
     view.endpoint = endpoint  # type: ignore[attr-defined]
-    view._apidoc = openapi.describe(endpoint)  # type: ignore[attr-defined]
+    view._apidoc = describe(group, endpoint)  # type: ignore[attr-defined]
     return view
 
 

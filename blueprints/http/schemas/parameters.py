@@ -70,8 +70,9 @@ class Tag(fields.String):
         return tag
 
 
-def name_list(allowed: Sequence[str], about: str) -> fields.Field[Any]:
-    """A list of names out of `allowed`, separated by commas."""
+def name_list(allowed: Sequence[str], about: str, component: str) -> fields.Field[Any]:
+    """A list of names out of `allowed`, separated by commas; in the documentation they are the values of `component`.
+    """
     known = frozenset(allowed)
 
     def check(found: list[str]) -> None:
@@ -81,4 +82,5 @@ def name_list(allowed: Sequence[str], about: str) -> fields.Field[Any]:
             raise ValidationError(Message("{name!r} is not one of {names}.", name=wrong[0][:80],
                                           names=", ".join(allowed)))
 
-    return DelimitedList(fields.String(), validate=check, metadata={"description": about})
+    name = fields.String(metadata={"enum": list(allowed), "component": component})
+    return DelimitedList(name, validate=check, metadata={"description": about})

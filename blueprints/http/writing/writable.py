@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import peewee as pw
+from marshmallow import fields
 
 from models.base import Owned, whole
 from models.tables.share import withdraw
@@ -22,6 +23,7 @@ from ..schemas.fields import Reference
 from .actions import Action
 from .rules_in_code import MANAGED, STATE, RuleInCode
 
+_ALWAYS = ("update", "delete", "share")  # what may be allowed in any state
 DELETE, ANONYMISE, HAND_OVER = "delete", "anonymise", "hand_over"  # what becomes of the rows of an erased person
 
 
@@ -112,6 +114,19 @@ class Writable(Readable):
             yield RuleInCode(MANAGED, f"{', '.join(managed)} can be set only with {self.manage}",
                              Problem.of([read_only(name) for name in managed], "invalid_body"), sent=True)
 
+    def values_of(self, name: str) -> tuple[str, ...]:
+        states = self.states.get(name)
+        if not states or not all(isinstance(state, str) for state in states):
+            return super().values_of(name)
+        initial = self.model._meta.fields[name].default
+        return tuple(sorted({*states, initial} if isinstance(initial, str) else states))
+
+    @property
+    def _computed(self) -> dict[str, fields.Field[Any]]:
+        verb = fields.String(metadata={"enum": [*_ALWAYS, *(found.name for found in self.actions)]})
+        about = {"description": "What this caller may do to it now, when `fields` names it."}
+        return {name: fields.List(verb, metadata=about) for name in self.computed if name == "allowed_actions"}
+
     def restricted(self, verb: str) -> bool:
         """Whether `restrict` is asked before `verb` is done to a row."""
         return verb in ("create", "update", "delete", "import") or any(found.name == verb for found in self.actions)
@@ -119,7 +134,7 @@ class Writable(Readable):
     def allowed_actions(self, call: Call, row: Values) -> list[str]:
         """What this caller may do to this row now: verbs whose permission holds and whose state fits."""
         # A state that the caller may not see is not told by the verbs that are left out.
-        verbs = [verb for verb in ("update", "delete", "share") if call.access.would_allow(self.permission(verb), row)]
+        verbs = [verb for verb in _ALWAYS if call.access.would_allow(self.permission(verb), row)]
         return verbs + [found.name for found in self.actions
                         if (row[found.state] in found.transitions or self.hidden(call, row, (found.state,)))
                         and call.access.would_allow(self.permission(found.name), row)]

@@ -49,5 +49,5 @@ test_contract = contract(*EXAMPLES)
 
 def test_no_collection_is_left_out():
     whole = {name for name, collection in discover().collections.items()
-             if {"create", "modify", "replace"} <= {endpoint.name for endpoint in collection.endpoints()}}
+             if {"create", "update", "replace"} <= {endpoint.name for endpoint in collection.endpoints()}}
     assert {example.collection.name for example in EXAMPLES} == whole

@@ -1,0 +1,149 @@
+"""The OpenAPI document: flask-smorest assembles it (3.1, and 3.0 for tools that lag behind)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import orjson
+from apispec.ext.marshmallow import MarshmallowPlugin
+from flask import Flask
+from flask_smorest import Api
+
+from ..protocol.language import PARAMETER
+from ..reading.query import SIZES
+from ..request.call import Discovered
+from ..request.endpoint import Endpoint
+from ..schemas.fields import Id, Time
+from . import headers, problems, sharing
+from .operations import ACCEPTED, NOT_MODIFIED, operation_id
+from .types import Types, schema_name
+
+_ABOUT = """What a caller may do is what the policy's lines say: each operation names the permission that it needs.
+Rows that the caller may not view are not found, not listed and not counted.
+
+Log in with `POST /api/login`, then send `Authorization: Bearer <access_token>`. Errors are
+[problem documents](/docs/errors) whose `code` never changes; `title` and `detail` come in the language that `lang` or
+`Accept-Language` asks for, where there is a translation.
+
+Every request may carry `X-Request-ID`, which is answered, logged and kept in the audit trail, and `API-Version: 1`,
+which every answer has. Where limits are set, each answer says by `RateLimit` and `RateLimit-Policy` what is left. What
+is deprecated is announced by `Deprecation` and `Sunset`, with a `Link` to its successor: an operation, or a parameter
+or field that was sent.
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Served:
+    """What the document says of the instance that serves it.
+
+    open_to_guests  the permissions that a guest may have on some object; None: not known
+    page_size       rows on a page whose size no client names; `largest_page`: the most that some role may ask for
+    """
+
+    open_to_guests: frozenset[str] | None = None
+    page_size: int = 20
+    largest_page: int = 200
+
+
+def document(registry: Discovered, version: str, served: Served | None = None, url: str = "") -> bytes:
+    """The OpenAPI document of everything in the registry, `3.1.0` or `3.0.3`, as JSON; `url` is that of the service.
+    """
+    found = _document(registry, version, served or Served())
+    contact = found["info"]["contact"] | ({"url": url} if url else {})
+    return orjson.dumps({**found, "info": {**found["info"], "contact": contact}, "servers": [{"url": url or "/"}]})
+
+
+@lru_cache(maxsize=8)
+def _document(registry: Discovered, version: str, served: Served) -> dict[str, Any]:
+    # An app documents in one version only, so each document is made in a throw-away app.
+    app = Flask("gatepost-docs", static_folder=None)
+    app.config.update(API_TITLE="Gatepost", API_VERSION="1", OPENAPI_VERSION=version)
+    plugin = MarshmallowPlugin(schema_name_resolver=schema_name)
+    info = {"description": _ABOUT, "contact": {"name": "The operator of this service"},
+            "license": {"name": "MIT", "url": "https://opensource.org/license/mit"}}
+    api = Api(app, spec_kwargs={"marshmallow_plugin": plugin, "info": info})
+    assert plugin.converter is not None  # it is made with the Api
+    api.DEFAULT_ERROR_RESPONSE_NAME = None
+    api.spec.components.security_scheme("bearer", {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"})
+    Types(api.spec, plugin.converter, registry.collections)
+    api.register_field(Id, "string", "uuid")
+    api.register_field(Time, "string", "date-time")
+    _declare_components(api, registry)
+    for made in registry.blueprints():
+        api.register_blueprint(made)
+    described: dict[str, Any] = api.spec.to_dict()
+    for name in ("Error", "PaginationMetadata"):  # flask-smorest's own, which no operation answers
+        del described["components"]["schemas"][name]
+    endpoints = {operation_id(group, endpoint): endpoint
+                 for group, _, several in registry.endpoints() for endpoint in several}
+    for operation in operations(described):
+        operation["security"] = _security(endpoints[operation["operationId"]], served.open_to_guests)
+        _tell_sizes(operation.get("parameters", ()), served)
+    sharing.share_parameters(described)
+    _leave_empty(described)
+    _name_guards(described["components"]["schemas"], registry)
+    return described
+
+
+def operations(described: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Every operation of a document."""
+    for item in described["paths"].values():
+        yield from (found for name, found in item.items() if name != "parameters")
+
+
+def _declare_components(api: Api, registry: Discovered) -> None:
+    components = api.spec.components
+    components.parameter(PARAMETER, "query", {
+        "description": "The language of error details and of pages (RFC 5646); before `Accept-Language`.",
+        "schema": {"type": "string"}, "example": "de"})
+    for name, content in headers.SENT.items():
+        components.parameter(name, "header", dict(content), lazy=True)
+    for name, content in headers.ANSWERED.items():
+        components.header(name, dict(content), lazy=True)
+    for name, content in problems.components().items():
+        components.response(name, dict(content), lazy=True)
+    components.response(NOT_MODIFIED, {"description": "The client has this representation already.",
+                                       "headers": {name: name for name in ("ETag", "Link", *headers.EVERYWHERE)}})
+    components.response(ACCEPTED, {
+        "description": "It is done as a job, which the answer shows.",
+        "headers": {name: name for name in ("Location", "Preference-Applied", "Idempotency-Replayed")},
+        "content": {"application/json": {"schema": registry.collections["jobs"].answer}}}, lazy=True)
+
+
+def _security(endpoint: Endpoint, open_to_guests: frozenset[str] | None) -> list[dict[str, list[str]]]:
+    if endpoint.anonymous:
+        return []  # no token of a user or service is taken there, not even a wrong one
+    closed = open_to_guests is not None and endpoint.permission not in (None, *open_to_guests)
+    return [{"bearer": []}] if closed else [{}, {"bearer": []}]
+
+
+def _tell_sizes(parameters: Any, served: Served) -> None:
+    """How large pages are. The schema names no default: a client that sent it along would contradict the other names
+    of the same."""
+    for parameter in parameters:
+        if parameter.get("name") in SIZES:
+            parameter["description"] = f"Rows on a page: {served.page_size} unless given."
+            parameter["schema"]["maximum"] = served.largest_page
+
+
+def _leave_empty(described: dict[str, Any]) -> None:
+    """Examples of parameters are there to be read: what the page sends is what its reader has typed."""
+    kept = [item.get("parameters", ()) for path in described["paths"].values()
+            for item in (path, *(operation for name, operation in path.items() if name != "parameters"))]
+    for parameters in (*kept, described["components"]["parameters"].values()):
+        for parameter in parameters:
+            if "$ref" not in parameter and parameter["in"] != "path":
+                parameter["x-fill-example"] = "no"  # RapiDoc's own word
+
+
+def _name_guards(schemas: dict[str, Any], registry: Discovered) -> None:
+    """Answers say which permission shows a guarded field."""
+    for collection in registry.collections.values():
+        shown = schemas.get(schema_name(collection.schema), {}).get("properties", {})
+        for name, permission in collection.guards.items():
+            if name in shown:
+                known = shown[name].get("description", "")
+                shown[name]["description"] = f"{known} Shown with the permission `{permission}`.".strip()

@@ -1,0 +1,105 @@
+"""The headers of requests and answers: each is described once, and each operation refers to those that it has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ..reading.query import NUMBERS
+from ..request.endpoint import Endpoint
+
+_TEXT = {"type": "string"}
+_SECONDS = {"type": "integer", "minimum": 0}
+
+# What a client may send, by its name among the components. `X-Request-ID`, `API-Version` and `Accept-Language` go with
+# every request: the text at the head of the document tells of them, so that they burden no function of a client.
+SENT: Mapping[str, dict[str, Any]] = {
+    "IfMatch": {"name": "If-Match", "schema": _TEXT, "description":
+                "The `ETag` of the object as it was read: 412 where it has changed since (RFC 9110 section 13.1.1)."},
+    "IfNoneMatch": {"name": "If-None-Match", "schema": _TEXT, "description":
+                    "The `ETag` of an earlier answer: 304 where it is still the same (RFC 9110 section 13.1.2)."},
+    "IdempotencyKey": {"name": "Idempotency-Key", "schema": {"type": "string", "minLength": 1, "maxLength": 257},
+                       "description": "A key of the client's, 1 to 255 visible characters, quoted or bare: a request "
+                                      "that is repeated with it has its effect once, and is answered as the first "
+                                      "time. For callers who have logged in."},
+    "PreferCount": {"name": "Prefer", "schema": _TEXT, "description":
+                    "`count=exact` counts every row for `total`, `count=none` leaves it out (RFC 7240); in the "
+                    "envelope of `page` and `offset`."},
+    "PreferAsync": {"name": "Prefer", "schema": _TEXT, "description":
+                    "`respond-async` has it done as a job: 202 (RFC 7240 section 4.1)."},
+}
+
+# What an answer may carry.
+ANSWERED: Mapping[str, dict[str, Any]] = {
+    "X-Request-ID": {"schema": _TEXT, "description": "Names this request in the service's log and audit trail."},
+    "API-Version": {"schema": _TEXT, "description": "The version of the API that answered."},
+    "ETag": {"schema": _TEXT, "description": "Of this version of the object, or of this answer."},
+    "Location": {"schema": {"type": "string", "format": "uri-reference"}, "description": "Where the new object is."},
+    "Link": {"schema": _TEXT, "description": "The first, next and previous page (RFC 8288)."},
+    "Preference-Applied": {"schema": _TEXT, "description": "Which preference was followed (RFC 7240 section 3)."},
+    "Idempotency-Replayed": {"schema": _TEXT, "description": "`true`: this is the answer that was given before."},
+    "Content-Disposition": {"schema": _TEXT, "description": "A name for the file (RFC 6266)."},
+    "Deprecation": {"schema": _TEXT, "description": "Since when it is deprecated (RFC 9745)."},
+    "Sunset": {"schema": _TEXT, "description": "Until when it is there (RFC 8594)."},
+    "WWW-Authenticate": {"schema": _TEXT, "description": "How to authenticate (RFC 6750 section 3)."},
+    "Retry-After": {"schema": _SECONDS, "description": "Seconds after which to try again."},
+    "RateLimit": {"schema": _TEXT, "description": "What is left of the caller's units, and until when."},
+    "RateLimit-Policy": {"schema": _TEXT, "description": "The caller's units and the seconds that they are for."},
+}
+# On answers of every kind: the text at the head of the document tells of them, and the shared answers have them.
+EVERYWHERE = ("X-Request-ID", "API-Version", "RateLimit", "RateLimit-Policy", "Deprecation", "Sunset")
+_OF_PROBLEMS = {401: ("WWW-Authenticate",), 403: ("WWW-Authenticate",), 409: ("Retry-After",), 410: ("Link",),
+                412: ("ETag",), None: ("Retry-After",)}
+
+
+def sent(endpoint: Endpoint) -> list[str]:
+    """The request headers of an endpoint, by their names among the components."""
+    found = []
+    if endpoint.conditional:
+        found.append("IfMatch")
+    if endpoint.method == "GET":
+        found.append("IfNoneMatch")
+    if is_repeatable(endpoint):
+        found.append("IdempotencyKey")
+    if is_list(endpoint):
+        found.append("PreferCount")
+    if endpoint.deferred is not None:
+        found.append("PreferAsync")
+    return found
+
+
+def is_repeatable(endpoint: Endpoint) -> bool:
+    """Whether it takes an `Idempotency-Key`."""
+    return endpoint.writes and endpoint.method in ("POST", "PATCH") and not endpoint.secret
+
+
+def is_list(endpoint: Endpoint) -> bool:
+    """Whether it answers pages in both envelopes."""
+    return endpoint.query is not None and endpoint.query.fields.keys() >= set(NUMBERS)
+
+
+def of_problems(status: int | None) -> dict[str, str]:
+    """The headers of the problem documents of a status, by name; None: of those that have no status of their own."""
+    return {name: name for name in (*EVERYWHERE, *_OF_PROBLEMS.get(status, ()))}
+
+
+def of_success(endpoint: Endpoint) -> dict[str, str]:
+    """The headers of what the endpoint answers when nothing is wrong, by name."""
+    return {name: name for name in _of_success(endpoint)}
+
+
+def _of_success(endpoint: Endpoint) -> Iterator[str]:
+    if endpoint.method == "GET" or endpoint.conditional or endpoint.status == 201:
+        yield "ETag"
+    if endpoint.status == 201:
+        yield "Location"
+    if is_list(endpoint) or endpoint.deprecated is not None:
+        yield "Link"
+    if is_list(endpoint) or is_repeatable(endpoint):
+        yield "Preference-Applied"
+    if is_repeatable(endpoint):
+        yield "Idempotency-Replayed"
+    if endpoint.produces:
+        yield "Content-Disposition"
+    if endpoint.deprecated is not None:
+        yield from ("Deprecation", "Sunset")

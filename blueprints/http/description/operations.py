@@ -1,0 +1,104 @@
+"""One endpoint as an operation of the OpenAPI description."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+from marshmallow import Schema
+
+from ..protocol.language import PARAMETER
+from ..request.endpoint import Endpoint
+from ..schemas.halves import answered, component_name, sent, serves_both
+from . import headers, problems
+from .examples import example_id, example_of
+
+NOT_MODIFIED, ACCEPTED = "NotModified", "Accepted"  # answers that operations share
+
+
+def operation_id(group: str, endpoint: Endpoint) -> str:
+    """What clients call the operation: stable, for their functions are named after it."""
+    return endpoint.operation or f"{group}_{endpoint.name}"
+
+
+def path_parameters(group: str, endpoint: Endpoint) -> list[Any]:
+    """Those of every operation of the endpoint's path."""
+    found: list[Any] = [PARAMETER]
+    if "<id>" in endpoint.path:
+        found.append({"in": "path", "name": "id", "required": True, "schema": {"type": "string", "format": "uuid"},
+                      "description": "The id of the object.", "example": example_id(group)})
+    return found
+
+
+def describe(group: str, endpoint: Endpoint) -> dict[str, Any]:
+    """What flask-smorest keeps on a view function to document it (its `_apidoc`)."""
+    permission = (f"Needs the permission `{endpoint.permission}`." if endpoint.permission
+                  else f"Needs no permission: {endpoint.public}")
+    return {"arguments": {"parameters": list(_parameters(endpoint)), "responses": {}},
+            "response": {"responses": _responses(endpoint)},
+            "success_status_codes": [endpoint.status],
+            "manual_doc": {"operationId": operation_id(group, endpoint), "summary": endpoint.summary,
+                           "description": permission, **_files(endpoint),
+                           **({"deprecated": True} if endpoint.deprecated else {})}}
+
+
+def _parameters(endpoint: Endpoint) -> Iterator[Any]:
+    if endpoint.by_slug:
+        yield {"in": "path", "name": "id", "required": True, "schema": {"type": "string"},
+               "description": "The id or the slug of the object."}
+    if endpoint.query is not None:
+        yield {"in": "query", "required": False, "schema": endpoint.query}
+    body = None if endpoint.body is None else _sent(endpoint, endpoint.body)
+    # A body in which nothing can be is taken, and nobody has to know.
+    if body is not None and (body.fields or endpoint.body_required):
+        example = example_of(body)
+        yield {"in": "json", "required": endpoint.body_required, "schema": body, "content_type": endpoint.accepts[0],
+               **({} if example is None else {"example": example})}
+    yield from headers.sent(endpoint)
+
+
+def _sent(endpoint: Endpoint, body: Schema) -> Schema:
+    name = component_name(type(body))
+    if endpoint.partial:
+        name = f"{name}Changes"
+    elif endpoint.fixed or endpoint.kept:
+        name = f"{name}Replacement"
+    elif serves_both(body):
+        name = f"New{name.removeprefix('New')}"
+    else:
+        return body
+    return sent(type(body), name, partial=endpoint.partial, fixed=endpoint.fixed, kept=endpoint.kept,
+                defaults=endpoint.defaults)
+
+
+def _responses(endpoint: Endpoint) -> dict[int | str, list[Any]]:
+    success: dict[str, Any] = {"description": "Done.", "content_type": None, "headers": headers.of_success(endpoint)}
+    if endpoint.answer is not None:
+        success["schema"] = _in_full(type(endpoint.answer)) if serves_both(endpoint.answer) else endpoint.answer
+    found: dict[int | str, list[Any]] = {status: [dict(success)] for status in (endpoint.status, *endpoint.statuses)}
+    if endpoint.deferred is not None:
+        found[202] = [ACCEPTED]
+    if endpoint.method == "GET":
+        found[304] = [NOT_MODIFIED]
+    return found | problems.responses(endpoint)
+
+
+@lru_cache(maxsize=128)
+def _in_full(schema: type[Schema]) -> Schema:
+    """A row with all its fields, as an endpoint beside its collection answers it."""
+    return answered(schema)
+
+
+def _files(endpoint: Endpoint) -> dict[str, Any]:
+    """Bodies that no schema describes: pages, and files of rows."""
+    found: dict[str, Any] = {}
+    if endpoint.body is None and endpoint.prepare is not None:
+        found["requestBody"] = {"required": True, "content": _content(endpoint.accepts)}
+    if endpoint.produces:
+        found["responses"] = {endpoint.status: {"content": _content(endpoint.produces)}}
+    return found
+
+
+def _content(media_types: tuple[str, ...]) -> dict[str, Any]:
+    return {kind: {"schema": {"type": "object" if kind == "application/json" else "string"}} for kind in media_types}

@@ -1,0 +1,102 @@
+"""Problem documents as the description has them: one answer for each status, which every operation refers to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from marshmallow import fields
+
+from ..protocol.problems import CATALOGUE
+from ..request.endpoint import Endpoint
+from ..schemas.fields import StrictSchema
+from . import headers
+
+PROBLEM_JSON = "application/problem+json"
+
+
+class Answer(NamedTuple):
+    """An answer that operations share: its name among the components, and what it says."""
+
+    name: str
+    description: str
+
+
+ANSWERS: Mapping[int, Answer] = {
+    400: Answer("BadRequest", "The request is not valid."),
+    401: Answer("Unauthorized", "Credentials are needed, or are not valid."),
+    403: Answer("Forbidden", "The policy does not allow this."),
+    404: Answer("NotFound", "There is no such object, or it may not be seen."),
+    409: Answer("Conflict", "The state does not allow this."),
+    410: Answer("Gone", "It is no longer there."),
+    412: Answer("PreconditionFailed", "The object has changed since."),
+    422: Answer("UnprocessableContent", "The Idempotency-Key was used for another body."),
+    428: Answer("PreconditionRequired", "If-Match is required."),
+}
+# What any operation may answer: described once, since a client treats it alike wherever it comes from.
+OTHERWISE = Answer("Otherwise", "Any other problem: 406 and 415 for a media type, 413 and 414 for a body or URL that is"
+                                " too long, 429 for too many requests, 500 and 503 where the service cannot answer.")
+
+
+class FaultSchema(StrictSchema):
+    """One thing that is wrong with a request."""
+
+    code = fields.String(required=True)
+    detail = fields.String(required=True)
+    pointer = fields.String(metadata={"description": "Where in the body (RFC 6901)."})
+    parameter = fields.String()
+    header = fields.String()
+    meta = fields.Dict(keys=fields.String(), metadata={"description": "Machine-readable values."})
+
+
+class ReasonSchema(StrictSchema):
+    """Why the policy refuses."""
+
+    reason = fields.String(required=True, metadata={
+        "description": "Why the policy refuses, in one sentence for people, in the language of the answer."})
+
+
+class ProblemSchema(StrictSchema):
+    """An error, always in this shape (RFC 9457)."""
+
+    type = fields.String(required=True)
+    title = fields.String(required=True)
+    status = fields.Integer(required=True)
+    detail = fields.String(required=True)
+    instance = fields.String(required=True)
+    code = fields.String(required=True, metadata={"enum": list(CATALOGUE)})
+    request_id = fields.String(required=True)
+    errors = fields.List(fields.Nested(FaultSchema), required=True)
+    meta = fields.Nested(ReasonSchema, metadata={
+        "description": "Only of a 403 of the policy, where the setting `explain_refusals` is `self`."})
+
+
+def components() -> Mapping[str, dict[str, Any]]:
+    """The shared answers by name."""
+    return {answer.name: {"description": answer.description, "headers": headers.of_problems(status),
+                          "content": {PROBLEM_JSON: {"schema": ProblemSchema}}}
+            for status, answer in (*ANSWERS.items(), (None, OTHERWISE))}
+
+
+def responses(endpoint: Endpoint) -> dict[int | str, list[str]]:
+    """The problem documents that the endpoint may answer: status → the name of the answer, as flask-smorest takes it.
+    """
+    found = [400, 401]
+    if endpoint.anonymous and not endpoint.answers_401:
+        found.remove(401)
+    if endpoint.permission is not None or endpoint.answers_403:
+        found.append(403)
+    if endpoint.load is not None or "<" in endpoint.path or endpoint.answers_404:
+        found.append(404)
+    if endpoint.writes or endpoint.answers_409 or endpoint.deferred is not None:
+        found.append(409)
+    if endpoint.deprecated is not None:
+        found.append(410)
+    # Also a read may ask for a version of the row.
+    if endpoint.conditional or (endpoint.method == "GET" and endpoint.load is not None):
+        found.append(412)
+    if headers.is_repeatable(endpoint):
+        found.append(422)
+    if endpoint.conditional:
+        found.append(428)
+    return {status: [ANSWERS[status].name] for status in found} | {"default": [OTHERWISE.name]}

@@ -1,0 +1,56 @@
+"""How marshmallow fields become JSON Schema, and what the components are called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from apispec import APISpec
+from apispec.ext.marshmallow.openapi import OpenAPIConverter
+from marshmallow import Schema, fields
+
+from ..request.call import Peer
+from ..schemas.halves import Expanded, component_name
+
+
+def schema_name(schema: type[Schema] | Schema) -> str:
+    """What the component of a schema is called."""
+    return component_name(schema if isinstance(schema, type) else type(schema))
+
+
+class Types:
+    """What apispec does not know of our fields: asked after its own functions, with what they have made of a field."""
+
+    def __init__(self, spec: APISpec, converter: OpenAPIConverter, collections: Mapping[str, Peer]) -> None:
+        self._components = spec.components
+        self._nullable = {"type": "null"} if spec.openapi_version.minor else None
+        self._converter = converter
+        self._collections = collections
+        for function in (self._portable, self._expanded, self._named):
+            # As a closure, since apispec makes a method of the converter of it.
+            converter.add_attribute_function(  # type: ignore[no-untyped-call]
+                lambda _, field, *, ret, asked=function, **__: asked(field, ret))
+
+    def _portable(self, field: fields.Field[Any], made: dict[str, Any]) -> dict[str, Any]:
+        """Patterns in the dialect of JSON Schema (ECMA-262), which has other anchors than Python."""
+        pattern: str | None = made.get("pattern")
+        return {} if pattern is None else {"pattern": pattern.replace(r"\A", "^").replace(r"\Z", "$")}
+
+    def _expanded(self, field: fields.Field[Any], made: dict[str, Any]) -> dict[str, Any]:
+        """An object that is expanded is one of its collection."""
+        if not isinstance(field, Expanded) or (target := self._collections.get(field.collection)) is None:
+            return {}
+        shown = self._converter.resolve_nested_schema(target.answer)  # type: ignore[no-untyped-call]
+        made.pop("nullable", None)
+        return {"allOf": [shown], "nullable": True} if self._nullable is None else {"anyOf": [shown, self._nullable]}
+
+    def _named(self, field: fields.Field[Any], made: dict[str, Any]) -> dict[str, Any]:
+        """Values that several fields have are a component of their own."""
+        if (name := field.metadata.get("component")) is None:
+            return {}
+        if name not in self._components.schemas:
+            self._components.schema(name, {"type": "string", "enum": made["enum"]})
+        for key in ("type", "enum", "minLength", "maxLength"):
+            made.pop(key, None)
+        reference: dict[str, Any] = self._components.get_ref("schema", name)
+        return reference
