@@ -9,6 +9,7 @@ left out. The rules about the object, its state and the preconditions are not as
 
 A large answer is kept without its body, and so is any once much was kept for its caller within a day. Its replay has
 the same status, `Location` and `ETag`, an empty body, and `Preference-Applied: return=minimal` (RFC 7240 section 4.2).
+What is kept does not depend on `Prefer`: which form an answer has is decided after it was kept, and after a replay.
 """
 
 from __future__ import annotations

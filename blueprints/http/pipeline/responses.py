@@ -11,6 +11,7 @@ from flask import Response
 from werkzeug.datastructures import Headers
 
 from ..protocol.entity_tags import body_hash
+from ..protocol.preferences import preferences
 from ..request.call import Call
 from . import conditional
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 NONE: Mapping[str, str] = MappingProxyType({})
 VARIES = "Authorization, Accept-Encoding"  # what every read does; whether it is compressed depends on its length
+_OF_A_BODY = frozenset(("content-type", "content-length", "content-language", "content-encoding"))
 
 
 class JsonResponse(Response):
@@ -44,6 +46,37 @@ def respond(call: Call) -> Response:
         response.headers["Server-Timing"] = ", ".join(
             f"{stage};dur={seconds * 1000:.3f}" for stage, seconds in call.timings.items())
     return response
+
+
+def as_preferred(call: Call) -> Response:
+    """The answer of the call, in the form that `Prefer: return=` asks for where its endpoint takes that (RFC 7240
+    section 4.2): `minimal` is one without a body, `representation` the object, as without the header.
+
+    An `Idempotency-Key` has kept the answer whole by now: a repetition may prefer the other form. No `Vary`: answers of
+    writes are kept by no cache.
+    """
+    response = call.write.response
+    assert response is not None
+    if "HTTP_PREFER" not in call.request.environ or not call.endpoint.minimal or not 200 <= response.status_code < 300:
+        return response
+    wish = preferences(call.request.environ["HTTP_PREFER"]).get("return", "").strip().lower()
+    if wish == "minimal":
+        return _without_body(response)
+    if wish == "representation":
+        # Where an answer was too large to be kept, it says that it is the other form.
+        response.headers.setdefault("Preference-Applied", "return=representation")
+    return response
+
+
+def _without_body(response: Response) -> Response:
+    """204 in the place of 200; other statuses, such as 201 with its `Location`, say something of their own."""
+    response.close()
+    made = Headers([(name, value) for name, value in response.headers if name.lower() not in _OF_A_BODY])
+    made["Preference-Applied"] = "return=minimal"
+    if response.status_code == 200:
+        return JsonResponse(status=204, headers=made)
+    made["Content-Length"] = "0"
+    return JsonResponse(status=response.status_code, headers=made)
 
 
 def _json(call: Call, reads: bool) -> Response:

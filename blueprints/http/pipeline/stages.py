@@ -213,8 +213,7 @@ def run(services: Services, endpoint: Endpoint, path: dict[str, str]) -> Respons
         audit.note_refusal(call, problem)
         reasons.add(call, problem)
         raise
-    assert call.write.response is not None
-    return call.write.response
+    return responses.as_preferred(call)
 
 
 def _run(call: Call) -> None:

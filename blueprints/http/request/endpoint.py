@@ -113,3 +113,13 @@ class Endpoint:
     def __post_init__(self) -> None:
         if (self.permission is None) == (self.public is None):
             raise TypeError(f"{self.method} {self.path} needs a permission, or public='reason', and not both")
+
+    @property
+    def minimal(self) -> bool:
+        """Whether it takes `Prefer: return=minimal` (RFC 7240 section 4.2): a write whose answer can be read again.
+
+        That is what it made (201), what a PUT has put there, and a row with a version. A report, such as that of an
+        import, is answered once, and so is a secret.
+        """
+        again = self.status == 201 or self.method == "PUT" or self.conditional
+        return self.writes and not self.secret and self.answer is not None and again

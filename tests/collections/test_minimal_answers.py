@@ -1,0 +1,66 @@
+"""Over every write: with `Prefer: return=minimal` it does the same and answers the same, but for the body.
+
+The callers and objects are those of the access matrix.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from blueprints.http.request.endpoint import Endpoint
+from tests.collections.test_access_matrix import TABLE, World, undone
+from tests.collections.test_repeated_requests import REVIEWED
+
+WRITES = ("POST", "PUT", "PATCH", "DELETE")
+# The table asks these for nothing that they could answer; they answer no object.
+BARE = ("/access/v1/", "/api/admin/policy/")
+ROUTES = sorted({(row.method, row.path) for row in TABLE if row.method in WRITES and not row.path.startswith(BARE)})
+MINIMAL = {"Prefer": "return=minimal"}
+# Sent or answered once, or no object: without its body the answer would be lost.
+WHOLE = {("POST", "/api/login"), ("POST", "/api/token/refresh"), ("POST", "/api/register"), ("POST", "/api/tokens"),
+         ("POST", "/api/contact")}
+
+
+@pytest.fixture(scope="module")
+def world(app, given, elsewhere, as_user) -> World:
+    return World(app, given, elsewhere, as_user)
+
+
+def is_whole(method, path):
+    return (method, path) in WHOLE or path.endswith("/import")
+
+
+def told(answer):
+    """What both forms have; the id of what was made differs."""
+    location = answer.headers.get("Location")
+    return answer.headers.get("ETag"), location and location.rpartition("/")[0]
+
+
+@pytest.mark.parametrize(("method", "path"), ROUTES, ids=[" ".join(route) for route in ROUTES])
+def test_a_minimal_answer_is_the_answer_without_its_body(method, path, app, world):
+    endpoint = next(view.endpoint for view in app.view_functions.values() if isinstance(view.endpoint, Endpoint)
+                    and (view.endpoint.method, view.endpoint.path) == (method, path))
+    asked = 0
+    for row in (row for row in (*TABLE, *REVIEWED) if (row.method, row.path) == (method, path)):
+        expected = row.expected or {"admin": 200}
+        for name, caller in ((name, world.callers[name]) for name, status in expected.items() if status < 300):
+            sent, body = world.path(row, caller), world.body(row, caller)
+            answers = []
+            for headers in ({}, MINIMAL):
+                with undone(world.given.database):
+                    answers.append(caller.call(method, sent, headers=headers, **body))
+            full, minimal = answers
+            asked += 1
+            assert full.status_code == expected[name], (name, row.about, full.text)
+            assert "Preference-Applied" not in full.headers
+            if is_whole(method, path) or full.status_code == 204:
+                assert not endpoint.minimal
+                assert "Preference-Applied" not in minimal.headers, (name, row.about)
+                assert (minimal.status_code, bool(minimal.data)) == (full.status_code, bool(full.data))
+                continue
+            assert endpoint.minimal
+            assert minimal.status_code == (201 if full.status_code == 201 else 204), (name, row.about)
+            assert minimal.data == b"" and "Content-Type" not in minimal.headers
+            assert minimal.headers["Preference-Applied"] == "return=minimal"
+            assert told(minimal) == told(full), (name, row.about)
+    assert asked
