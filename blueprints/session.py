@@ -15,7 +15,7 @@ from models.tables.user import User
 from .http.credentials import sessions, step_up
 from .http.credentials.guessing import guessing
 from .http.pipeline.limiting import count_for_the_day
-from .http.protocol.entity_tags import entity_tag, version_of
+from .http.protocol.entity_tags import entity_tag, version_of, view_hash
 from .http.protocol.json_body import MERGE_PATCH
 from .http.request import audit
 from .http.request.access import lost_role
@@ -69,7 +69,12 @@ class ProfileSchema(StrictSchema):
 
 
 class AccountSchema(UserSchema):
-    """The caller's own account."""
+    """The caller's own account, and what they may do."""
+
+    permissions = fields.List(fields.String(), required=True, dump_only=True, metadata={
+        "description": "What the rules in force let the caller do to some object at this moment, within the scopes of "
+                       "their token: `article.*` where that is all that can be done to articles, `*` where it is all "
+                       "there is."})
 
 
 class PasswordSchema(StrictSchema):
@@ -156,7 +161,7 @@ def register(call: Call) -> dict[str, Any]:
 @routes.get("/api/profile", permission="profile.view", answer=AccountSchema(), load=_own_account,
             operation="profile_get")
 def profile(call: Call) -> dict[str, Any]:
-    """The caller's own account, in full."""
+    """The caller's own account, in full, and what they may do."""
     return _shown(call, call.row)
 
 
@@ -219,6 +224,7 @@ def _wrong(call: Call, user: User | None) -> Problem:
 
 
 def _shown(call: Call, user: User) -> dict[str, Any]:
-    call.headers["ETag"] = entity_tag(version_of(call.services.epoch.value, user.version))
+    permissions, version = call.access.patterns(), version_of(call.services.epoch.value, user.version)
+    call.headers["ETag"] = entity_tag(version, view_hash(tuple(permissions)))
     representation = call.services.collections["users"].representation
-    return representation.encode(dict(user.__data__), representation.names)
+    return {**representation.encode(dict(user.__data__), representation.names), "permissions": permissions}
