@@ -7,12 +7,12 @@ from typing import Any
 from flask import Response
 from marshmallow import fields
 
-from gatepost import Call, Email, Fault, Name, NewPassword, Problem, Routes, Rows, StrictSchema, Text, new_id
+from gatepost import Bool, Call, Email, Fault, Name, NewPassword, Problem, Routes, Rows, StrictSchema, Text, new_id
 from models.base import whole
 from models.tables.session import Session, revoke
 from models.tables.user import User
 
-from .http.credentials import sessions, step_up
+from .http.credentials import refresh_cookie, sessions, step_up
 from .http.credentials.guessing import guessing
 from .http.pipeline.limiting import count_for_the_day
 from .http.protocol.entity_tags import entity_tag, version_of, view_hash
@@ -20,29 +20,33 @@ from .http.protocol.json_body import MERGE_PATCH
 from .http.request import audit
 from .http.request.access import lost_role
 from .http.request.identity import principal_of
+from .http.schemas.validation import MISSING
 from .http.security import passwords
 from .users import UserSchema
 
 routes = Routes("session", "Log in and out, open an account, and change one's own.")
 
-_REFRESH = "the refresh token in the body is the credential"
+_REFRESH = "the refresh token, in the body or the cookie, is the credential"
 _JWKS = "other services verify access tokens by these public keys"
 
 
 class LoginSchema(StrictSchema):
     email = Text(required=True, maximum=254)
     password = Text(required=True, maximum=passwords.LONGEST)
+    cookie = Bool(load_default=False, metadata={
+        "description": "Whether the refresh token comes as a cookie, which scripts cannot read: for pages of the "
+                       "service's own origin."})
 
 
 class RefreshSchema(StrictSchema):
-    refresh_token = Text(required=True, maximum=8192)
+    refresh_token = Text(maximum=8192, metadata={"description": "Needed, unless the cookie of a login is sent."})
 
 
 class TokenSchema(StrictSchema):
     access_token = fields.String(required=True)
     token_type = fields.String(required=True)
     expires_in = fields.Integer(required=True, metadata={"description": "Seconds."})
-    refresh_token = fields.String(required=True)
+    refresh_token = fields.String(metadata={"description": "Absent where it is in the cookie."})
     scope = fields.String(required=True)
 
 
@@ -90,6 +94,8 @@ def _check_password(call: Call) -> None:
     """Find out whose password this is, and note a hash of it where the kept one is outdated."""
     # Before the transaction: a password takes milliseconds to check, and a writer would keep all others waiting.
     email, password = call.body["email"], call.body["password"]
+    if call.body["cookie"]:
+        refresh_cookie.refuse_foreign(call.services.settings, call.request)
     with guessing(call, email):
         with call.services.database.connected():  # not while the password is hashed
             user = User.by_email(email)
@@ -114,14 +120,31 @@ def log_in(call: Call) -> dict[str, Any]:
     if fresh is not None:
         user.password_hash = fresh
         Rows(User, user.tenant_id).save(user)
-    return sessions.open_session(call, user)
+    answer = sessions.open_session(call, user)
+    return refresh_cookie.put(call, answer) if call.body["cookie"] else answer
 
 
-@routes.post("/api/token/refresh", public=_REFRESH, body=RefreshSchema(), answer=TokenSchema(), secret=True,
-             writes=False, answers_403=True, recorded="session.refresh")
+@routes.post("/api/token/refresh", public=_REFRESH, body=RefreshSchema(), body_required=False, answer=TokenSchema(),
+             secret=True, writes=False, answers_403=True, recorded="session.refresh")
 def refresh(call: Call) -> dict[str, Any]:
     """Exchange a refresh token for new tokens; a repetition within ten seconds is given the same refresh token."""
+    kept = refresh_cookie.sent(call.services.settings, call.request)
+    if "refresh_token" not in call.body:
+        if kept is None:
+            raise _missing(call)
+        return refresh_cookie.exchange(call, kept)
+    if kept is not None:
+        fault = Fault("invalid_field", "Send the refresh token in the body or as the cookie, not both.",
+                      pointer="/refresh_token")
+        raise Problem.of([fault], "invalid_body")
     return sessions.exchange(call, call.body["refresh_token"])
+
+
+def _missing(call: Call) -> Problem:
+    """401 for a page whose cookie the browser has dropped: it has to log in. A body without the token is a mistake."""
+    if call.request.get_data():
+        return Problem.of([Fault("missing_field", MISSING, pointer="/refresh_token")], "invalid_body")
+    return Problem("unauthenticated", "Send the refresh token in the body, or as the cookie of a login.")
 
 
 def _own_account(call: Call) -> User | None:
@@ -129,11 +152,11 @@ def _own_account(call: Call) -> User | None:
 
 
 @routes.post("/api/logout", permission="profile.update", body=LogoutSchema(), body_required=False, status=204,
-             secret=True, load=_own_account, recorded="session.logout")
+             secret=True, load=_own_account, recorded="session.logout", identify=refresh_cookie.identify)
 def log_out(call: Call) -> None:
-    """End this session, or all sessions of the caller."""
-    mine = Session.owner_id == call.principal.id
-    revoke(call.tenant_id, mine if call.body.get("all") else mine & (Session.id == call.credential_id))
+    """End this session, that of the cookie and of the token, or all sessions of the caller."""
+    mine, ended = Session.owner_id == call.principal.id, [call.credential_id or "", *refresh_cookie.take_back(call)]
+    revoke(call.tenant_id, mine if call.body.get("all") else mine & Session.id.in_(ended))
 
 
 def _applicant(call: Call) -> User:

@@ -51,9 +51,8 @@ def exchange(call: Call, token: str) -> dict[str, Any]:
     Raises `Problem`: `invalid_token`, and then, for a token that was used before, all sessions of its family end;
     `rate_limited`; `forbidden` for a user whose role the policy has lost.
     """
-    services, id = call.services, token[len(PREFIX):][:_ID]
-    found = _live(id) if token.startswith(PREFIX) and is_id(id) else None
-    answer = None
+    services, id, answer = call.services, token[len(PREFIX):][:_ID], None
+    found = _named(token)
     if found is not None:
         session, user = found
         accepted = hashed(token) in _acceptable(session)
@@ -64,8 +63,26 @@ def exchange(call: Call, token: str) -> dict[str, Any]:
         if accepted or _genuine(services.keys, id, token):
             answer = services.database.transact(lambda: _exchange(call, id, token))
     if answer is None:
-        raise Problem("invalid_token", "The refresh token is not valid, or the session has ended. Log in again.")
+        raise invalid()
     return answer
+
+
+def renewable(token: str) -> tuple[Session, User] | None:
+    """The session that this refresh token could be exchanged for now, and its user."""
+    found = _named(token)
+    return found if found is not None and hashed(token) in _acceptable(found[0]) else None
+
+
+def invalid(headers: dict[str, str] | None = None) -> Problem:
+    """The one answer for a refresh token that was made up, was used, or whose session is over."""
+    return Problem("invalid_token", "The refresh token is not valid, or the session has ended. Log in again.",
+                   headers=headers or {})
+
+
+def _named(token: str) -> tuple[Session, User] | None:
+    """The session that a refresh token names, whatever else is in it."""
+    id = token[len(PREFIX):][:_ID]
+    return _live(id) if token.startswith(PREFIX) and is_id(id) else None
 
 
 def _live(id: str, *, lock: bool = False) -> tuple[Session, User] | None:

@@ -52,7 +52,8 @@ def identify(call: Call) -> None:
     elif call.endpoint.offline:
         call.principal, call.credential_id = identity.identify_if_possible(call.services, call.request)
     else:
-        call.principal, call.credential_id = identity.identify(call.services, call.request)
+        find = call.endpoint.identify or identity.identify
+        call.principal, call.credential_id = find(call.services, call.request)
     environment = RequestEnvironment(call.request, call.services.settings.zone)
     call.access = Access(call.services.policy.current, call.principal, environment)
 

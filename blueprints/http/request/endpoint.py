@@ -10,7 +10,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
+from flask import Request
 from marshmallow import Schema
+
+from policies import Principal
 
 from ..operations.deprecation import Deprecation
 from ..protocol.json_body import JSON
@@ -57,6 +60,7 @@ class Endpoint:
     deprecated  since when clients should use something else, and until when they need not
     recorded    what the audit trail calls it, where that is not its permission: `session.logout`
     offline     works without the database: health, documentation
+    identify    finds who asks from the services and the request, where more than `Authorization` says it
     anonymous   the caller is a guest, whatever `Authorization` says: nothing is looked up in the database
     tight       counted per address as tightly as wrong passwords are
     cost        units that a call takes from the caller's limit; a large JSON body takes more (`limits`)
@@ -102,6 +106,7 @@ class Endpoint:
     deprecated: Deprecation | None = None
     recorded: str = ""
     offline: bool = False
+    identify: Callable[[Any, Request], tuple[Principal, str | None]] | None = None
     anonymous: bool = False
     tight: bool = False
     cost: int = 1
