@@ -175,7 +175,7 @@ def effective(call: Call) -> dict[str, Any]:
     }
 
 
-@routes.get("/api/admin/policy/explain", permission="policy.view", query=QuestionSchema(), answers_404=True,
+@routes.get("/api/admin/policy/explain", permission="policy.view", query=QuestionSchema(), problems=(404,),
             operation="policy_explain", answer=ExplanationSchema())
 def explained(call: Call) -> dict[str, Any]:
     """Explain what a user or a role would be answered, and why: now, from the caller's address, unless told else."""

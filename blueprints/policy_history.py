@@ -71,7 +71,7 @@ def versions(call: Call) -> dict[str, Any]:
     return page
 
 
-@routes.get("/api/admin/policy/versions/<version>", permission="policy.view", answers_404=True,
+@routes.get("/api/admin/policy/versions/<version>", permission="policy.view", problems=(404,),
             operation="policy_version", answer=VersionWithFilesSchema())
 def version_with_files(call: Call) -> dict[str, Any]:
     """Get a policy that was in force, with its files; eight characters of its version name it."""

@@ -87,7 +87,7 @@ class _Users(Readable):
 _LISTING = Listing(_Users(), _Query)
 
 
-@routes.get("/api/admin/policy/who", permission="policy.view", query=_LISTING.query.schema, answers_404=True,
+@routes.get("/api/admin/policy/who", permission="policy.view", query=_LISTING.query.schema, problems=(404,),
             operation="policy_who", answer=envelopes.schema(HolderSchema()), cost=5)
 def who(call: Call) -> dict[str, Any]:
     """List everybody who may do something: to an object, or to any."""

@@ -29,7 +29,7 @@ def _own_account(call: Call) -> User | None:
 
 
 @routes.get("/api/profile/export", permission="profile.export", load=_own_account, cost=10,
-            operation="profile_export", produces=(file_formats.NDJSON,))
+            operation="profile_export", produces=(file_formats.NDJSON,), carries=("Content-Disposition",))
 def export(call: Call) -> Response:
     """Export everything about the caller, as NDJSON."""
     noted = audit.Export(call, {})

@@ -44,26 +44,26 @@ def ping(call: Call) -> dict[str, str]:
     return {"status": "ok"}
 
 
-@routes.get("/api/openapi.json", public=_DOCS, produces=("application/json",), answers_404=True, operation="openapi")
+@routes.get("/api/openapi.json", public=_DOCS, produces=("application/json",), problems=(404,), operation="openapi")
 def openapi(call: Call) -> Response:
     """This API as OpenAPI 3.1."""
     return _document(call, "3.1.0")
 
 
-@routes.get("/api/openapi-3.0.json", public=_DOCS, produces=("application/json",), answers_404=True,
+@routes.get("/api/openapi-3.0.json", public=_DOCS, produces=("application/json",), problems=(404,),
             operation="openapi_3_0")
 def openapi_30(call: Call) -> Response:
     """This API as OpenAPI 3.0, for tools that do not read 3.1."""
     return _document(call, "3.0.3")
 
 
-@routes.get("/docs", public=_DOCS, produces=("text/html",), answers_404=True, operation="docs_page")
+@routes.get("/docs", public=_DOCS, produces=("text/html",), problems=(404,), operation="docs_page")
 def page(call: Call) -> Response:
     """The documentation page."""
     return _asset(call, "index.html")
 
 
-@routes.get("/docs/errors", public=_DOCS, produces=("text/html",), answers_404=True, operation="docs_errors")
+@routes.get("/docs/errors", public=_DOCS, produces=("text/html",), problems=(404,), operation="docs_errors")
 def errors(call: Call) -> Response:
     """Every error code and what it means."""
     _refuse_when_off(call)
@@ -76,7 +76,7 @@ def asset(call: Call) -> Response:
     return _asset(call, call.path["name"])
 
 
-@routes.get("/metrics", public=_METRICS, produces=("text/plain",), answers_401=True, answers_404=True,
+@routes.get("/metrics", public=_METRICS, produces=("text/plain",), problems=(401, 404),
             anonymous=True, operation="metrics")
 def metrics(call: Call) -> Response:
     """Metrics for Prometheus, with the token of the setting `metrics_token`."""

@@ -110,7 +110,7 @@ def _check_password(call: Call) -> None:
 
 
 @routes.post("/api/login", permission="session.create", body=LoginSchema(), answer=TokenSchema(), secret=True,
-             prepare=_check_password)
+             prepare=_check_password, carries=("Set-Cookie",))
 def log_in(call: Call) -> dict[str, Any]:
     """Exchange e-mail and password for tokens."""
     checked, fresh = call.prepared
@@ -125,7 +125,8 @@ def log_in(call: Call) -> dict[str, Any]:
 
 
 @routes.post("/api/token/refresh", public=_REFRESH, body=RefreshSchema(), body_required=False, answer=TokenSchema(),
-             secret=True, writes=False, answers_403=True, recorded="session.refresh")
+             secret=True, writes=False, problems=(403,), recorded="session.refresh",
+             carries=("Set-Cookie",), by_cookie=True)
 def refresh(call: Call) -> dict[str, Any]:
     """Exchange a refresh token for new tokens; a repetition within ten seconds is given the same refresh token."""
     kept = refresh_cookie.sent(call.services.settings, call.request)
@@ -152,7 +153,8 @@ def _own_account(call: Call) -> User | None:
 
 
 @routes.post("/api/logout", permission="profile.update", body=LogoutSchema(), body_required=False, status=204,
-             secret=True, load=_own_account, recorded="session.logout", identify=refresh_cookie.identify)
+             secret=True, load=_own_account, recorded="session.logout", identify=refresh_cookie.identify,
+             carries=("Set-Cookie",), by_cookie=True)
 def log_out(call: Call) -> None:
     """End this session, that of the cookie and of the token, or all sessions of the caller."""
     mine, ended = Session.owner_id == call.principal.id, [call.credential_id or "", *refresh_cookie.take_back(call)]
@@ -230,7 +232,7 @@ def change_password(call: Call) -> None:
     revoke(call.tenant_id, Session.owner_id == user.id, Session.id != (call.credential_id or ""))
 
 
-@routes.get("/.well-known/jwks.json", public=_JWKS, answer=KeySetSchema(), answers_404=True, operation="jwks")
+@routes.get("/.well-known/jwks.json", public=_JWKS, answer=KeySetSchema(), problems=(404,), operation="jwks")
 def public_keys(call: Call) -> Response | dict[str, Any]:
     """The public keys that verify access tokens (RFC 7517), where the setting `token_algorithm` is not HS256."""
     keys = call.services.access_tokens.public_keys()

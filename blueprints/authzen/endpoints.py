@@ -89,7 +89,7 @@ def action_search(call: Call) -> dict[str, Any]:
     return search.actions(call, dict(call.body))
 
 
-@routes.get("/.well-known/authzen-configuration", public=_PUBLIC, answer=ConfigurationSchema(), answers_404=True,
+@routes.get("/.well-known/authzen-configuration", public=_PUBLIC, answer=ConfigurationSchema(), problems=(404,),
             offline=True)
 def configuration(call: Call) -> dict[str, Any]:
     """Where the endpoints are; 404 without the setting `public_url`."""

@@ -112,7 +112,7 @@ class AppliedSchema(StrictSchema):
 
 
 @routes.post("/api/admin/policy/try", permission="policy.view", body=TrySchema(), answer=TrialSchema(), writes=False,
-             operation="policy_try", answers_409=True, largest_body=LARGEST_BODY, cost=50)
+             operation="policy_try", problems=(409,), largest_body=LARGEST_BODY, cost=50)
 def try_change(call: Call) -> dict[str, Any]:
     """Say what a change of the policy files would do, and change nothing."""
     _require_settled(call)
@@ -137,7 +137,7 @@ def try_change(call: Call) -> dict[str, Any]:
 
 
 @routes.post("/api/admin/policy/apply", permission="policy.update", body=ApplySchema(), answer=AppliedSchema(),
-             operation="policy_apply", answers_409=True, writes=False, largest_body=LARGEST_BODY, cost=50)
+             operation="policy_apply", problems=(409,), writes=False, largest_body=LARGEST_BODY, cost=50)
 def apply(call: Call) -> dict[str, Any]:
     """Put a change of the policy files in force. Sent once more, it finds itself in force."""
     if not call.services.settings.policy_edit:

@@ -18,7 +18,7 @@ from ..request.call import Discovered
 from ..request.endpoint import Endpoint
 from ..schemas.fields import Id, Time
 from . import headers, problems, sharing
-from .operations import ACCEPTED, NOT_MODIFIED, operation_id
+from .operations import ACCEPTED, LEFT_OUT, NOT_MODIFIED, operation_id
 from .types import Types, schema_name
 
 _ABOUT = """What a caller may do is what the policy's lines say: each operation names the permission that it needs.
@@ -68,6 +68,9 @@ def _document(registry: Discovered, version: str, served: Served) -> dict[str, A
     assert plugin.converter is not None  # it is made with the Api
     api.DEFAULT_ERROR_RESPONSE_NAME = None
     api.spec.components.security_scheme("bearer", {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"})
+    api.spec.components.security_scheme("refresh_cookie", {
+        "type": "apiKey", "in": "cookie", "name": "gatepost_refresh", "description":
+        "The refresh token of a login with `cookie: true`; over HTTPS its name begins with `__Secure-`."})
     Types(api.spec, plugin.converter, registry.collections)
     api.register_field(Id, "string", "uuid")
     api.register_field(Time, "string", "date-time")
@@ -107,6 +110,10 @@ def _declare_components(api: Api, registry: Discovered) -> None:
         components.response(name, dict(content), lazy=True)
     components.response(NOT_MODIFIED, {"description": "The client has this representation already.",
                                        "headers": {name: name for name in ("ETag", "Link", *headers.EVERYWHERE)}})
+    components.response(LEFT_OUT, {
+        "description": "It is done, and the object is left out, as the client prefers.",
+        "headers": {name: name for name in ("ETag", "Preference-Applied", "Idempotency-Replayed", *headers.EVERYWHERE)},
+    }, lazy=True)
     components.response(ACCEPTED, {
         "description": "It is done as a job, which the answer shows.",
         "headers": {name: name for name in ("Location", "Preference-Applied", "Idempotency-Replayed")},
@@ -117,7 +124,9 @@ def _security(endpoint: Endpoint, open_to_guests: frozenset[str] | None) -> list
     if endpoint.anonymous:
         return []  # no token of a user or service is taken there, not even a wrong one
     closed = open_to_guests is not None and endpoint.permission not in (None, *open_to_guests)
-    return [{"bearer": []}] if closed else [{}, {"bearer": []}]
+    cookie: list[dict[str, list[str]]] = [{"refresh_cookie": []}] if endpoint.by_cookie else []
+    needed: list[dict[str, list[str]]] = [{"bearer": []}, *cookie]
+    return needed if closed else [{}, *needed]
 
 
 def _tell_sizes(parameters: Any, served: Served) -> None:

@@ -25,6 +25,8 @@ SENT: Mapping[str, dict[str, Any]] = {
     "PreferCount": {"name": "Prefer", "schema": _TEXT, "description":
                     "`count=exact` counts every row for `total`, `count=none` leaves it out (RFC 7240); in the "
                     "envelope of `page` and `offset`."},
+    "PreferReturn": {"name": "Prefer", "schema": _TEXT, "description":
+                     "`return=minimal` has the object left out of the answer (RFC 7240 section 4.2)."},
     "PreferAsync": {"name": "Prefer", "schema": _TEXT, "description":
                     "`respond-async` has it done as a job: 202 (RFC 7240 section 4.1)."},
 }
@@ -41,6 +43,8 @@ ANSWERED: Mapping[str, dict[str, Any]] = {
     "Content-Disposition": {"schema": _TEXT, "description": "A name for the file (RFC 6266)."},
     "Deprecation": {"schema": _TEXT, "description": "Since when it is deprecated (RFC 9745)."},
     "Sunset": {"schema": _TEXT, "description": "Until when it is there (RFC 8594)."},
+    "Set-Cookie": {"schema": _TEXT, "description": "The refresh token, of a login that asked for it; or nothing in its "
+                                                   "place."},
     "WWW-Authenticate": {"schema": _TEXT, "description": "How to authenticate (RFC 6750 section 3)."},
     "Retry-After": {"schema": _SECONDS, "description": "Seconds after which to try again."},
     "RateLimit": {"schema": _TEXT, "description": "What is left of the caller's units, and until when."},
@@ -63,6 +67,8 @@ def sent(endpoint: Endpoint) -> list[str]:
         found.append("IdempotencyKey")
     if is_list(endpoint):
         found.append("PreferCount")
+    if endpoint.minimal:
+        found.append("PreferReturn")
     if endpoint.deferred is not None:
         found.append("PreferAsync")
     return found
@@ -95,11 +101,10 @@ def _of_success(endpoint: Endpoint) -> Iterator[str]:
         yield "Location"
     if is_list(endpoint) or endpoint.deprecated is not None:
         yield "Link"
-    if is_list(endpoint) or is_repeatable(endpoint):
+    if is_list(endpoint) or is_repeatable(endpoint) or endpoint.minimal:
         yield "Preference-Applied"
     if is_repeatable(endpoint):
         yield "Idempotency-Replayed"
-    if endpoint.produces:
-        yield "Content-Disposition"
+    yield from endpoint.carries
     if endpoint.deprecated is not None:
         yield from ("Deprecation", "Sunset")

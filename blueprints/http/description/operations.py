@@ -14,7 +14,7 @@ from ..schemas.halves import answered, component_name, sent, serves_both
 from . import headers, problems
 from .examples import example_id, example_of
 
-NOT_MODIFIED, ACCEPTED = "NotModified", "Accepted"  # answers that operations share
+NOT_MODIFIED, ACCEPTED, LEFT_OUT = "NotModified", "Accepted", "LeftOut"  # answers that operations share
 
 
 def operation_id(group: str, endpoint: Endpoint) -> str:
@@ -77,6 +77,8 @@ def _responses(endpoint: Endpoint) -> dict[int | str, list[Any]]:
     if endpoint.answer is not None:
         success["schema"] = _in_full(type(endpoint.answer)) if serves_both(endpoint.answer) else endpoint.answer
     found: dict[int | str, list[Any]] = {status: [dict(success)] for status in (endpoint.status, *endpoint.statuses)}
+    if endpoint.minimal and endpoint.status != 201:
+        found[204] = [LEFT_OUT]
     if endpoint.deferred is not None:
         found[202] = [ACCEPTED]
     if endpoint.method == "GET":

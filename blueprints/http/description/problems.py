@@ -81,22 +81,17 @@ def components() -> Mapping[str, dict[str, Any]]:
 def responses(endpoint: Endpoint) -> dict[int | str, list[str]]:
     """The problem documents that the endpoint may answer: status → the name of the answer, as flask-smorest takes it.
     """
-    found = [400, 401]
-    if endpoint.anonymous and not endpoint.answers_401:
-        found.remove(401)
-    if endpoint.permission is not None or endpoint.answers_403:
-        found.append(403)
-    if endpoint.load is not None or "<" in endpoint.path or endpoint.answers_404:
-        found.append(404)
-    if endpoint.writes or endpoint.answers_409 or endpoint.deferred is not None:
-        found.append(409)
-    if endpoint.deprecated is not None:
-        found.append(410)
-    # Also a read may ask for a version of the row.
-    if endpoint.conditional or (endpoint.method == "GET" and endpoint.load is not None):
-        found.append(412)
-    if headers.is_repeatable(endpoint):
-        found.append(422)
-    if endpoint.conditional:
-        found.append(428)
+    implied = {
+        400: True,
+        401: not endpoint.anonymous,
+        403: endpoint.permission is not None,
+        404: endpoint.load is not None or "<" in endpoint.path,
+        409: endpoint.writes or endpoint.deferred is not None,
+        410: endpoint.deprecated is not None,
+        # Also a read may ask for a version of the row.
+        412: endpoint.conditional or (endpoint.method == "GET" and endpoint.load is not None),
+        422: headers.is_repeatable(endpoint),
+        428: endpoint.conditional,
+    }
+    found = [status for status, answered in implied.items() if answered or status in endpoint.problems]
     return {status: [ANSWERS[status].name] for status in found} | {"default": [OTHERWISE.name]}

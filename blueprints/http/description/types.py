@@ -26,7 +26,7 @@ class Types:
         self._nullable = {"type": "null"} if spec.openapi_version.minor else None
         self._converter = converter
         self._collections = collections
-        for function in (self._portable, self._expanded, self._named):
+        for function in (self._portable, self._expanded, self._untyped, self._named):
             # As a closure, since apispec makes a method of the converter of it.
             converter.add_attribute_function(  # type: ignore[no-untyped-call]
                 lambda _, field, *, ret, asked=function, **__: asked(field, ret))
@@ -43,6 +43,12 @@ class Types:
         shown = self._converter.resolve_nested_schema(target.answer)  # type: ignore[no-untyped-call]
         made.pop("nullable", None)
         return {"allOf": [shown], "nullable": True} if self._nullable is None else {"anyOf": [shown, self._nullable]}
+
+    def _untyped(self, _: fields.Field[Any], made: dict[str, Any]) -> dict[str, Any]:
+        """OpenAPI 3.0 takes `nullable` only beside a type; what may be anything may be null."""
+        if not made.keys() & {"type", "allOf", "anyOf", "$ref"}:
+            made.pop("nullable", None)
+        return {}
 
     def _named(self, field: fields.Field[Any], made: dict[str, Any]) -> dict[str, Any]:
         """Values that several fields have are a component of their own."""

@@ -72,6 +72,7 @@ def file_endpoint(collection: Writable) -> Endpoint:
     """`GET /api/jobs/{id}/file`."""
     return Endpoint(name="file", method="GET", path=f"/api/{collection.name}/<id>/file", permission=collection.view,
                     load=collection.load_values, handler=_file, produces=file_formats.MEDIA_TYPES, cost=10,
+                    carries=("Content-Disposition",),
                     summary="Get the file that an export has made, within a day.")
 
 

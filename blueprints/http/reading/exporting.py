@@ -40,7 +40,8 @@ def endpoint(listing: Listing) -> Endpoint:
 
     return Endpoint(name="export", method="GET", path=f"/api/{collection.name}/export",
                     permission=collection.permission("export"), handler=export, narrows=True, cost=10,
-                    produces=file_formats.MEDIA_TYPES, query=listing.query.export_schema,
+                    produces=file_formats.MEDIA_TYPES, carries=("Content-Disposition",),
+                    query=listing.query.export_schema,
                     summary=f"Export {collection.name}: every row, as NDJSON or CSV.")
 
 

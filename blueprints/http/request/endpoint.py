@@ -39,10 +39,10 @@ class Endpoint:
     defaults    (field, value) of what a body leaves out, for the documentation
     answer      schema of the answer of `status`, for the documentation; the contract tests hold answers against it
     produces    media types of an answer that no schema describes
-    answers_401 though it is `anonymous`: its handler asks for a credential of its own
-    answers_409 though it writes nothing in its transaction
+    problems    statuses of problems that nothing else here tells of, for the documentation: 404 of a setting
+    carries     headers of its answer which nothing else here tells of, for the documentation
+    by_cookie   takes the refresh token as a cookie, too
     statuses    in which it gives its answer besides `status`: 503 of health
-    answers_403, answers_404  though it has no permission, or no id in its path; the documentation names all three
     prepare     does what takes long and changes no row, before any writer has to wait; may fill `prepared`
     around      holds what the transaction of a write needs before and after it; may set `write.response`: none is made
     fetch       does what takes long and needs no transaction, after a replay: a plugin's `prepare`
@@ -85,10 +85,9 @@ class Endpoint:
     defaults: tuple[tuple[str, Any], ...] = ()
     answer: Schema | None = None
     produces: tuple[str, ...] = ()
-    answers_401: bool = False
-    answers_403: bool = False
-    answers_404: bool = False
-    answers_409: bool = False
+    problems: tuple[int, ...] = ()
+    carries: tuple[str, ...] = ()
+    by_cookie: bool = False
     statuses: tuple[int, ...] = ()
     status: int = 200
     prepare: Callable[[Any], None] | None = None

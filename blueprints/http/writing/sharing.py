@@ -124,7 +124,7 @@ def endpoints(collection: Writable) -> Iterator[Endpoint]:
                    load=collection.load_values, query=_LISTING.query.schema, answer=_PAGE,
                    summary=f"List the shares of one {resource}.")
     yield Endpoint(name="share", method="PUT", path=path, permission=permission, handler=put, writes=True,
-                   load=collection.load_record, body=NewShareSchema(), answer=_PAGE,
+                   load=collection.load_record, body=NewShareSchema(), answer=_PAGE, carries=("Link",),
                    summary=f"Share one {resource} with a grantee, or change the grantee's right.")
     yield Endpoint(name="unshare", method="DELETE", path=path, permission=permission, handler=withdraw, writes=True,
                    load=collection.load_record, query=_Withdrawal(), status=204, variant=("grantee", ME, leaving),
