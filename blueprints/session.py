@@ -157,8 +157,8 @@ def _own_account(call: Call) -> User | None:
              carries=("Set-Cookie",), by_cookie=True)
 def log_out(call: Call) -> None:
     """End this session, that of the cookie and of the token, or all sessions of the caller."""
-    mine, ended = Session.owner_id == call.principal.id, [call.credential_id or "", *refresh_cookie.take_back(call)]
-    revoke(call.tenant_id, mine if call.body.get("all") else mine & Session.id.in_(ended))
+    mine, ended = Session.owner_id == call.principal.id, (call.credential_id, refresh_cookie.take_back(call))
+    revoke(call.tenant_id, mine if call.body.get("all") else mine & Session.id.in_([id for id in ended if id]))
 
 
 def _applicant(call: Call) -> User:

@@ -15,7 +15,6 @@ from werkzeug.http import dump_cookie
 
 from models.base import now
 from models.records.times import elapsed
-from models.tables.session import Session
 from policies import Principal
 from settings import Settings
 
@@ -101,18 +100,20 @@ def put(call: Call, answer: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in answer.items() if name != "refresh_token"}
 
 
-def take_back(call: Call) -> list[str]:
-    """Clear the cookie of a caller who logs out; the ids of the sessions that it stood for."""
+def take_back(call: Call) -> str | None:
+    """Clear the cookie of a caller who logs out; the id of the session that it stands for, where it is one and good."""
     settings, request = call.services.settings, call.request
     tokens = _all_sent(settings, request)
-    if tokens:
-        call.headers["Set-Cookie"] = _cookie(settings, request, "", 0)
-    found: list[Session] = [each[0] for token in tokens if (each := sessions.renewable(token)) is not None]
-    return [session.id for session in found]
+    if not tokens:
+        return None
+    call.headers["Set-Cookie"] = _cookie(settings, request, "", 0)
+    found = sessions.renewable(tokens.pop()) if len(tokens) == 1 else None
+    return None if found is None else found[0].id
 
 
 def _all_sent(settings: Settings, request: Request) -> set[str]:
-    """The values of the cookie, as section 4.2.1 writes them: no quotation mark in another one hides or brings one."""
+    """The values of the cookie, between semicolons (RFC 6265 section 4.2.1): a quotation mark in another one hides
+    none."""
     wanted = name(settings, request)
     pairs = [pair.partition("=") for pair in request.environ.get("HTTP_COOKIE", "").split(";")]
     return {value.strip() for key, _, value in pairs if key.strip() == wanted}

@@ -1,4 +1,4 @@
-"""The Flask application, without what nothing here uses: coroutines, cookies, and URLs that name a host."""
+"""The Flask application, without what nothing here uses: coroutines, sessions of Flask, and URLs that name a host."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What browsers are told: how carefully to treat answers, and whose pages may ask for them (CORS, Fetch standard).
 
-Credentials are bearer tokens, never cookies, so CORS never allows credentials; without the setting `cors_origins`
-no other origin's page may read anything.
+Credentials are bearer tokens; the one cookie (`credentials/refresh_cookie`) is for pages of the service's own origin.
+So CORS never allows credentials; without the setting `cors_origins` no other origin's page may read anything.
 """
 
 from __future__ import annotations

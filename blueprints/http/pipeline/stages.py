@@ -46,7 +46,7 @@ def limit_by_address(call: Call) -> None:
 
 
 def identify(call: Call) -> None:
-    """401 when there are credentials and they are not valid, even where none are needed."""
+    """401 for credentials that are not valid, even where none are needed; of a logout, 400 and 403 for its cookie."""
     if call.endpoint.anonymous:
         call.principal = identity.guest(call.services.guest_tenant)
     elif call.endpoint.offline:
@@ -160,7 +160,7 @@ def check_precondition(call: Call) -> None:
 def act(call: Call) -> None:
     """Does it. 409 when the state of the row does not allow it, or another row has its unique value. 400 when a PUT or
     PATCH refers to an absent row or changes a read-only field, when a line of an import fails, and for a cursor that
-    cannot be used. 401 for a refresh token; 406 and 503 for an export."""
+    cannot be used. 401 and 403 for a refresh token; 406 and 503 for an export."""
     call.write.result = call.endpoint.handler(call)
 
 
