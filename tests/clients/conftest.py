@@ -1,0 +1,43 @@
+"""Both OpenAPI documents as files, taken from a service as an operator starts it, and one service on each server."""
+
+from __future__ import annotations
+
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.clients.tools import require_tools
+from tests.running import Instance, Served
+
+DOCUMENTS = ("openapi.json", "openapi-3.0.json")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _tools() -> None:
+    require_tools()
+
+
+@pytest.fixture(scope="session")
+def instance(_tools: None, tmp_path_factory: pytest.TempPathFactory) -> Instance:
+    """An instance whose administrator is `admin@example.org`, without rows of a demo."""
+    return Instance(tmp_path_factory.mktemp("clients") / "instance").made()
+
+
+@pytest.fixture(scope="session", params=["waitress", "granian"])
+def service(instance: Instance, request: pytest.FixtureRequest) -> Iterator[Served]:
+    """The instance, served on a free port of the loopback address."""
+    with instance.served(*(("--workers", "2") if request.param == "granian" else ())) as served:
+        yield served
+
+
+@pytest.fixture(scope="session")
+def documents(instance: Instance, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The files of `/api/openapi.json` and `/api/openapi-3.0.json`, by their names."""
+    folder = tmp_path_factory.mktemp("documents")
+    with instance.served() as served:
+        for name in DOCUMENTS:
+            with urllib.request.urlopen(f"{served.url}/api/{name}", timeout=30) as answer:
+                (folder / name).write_bytes(answer.read())
+    return {name: folder / name for name in DOCUMENTS}

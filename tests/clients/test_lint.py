@@ -1,0 +1,51 @@
+"""The default rules of redocly and spectral find nothing in either document, and none of them is switched off."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.clients.conftest import DOCUMENTS
+from tests.clients.tools import node
+
+every_document = pytest.mark.parametrize("name", DOCUMENTS)
+
+
+def by_redocly(document: Path, folder: Path) -> list[str]:
+    """What its rules `recommended` find, which are its default; as sentences."""
+    done = node("redocly", "lint", document, "--format=json", "--max-problems=100000", cwd=folder)
+    found = json.loads(done.stdout[done.stdout.index("{"):])
+    assert found["totals"]["ignored"] == 0
+    return [f"{problem['ruleId']}: {problem['message']} ({problem['location'][0].get('pointer')})"
+            for problem in found["problems"]]
+
+
+def by_spectral(document: Path, folder: Path) -> list[str]:
+    """What its rules `spectral:oas` find, as sentences; it has no rules by default."""
+    rules = folder / "rules.yaml"
+    rules.write_text('extends: ["spectral:oas"]\n', encoding="utf-8")
+    done = node("spectral", "lint", "--ruleset", rules, "--format", "json", "--quiet", document, cwd=folder)
+    found = json.loads(done.stdout[done.stdout.index("["):done.stdout.rindex("]") + 1])
+    return [f"{problem['code']}: {problem['message']} ({'/'.join(map(str, problem['path']))})" for problem in found]
+
+
+LINTERS = pytest.mark.parametrize("linter", [by_redocly, by_spectral])
+
+
+@every_document
+@LINTERS
+def test_a_linter_finds_no_error_and_no_warning(documents, tmp_path, name, linter):
+    assert linter(documents[name], tmp_path) == []
+
+
+@every_document
+@LINTERS
+def test_a_linter_finds_an_operation_that_never_succeeds(documents, tmp_path, name, linter):
+    document = json.loads(documents[name].read_text(encoding="utf-8"))
+    del document["paths"]["/api/articles"]["get"]["responses"]["200"]
+    broken = tmp_path / "broken.json"
+    broken.write_text(json.dumps(document), encoding="utf-8")
+    rule = "operation-2xx-response: " if linter is by_redocly else "operation-success-response: "
+    assert [found for found in linter(broken, tmp_path) if found.startswith(rule)]
