@@ -47,6 +47,7 @@ from models.tables.user import User
 from policies import SHIPPED
 from policies.loading import folder
 from policies.loading.oracle import sampled
+from tests.http.held import HeldClient
 
 ROLES = ("guest", "user", "support", "editor", "moderator", "manager", "developer", "owner", "admin")
 PASSWORD = "a long walk along the shore"
@@ -79,8 +80,10 @@ def new_instance(folder: Path, database_url: str, *tenants: str, keys: Path | No
 
 def make_app(folder: Path, database_url: str, collections: Any = (), **settings: Any) -> Flask:
     """An app for tests on an instance of `new_instance`: no rate limits, no waiting for the disk, no jobs by itself."""
-    return create_app({"instance": folder, "database_url": database_url, "rate_limits": "off",
+    made = create_app({"instance": folder, "database_url": database_url, "rate_limits": "off",
                        "synchronous": "normal", "run_jobs": "off", **settings}, collections)
+    made.test_client_class = HeldClient
+    return made
 
 
 def close(app: Flask) -> None:
@@ -211,6 +214,13 @@ def after_sunset(monkeypatch: pytest.MonkeyPatch) -> None:
             return datetime(2027, 11, 1, tzinfo=tz)
 
     monkeypatch.setattr(deprecation, "datetime", Later)
+
+
+@pytest.fixture
+def answers_otherwise() -> Iterator[None]:
+    """For a test that makes the service answer what its OpenAPI document does not promise."""
+    with HeldClient.not_held():
+        yield
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from tests.apps import (  # noqa: F401 - pytest finds fixtures by name
     after_sunset,
+    answers_otherwise,
     app,
     as_role,
     as_user,

@@ -55,7 +55,7 @@ def test_what_is_written_by_hand_outlives_a_rewriting():
 def test_every_parameter_of_the_openapi_description_has_its_row(app: Flask):
     known = {name.strip("`") for title in ("Query parameters", "Filters and sort orders")
              for name in written(TEXT, title)} | _filters()
-    spec = Description(app).document
+    spec = Description.of(app).document
     of_operations = [parameter for item in spec["paths"].values() for operation in item.values()
                      for parameter in (operation if isinstance(operation, list) else operation.get("parameters", ()))]
     described = {parameter["name"] for parameter in (*of_operations, *spec["components"]["parameters"].values())

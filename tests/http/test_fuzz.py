@@ -91,7 +91,7 @@ def world(app, given, as_user):
     callers = {role: as_user(role) for role in ("user", "admin")}
     ids = [NO_ROW, given.article("draft").id, given.product().id, given.order().id, given.comment().id,
            given.user("user").id, given.page().id, given.category().id]
-    return Description(app), callers, ids
+    return Description.of(app), callers, ids
 
 
 # Deterministic, so that a failure is found again; `hypothesis` shrinks it to the request that matters.

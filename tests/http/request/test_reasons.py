@@ -243,7 +243,7 @@ def test_what_fails_leaves_the_plain_refusal_and_a_line_in_the_log(world, monkey
 
 
 def test_the_description_of_the_api_has_the_reason(world):
-    described, answer = Description(world.app), TOLD[0].ask(world)
+    described, answer = Description.of(world.app), TOLD[0].ask(world)
     described.check(described.operation("PATCH", "/api/articles/{id}"), answer)
     schema = described.document["components"]["schemas"]
     assert "reason" in schema["Reason"]["properties"]

@@ -36,7 +36,7 @@ def ask(caller, endpoint, path=None, **more):
 
 @pytest.fixture(scope="module")
 def description(app):
-    return Description(app)
+    return Description.of(app)
 
 
 @pytest.fixture
