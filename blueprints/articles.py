@@ -11,10 +11,10 @@ from models.tables.article import Article
 class ArticleSchema(OwnedSchema):
     """A written post."""
 
-    title = Line(required=True)
-    slug = Slug(required=True)
-    body = Text(required=True, minimum=1, maximum=200_000)
-    language = Language()
+    title = Line(required=True, metadata={"example": "A walk along the river"})
+    slug = Slug(required=True, metadata={"example": "a-walk-along-the-river"})
+    body = Text(required=True, minimum=1, maximum=200_000, metadata={"example": "It begins at the old mill."})
+    language = Language(metadata={"example": "en"})
     category_id = Reference("categories", expand="category", allow_none=True)
     status = fields.String(dump_only=True)
     published_at = Time(dump_only=True, allow_none=True)

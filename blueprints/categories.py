@@ -12,8 +12,8 @@ from models.tables.category import Category, hold_tree, would_be_cycle
 class CategorySchema(OwnedSchema):
     """A topic; the topmost have no parent."""
 
-    name = Name(required=True)
-    slug = Slug(required=True)
+    name = Name(required=True, metadata={"example": "Walks"})
+    slug = Slug(required=True, metadata={"example": "walks"})
     parent_id = Reference("categories", expand="parent", allow_none=True)
 
 

@@ -12,7 +12,7 @@ class CommentSchema(OwnedSchema):
     """What a reader says about an article."""
 
     article_id = Reference("articles", expand="article", required=True)
-    body = Text(required=True, minimum=1, maximum=10_000)
+    body = Text(required=True, minimum=1, maximum=10_000, metadata={"example": "I was there last week."})
     status = fields.String(dump_only=True)
 
 

@@ -18,10 +18,10 @@ from .http.pipeline.limiting import count_for_the_day
 class ContactSchema(RecordSchema):
     """A message from a visitor, with or without an account."""
 
-    name = Name(required=True)
-    email = Email(required=True)
-    subject = Line(required=True)
-    body = Text(required=True, minimum=1, maximum=20_000)
+    name = Name(required=True, metadata={"example": "Noor Visser"})
+    email = Email(required=True, metadata={"example": "noor@example.org"})
+    subject = Line(required=True, metadata={"example": "Opening hours"})
+    body = Text(required=True, minimum=1, maximum=20_000, metadata={"example": "Are you open on Sundays?"})
 
 
 class ReceiptSchema(StrictSchema):

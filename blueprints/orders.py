@@ -18,7 +18,7 @@ class OrderItemSchema(StrictSchema):
     """One line of an order; the price is the product's at that moment."""
 
     product_id = Reference("products", expand="product", required=True)
-    quantity = Int(required=True, minimum=1, maximum=1_000_000)
+    quantity = Int(required=True, minimum=1, maximum=1_000_000, metadata={"example": 1})
     unit_price = Int(dump_only=True, minimum=0)
 
 
@@ -26,7 +26,7 @@ class OrderSchema(OwnedSchema):
     """An order. `total` counts minor units of `currency`."""
 
     items = Many(fields.Nested(OrderItemSchema), required=True, minimum=1, maximum=100)
-    note = Text(maximum=2_000, allow_none=True)
+    note = Text(maximum=2_000, allow_none=True, metadata={"example": "Ring twice."})
     total = Int(dump_only=True, minimum=0)
     currency = fields.String(dump_only=True)
     status = fields.String(dump_only=True)

@@ -43,10 +43,10 @@ class PageSlug(Slug):
 class PageSchema(OwnedSchema):
     """A standing text in one language."""
 
-    slug = PageSlug(required=True)
-    title = Line(required=True)
-    body = Text(required=True, minimum=1, maximum=200_000)
-    language = Language(required=True)
+    slug = PageSlug(required=True, metadata={"example": "opening-hours"})
+    title = Line(required=True, metadata={"example": "Opening hours"})
+    body = Text(required=True, minimum=1, maximum=200_000, metadata={"example": "From nine to five."})
+    language = Language(required=True, metadata={"example": "en"})
     status = fields.String(dump_only=True)
     published_at = Time(dump_only=True, allow_none=True)
 

@@ -72,8 +72,8 @@ class PolicySchema(StrictSchema):
 
 class QuestionSchema(CircumstancesSchema):
     who = Line(required=True, maximum=254, data_key="as",
-               metadata={"description": "An e-mail, a user's id, or a role."})
-    permission = Line(required=True)
+               metadata={"description": "An e-mail, a user's id, or a role.", "example": "editor"})
+    permission = Line(required=True, metadata={"example": "article.update"})
     id = Id(metadata={"description": "The object; without it, the answer is about any."})
 
 

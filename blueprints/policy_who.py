@@ -71,7 +71,7 @@ class _Query(ListQuery):
     def _schema(self, kind: str, found: dict[str, Any]) -> Schema:
         asked = CircumstancesSchema().fields
         return super()._schema(kind, {
-            "permission": Line(required=True),
+            "permission": Line(required=True, metadata={"example": "article.update"}),
             "id": Id(metadata={"description": "The object; without it, those who may do it to some object."}),
             **{name: asked[name] for name in ("at", "ip", "device")},
             **{name: found[name] for name in _PAGES if name in found}})

@@ -9,12 +9,13 @@ from models.tables.product import Product
 class ProductSchema(OwnedSchema):
     """Something for sale. `price` counts minor units of `currency`."""
 
-    name = Name(required=True)
-    sku = Line(required=True, maximum=64)
+    name = Name(required=True, metadata={"example": "Walnut desk"})
+    sku = Line(required=True, maximum=64, metadata={"example": "DESK-WALNUT"})
     description = Text(maximum=20_000, allow_none=True)
-    price = Int(required=True, minimum=0, maximum=10**12)
-    currency = Currency(required=True)
-    stock = Int(minimum=0, maximum=10**9)
+    price = Int(required=True, minimum=0, maximum=10**12, metadata={
+        "example": 24900, "description": "Minor units of `currency`."})
+    currency = Currency(required=True, metadata={"example": "EUR"})
+    stock = Int(minimum=0, maximum=10**9, metadata={"example": 12})
     category_id = Reference("categories", expand="category", allow_none=True)
     status = fields.String(dump_only=True)
 

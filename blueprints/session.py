@@ -31,8 +31,8 @@ _JWKS = "other services verify access tokens by these public keys"
 
 
 class LoginSchema(StrictSchema):
-    email = Text(required=True, maximum=254)
-    password = Text(required=True, maximum=passwords.LONGEST)
+    email = Text(required=True, maximum=254, metadata={"example": "noor@example.org"})
+    password = Text(required=True, maximum=passwords.LONGEST, metadata={"example": "seven green lanterns"})
     cookie = Bool(load_default=False, metadata={
         "description": "Whether the refresh token comes as a cookie, which scripts cannot read: for pages of the "
                        "service's own origin."})
@@ -55,9 +55,9 @@ class LogoutSchema(StrictSchema):
 
 
 class RegisterSchema(StrictSchema):
-    name = Name(required=True)
-    email = Email(required=True)
-    password = NewPassword(required=True, attribute="password_hash")
+    name = Name(required=True, metadata={"example": "Noor Visser"})
+    email = Email(required=True, metadata={"example": "noor@example.org"})
+    password = NewPassword(required=True, attribute="password_hash", metadata={"example": "seven green lanterns"})
 
 
 class RegisteredSchema(StrictSchema):
@@ -67,7 +67,7 @@ class RegisteredSchema(StrictSchema):
 
 
 class ProfileSchema(StrictSchema):
-    name = Name()
+    name = Name(metadata={"example": "Noor van Visser"})
     email = Email()
     current_password = step_up.CurrentPassword(about="change your e-mail address")
 
@@ -82,8 +82,8 @@ class AccountSchema(UserSchema):
 
 
 class PasswordSchema(StrictSchema):
-    current_password = Text(required=True, maximum=passwords.LONGEST)
-    new_password = Text(required=True, maximum=passwords.LONGEST)
+    current_password = Text(required=True, maximum=passwords.LONGEST, metadata={"example": "seven green lanterns"})
+    new_password = Text(required=True, maximum=passwords.LONGEST, metadata={"example": "nine slow ferries"})
 
 
 class KeySetSchema(StrictSchema):

@@ -25,9 +25,10 @@ class UserSchema(RecordSchema):
     """A person who may log in. Strangers see id, name and role."""
 
     owner_id = fields.String(dump_only=True)
-    name = Name(required=True)
-    email = Email(required=True)
-    password = NewPassword(required=True, load_only=True, attribute="password_hash")
+    name = Name(required=True, metadata={"example": "Noor Visser"})
+    email = Email(required=True, metadata={"example": "noor@example.org"})
+    password = NewPassword(required=True, load_only=True, attribute="password_hash", metadata={
+        "example": "seven green lanterns"})
     role = Line(maximum=LONGEST_ROLE, metadata={"description": "A role of the policy."})
     department = Name(allow_none=True)
     groups = Many(Name(maximum=64), maximum=MOST_GROUPS)

@@ -10,6 +10,7 @@ from gatepost import Int, StrictSchema, Text
 
 from ..http.protocol.json_body import ANY, JSON
 from ..http.schemas.fields import length, one_of
+from ..http.schemas.halves import example_id
 
 MOST = 100  # evaluations of one request: each may take a statement or two
 _LONGEST = 1_000  # characters of an id
@@ -37,19 +38,21 @@ class KindSchema(OpenSchema):
 class SubjectSchema(KindSchema):
     """`user` (an id, or `guest`), `role`, or `service` (the id of a service token)."""
 
-    id = Text(required=True, maximum=_LONGEST)
+    type = Text(required=True, maximum=_LONGEST, minimum=1, metadata={"example": "user"})
+    id = Text(required=True, maximum=_LONGEST, metadata={"example": example_id("users")})
 
 
 class ResourceSchema(KindSchema):
     """The name of a resource, such as `article`. The id "" means any object that there could be."""
 
-    id = Text(required=True, maximum=_LONGEST)
+    type = Text(required=True, maximum=_LONGEST, minimum=1, metadata={"example": "article"})
+    id = Text(required=True, maximum=_LONGEST, metadata={"example": example_id("articles")})
 
 
 class ActionSchema(OpenSchema):
     """A verb of the resource: `update`."""
 
-    name = Text(required=True, maximum=_LONGEST, minimum=1)
+    name = Text(required=True, maximum=_LONGEST, minimum=1, metadata={"example": "update"})
     properties = _properties()
 
 
@@ -83,17 +86,19 @@ class EvaluationsSchema(OpenSchema):
     action = fields.Nested(ActionSchema)
     resource = fields.Nested(ResourceSchema)
     context = _context()
-    evaluations = fields.List(fields.Dict(), validate=length(0, MOST), load_default=list)
+    evaluations = fields.List(fields.Dict(), validate=length(0, MOST), load_default=list, metadata={"example": [
+        {"subject": {"type": "user", "id": example_id("users")}, "action": {"name": name},
+         "resource": {"type": "article", "id": example_id("articles")}} for name in ("view", "update")]})
     options = fields.Nested(OptionsSchema, load_default=lambda: {"evaluations_semantic": EXECUTE_ALL})
 
 
 class SubjectSearchSchema(EvaluationSchema):
-    subject = fields.Nested(KindSchema, required=True)
+    subject = fields.Nested(KindSchema, required=True, metadata={"example": {"type": "user"}})
     page = fields.Nested(SearchPageSchema, load_default=dict)
 
 
 class ResourceSearchSchema(EvaluationSchema):
-    resource = fields.Nested(KindSchema, required=True)
+    resource = fields.Nested(KindSchema, required=True, metadata={"example": {"type": "article"}})
     page = fields.Nested(SearchPageSchema, load_default=dict)
 
 

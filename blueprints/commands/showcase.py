@@ -10,6 +10,7 @@ from typing import Any
 
 from blueprints.commands import samples
 from blueprints.http.resources.registry import discover
+from blueprints.http.schemas.halves import example_id
 from blueprints.http.security.passwords import UNUSABLE
 from models.base import DAY, Record, Rows, later
 from models.engine.database import Database
@@ -102,7 +103,7 @@ RETURNED = ("refunded", "cancelled", "rejected")  # back on the shelf
 
 def add(database: Database, tenant: Tenant) -> None:
     """Fill an empty tenant and a second one; inside the caller's transaction."""
-    house = _House(tenant)
+    house = _House(tenant, examples=True)
     for name, department in samples.AUTHORS:
         house.person(name, ROLE_OF.get(name, "user"), department)
     samples.add_small_demo(database, tenant.id)
@@ -117,16 +118,22 @@ def add(database: Database, tenant: Tenant) -> None:
 
 
 class _House:
-    """One tenant that is being furnished. Rows are found again by their name, slug or sku."""
+    """One tenant that is being furnished. Rows are found again by their name, slug or sku.
 
-    def __init__(self, tenant: Tenant) -> None:
+    `examples`: the first row of each collection, of orders the first that is pending, has the id that the examples of
+    the documentation name.
+    """
+
+    def __init__(self, tenant: Tenant, *, examples: bool = False) -> None:
         self.tenant_id = tenant.id
+        self._named = set() if examples else {*discover().collections}
         self._models: dict[str, Any] = {name: one.model for name, one in discover().collections.items()}
         self._people: dict[str, User] = {}
         self._known: dict[str, Any] = {}
 
     def person(self, name: str, role: str, department: str) -> None:
-        user = User(name=name, email=samples.address(name), role=role, department=department, password_hash=UNUSABLE)
+        user = User(name=name, email=samples.address(name), role=role, department=department, password_hash=UNUSABLE,
+                    **self._example("users"))
         self._people[name] = Rows(User, self.tenant_id).insert(user)
 
     def furnish(self, products: Any, articles: Any) -> None:
@@ -161,7 +168,8 @@ class _House:
         for customer, status, days, note, items in ORDERS:
             owner = self._people[customer]
             order = Order(tenant_id=self.tenant_id, owner_id=owner.id, department=owner.department, note=note,
-                          created_at=later(-days * DAY), updated_at=later(-days * DAY), status=status)
+                          created_at=later(-days * DAY), **self._example("orders", status == "pending"),
+                          updated_at=later(-days * DAY), status=status)
             place(order, [(self._known[sku], quantity) for sku, quantity in items.items()])
             if status in RETURNED:
                 give_back(order)
@@ -171,8 +179,15 @@ class _House:
         if model is not None:
             whose = {} if owner is None else {"owner_id": owner.id, "department": owner.department}
             at = later(-days * DAY)
-            row: Record = model(created_at=at, updated_at=at, **whose, **values)
+            row: Record = model(created_at=at, updated_at=at, **self._example(collection), **whose, **values)
             self._known[key] = Rows(model, self.tenant_id).insert(row)
+
+    def _example(self, collection: str, fits: bool = True) -> dict[str, str]:
+        """The id of a row that is the first of its collection to fit."""
+        if not fits or collection in self._named:
+            return {}
+        self._named.add(collection)
+        return {"id": example_id(collection)}
 
     def _id(self, key: str | None) -> str | None:
         return self._known[key].id if key in self._known else None

@@ -15,6 +15,7 @@ from jsonschema_rs import Draft202012Validator, ValidationErrorKind
 from werkzeug.test import TestResponse
 
 from blueprints.http.description.document import document
+from blueprints.http.description.headers import EVERYWHERE
 from blueprints.http.request.call import Discovered, Services
 
 PROBLEM = "application/problem+json"
@@ -122,7 +123,9 @@ class Description:
         if promised is None:
             return None
         spec = self._resolved(promised)
-        headers = {name.lower(): self._resolved(header) for name, header in spec.get("headers", {}).items()}
+        general = {name: self.document["components"]["headers"][name] for name in EVERYWHERE}
+        headers = {name.lower(): self._resolved(header)
+                   for name, header in (general | spec.get("headers", {})).items()}
         return Promise(
             {name: self._validator(orjson.dumps(header["schema"])) for name, header in headers.items()},
             frozenset(name for name, header in headers.items() if header.get("required")),

@@ -144,7 +144,7 @@ def _leave_empty(described: dict[str, Any]) -> None:
             for item in (path, *(operation for name, operation in path.items() if name != "parameters"))]
     for parameters in (*kept, described["components"]["parameters"].values()):
         for parameter in parameters:
-            if "$ref" not in parameter and parameter["in"] != "path":
+            if "$ref" not in parameter and not parameter.get("required"):
                 parameter["x-fill-example"] = "no"  # RapiDoc's own word
 
 

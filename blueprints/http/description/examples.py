@@ -1,51 +1,51 @@
-"""Examples of bodies, made of those of their fields; and the ids in examples, which rows of the demo have, too."""
+"""Examples of bodies, made of those of their fields. The ids in them are those of rows of the demo."""
 
 from __future__ import annotations
 
-from functools import cache
-from hashlib import sha256
 from typing import Any
 
 from marshmallow import Schema, fields
 
+from ..schemas import file_formats
 from ..schemas.fields import Reference
-
-_NONE = object()
-
-
-@cache
-def example_id(collection: str) -> str:
-    """The id of the example of a collection, such as `articles`: always the same one. A UUIDv7 (RFC 9562) of the first
-    of January 2025."""
-    return f"01941f29-7c00-7000-8000-{sha256(collection.encode()).hexdigest()[:12]}"
+from ..schemas.halves import example_id
 
 
-def example_of(schema: Schema) -> dict[str, Any] | None:
-    """A body that the schema takes: every required field, and each that has an example of its own.
+def example_of(schema: Schema, *, partial: bool = False) -> dict[str, Any] | None:
+    """A body that the schema takes: every required field, and each that has an example of its own; `partial`: the first
+    of them alone.
 
-    None where a required field has none.
+    None where a required field has none, and where there would be nothing in it.
     """
     found = {}
     for name, field in schema.fields.items():
         if field.dump_only:
             continue
-        value = _value(field)
-        if value is not _NONE:
+        value = _value(field, needed=field.required)
+        if value is not None:
             found[name] = value
         elif field.required:
             return None
-    return found
+    return dict(list(found.items())[:1 if partial else None]) or None
 
 
-def _value(field: fields.Field[Any]) -> Any:
-    if "example" in field.metadata:
-        return field.metadata["example"]
+def example_lines(schema: Schema, media_type: str) -> str | None:
+    """A file of one line that an import of such rows takes."""
+    example = example_of(schema)
+    if example is None:
+        return None
+    return b"".join(file_formats.write(media_type, list(example), [example])).decode()
+
+
+def _value(field: fields.Field[Any], *, needed: bool) -> Any:
+    if "example" in field.metadata or not needed:
+        return field.metadata.get("example")
     match field:
-        case Reference() if field.required:
+        case Reference():
             return example_id(field.collection)
-        case fields.Nested() if field.required:
-            return example_of(field.schema) or _NONE
-        case fields.List() if field.required:
-            inner = _value(field.inner)
-            return _NONE if inner is _NONE else [inner]
-    return _NONE
+        case fields.Nested():
+            return example_of(field.schema)
+        case fields.List():
+            inner = _value(field.inner, needed=True)
+            return None if inner is None else [inner]
+    return None

@@ -10,9 +10,9 @@ from marshmallow import Schema
 
 from ..protocol.language import PARAMETER
 from ..request.endpoint import Endpoint
-from ..schemas.halves import answered, component_name, sent, serves_both
+from ..schemas.halves import IN_THE_DEMO, answered, component_name, example_id, sent, serves_both
 from . import headers, problems
-from .examples import example_id, example_of
+from .examples import example_lines, example_of
 
 NOT_MODIFIED, ACCEPTED, LEFT_OUT = "NotModified", "Accepted", "LeftOut"  # answers that operations share
 
@@ -26,8 +26,9 @@ def path_parameters(group: str, endpoint: Endpoint) -> list[Any]:
     """Those of every operation of the endpoint's path."""
     found: list[Any] = [PARAMETER]
     if "<id>" in endpoint.path:
+        example = {"example": example_id(group)} if group in IN_THE_DEMO else {}
         found.append({"in": "path", "name": "id", "required": True, "schema": {"type": "string", "format": "uuid"},
-                      "description": "The id of the object.", "example": example_id(group)})
+                      "description": "The id of the object.", **example})
     return found
 
 
@@ -46,13 +47,13 @@ def describe(group: str, endpoint: Endpoint) -> dict[str, Any]:
 def _parameters(endpoint: Endpoint) -> Iterator[Any]:
     if endpoint.by_slug:
         yield {"in": "path", "name": "id", "required": True, "schema": {"type": "string"},
-               "description": "The id or the slug of the object."}
+               "description": "The id or the slug of the object.", "example": "imprint"}
     if endpoint.query is not None:
         yield {"in": "query", "required": False, "schema": endpoint.query}
     body = None if endpoint.body is None else _sent(endpoint, endpoint.body)
     # A body in which nothing can be is taken, and nobody has to know.
     if body is not None and (body.fields or endpoint.body_required):
-        example = example_of(body)
+        example = example_of(body, partial=endpoint.partial)
         yield {"in": "json", "required": endpoint.body_required, "schema": body, "content_type": endpoint.accepts[0],
                **({} if example is None else {"example": example})}
     yield from headers.sent(endpoint)
@@ -96,7 +97,12 @@ def _files(endpoint: Endpoint) -> dict[str, Any]:
     """Bodies that no schema describes: pages, and files of rows."""
     found: dict[str, Any] = {}
     if endpoint.body is None and endpoint.prepare is not None:
-        found["requestBody"] = {"required": True, "content": _content(endpoint.accepts)}
+        content = _content(endpoint.accepts)
+        if endpoint.lines is not None:
+            for media_type, described in content.items():
+                if (example := example_lines(endpoint.lines, media_type)) is not None:
+                    described["example"] = example
+        found["requestBody"] = {"required": True, "content": content}
     if endpoint.produces:
         found["responses"] = {endpoint.status: {"content": _content(endpoint.produces)}}
     return found

@@ -32,6 +32,7 @@ class Endpoint:
     handler     does it: takes the `Call`, returns JSON-ready data, None (204), or a Response
     query       schema of the query string; None: no parameter is known
     body        schema of the JSON body, None: none is read; one of `accepts`, refused if absent (`body_required`)
+    lines       schema of the lines of a body that is a file, for the documentation
     largest_body  most bytes of the body, where that is more than the setting `body_limit`
     partial     PATCH: absent fields stay as they are
     fixed       fields of the body schema that this endpoint cannot change; sent, they must equal the stored ones
@@ -77,6 +78,7 @@ class Endpoint:
     query: Schema | None = None
     body: Schema | None = None
     body_required: bool = True
+    lines: Schema | None = None
     largest_body: int = 0
     accepts: tuple[str, ...] = JSON
     partial: bool = False

@@ -1,10 +1,11 @@
-"""The two halves of a schema, for the documentation: what bodies may have, and what answers have."""
+"""What the documentation says of schemas: what bodies may have, what answers have, and the ids in examples."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
-from functools import lru_cache
+from functools import cache, lru_cache
+from hashlib import sha256
 from typing import Any
 
 from marshmallow import Schema, fields, missing
@@ -66,6 +67,17 @@ def answered(schema: type[Schema], *, sometimes: frozenset[str] = frozenset(),
             field.metadata = {**field.metadata, **choices(schema, field_name, known)}
     made |= {field_name: field for field_name, field in (besides or {}).items() if "." not in field_name}
     return _made(schema, made, name or component_name(schema))
+
+
+# The collections of which the demo has a row with that id.
+IN_THE_DEMO = frozenset(("articles", "categories", "comments", "contact", "orders", "pages", "products", "users"))
+
+
+@cache
+def example_id(collection: str) -> str:
+    """The id of the example of a collection, such as `articles`: always the same one. A UUIDv7 (RFC 9562) of the first
+    of January 2025."""
+    return f"01941f29-7c00-7000-8000-{sha256(collection.encode()).hexdigest()[:12]}"
 
 
 def choices(schema: type[Schema], field: str, values: tuple[str, ...]) -> dict[str, Any]:

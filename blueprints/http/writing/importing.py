@@ -59,6 +59,7 @@ def endpoint(collection: Writable) -> Endpoint:
                     permission=collection.permission("import"), narrows=True,
                     prepare=lambda call: _check(collection, call), around=_loading,
                     handler=_store, writes=True, answer=ImportedSchema(), cost=10, accepts=file_formats.MEDIA_TYPES,
+                    lines=collection.body_schema,
                     summary=f"Import {collection.name}: make or change many rows, from NDJSON or CSV.")
 
 

@@ -26,6 +26,7 @@ from ..request.access import Narrowing
 from ..request.call import Call
 from ..request.endpoint import Endpoint
 from ..schemas.fields import Id, Line, StrictSchema, Time, one_of
+from ..schemas.halves import example_id
 from .revocation import SHARING, retract
 from .writable import Writable
 
@@ -40,7 +41,8 @@ class Grantee(Line):
 
     def __init__(self, **kwargs: Any) -> None:
         check = validate.Regexp(rf"\A{_GRANTEE}\Z", error=_FORMS)
-        super().__init__(maximum=100, validate=[check], metadata={"description": _FORMS}, **kwargs)
+        super().__init__(maximum=100, validate=[check], metadata={
+            "description": _FORMS, "example": f"user:{example_id('users')}"}, **kwargs)
 
 
 class ShareSchema(StrictSchema):
@@ -50,7 +52,7 @@ class ShareSchema(StrictSchema):
     """
 
     grantee = Grantee(required=True)
-    right = fields.String(required=True, validate=one_of(list(RIGHTS)))
+    right = fields.String(required=True, validate=one_of(list(RIGHTS)), metadata={"example": "read"})
     granted_by = Id(dump_only=True, allow_none=True)
     created_at = Time(dump_only=True)
 
@@ -63,6 +65,7 @@ class _Withdrawal(StrictSchema):
     """`me` is taken by `_Leaving`, and is described here: one operation stands for both."""
 
     grantee = Line(required=True, maximum=100, metadata={
+        "example": f"user:{example_id('users')}",
         "description": f"{_FORMS} `{ME}` is the caller's own user:<id>, which no permission is needed to give up."},
         validate=[validate.Regexp(rf"\A(?:{ME}|{_GRANTEE})\Z", error=_FORMS)])
 
