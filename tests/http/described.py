@@ -25,6 +25,8 @@ NEVER_DESCRIBED = frozenset({
     "cache-control", "vary", "content-security-policy", "cross-origin-opener-policy", "cross-origin-resource-policy",
     "permissions-policy", "referrer-policy", "strict-transport-security", "x-content-type-options", "x-frame-options",
     "access-control-allow-origin", "access-control-allow-credentials", "access-control-expose-headers",
+    # the head of the document tells of these
+    *(name.lower() for name in EVERYWHERE),
 })
 
 
