@@ -54,7 +54,7 @@ class StatsSchema(StrictSchema):
 
 @routes.get("/api/admin/stats", permission="stats.view", answer=StatsSchema(), cost=10)
 def stats(call: Call) -> dict[str, Any]:
-    """The number of rows of each collection, and the activity of the last 30 days."""
+    """Count the rows of each collection, and the activity of the last 30 days."""
     tenant, since = call.tenant_id, later(-_DAYS * 24 * 60 * 60)[:10] + "T00:00:00.000000Z"
     call.services.deprecated_uses.store()
     return {

@@ -42,13 +42,13 @@ class Articles(Collection):
     expand = ("category", "owner")
     import_keys = ("slug",)
 
-    submit = transition("submit", "Hand a draft to the editors.", {"draft": "in_review"})
-    approve = transition("approve", "Accept the draft.", {"in_review": "approved"})
-    reject = transition("reject", "Give the draft back to its author.", {"in_review": "draft"})
+    submit = transition("submit", "Hand it to the editors.", {"draft": "in_review"})
+    approve = transition("approve", "Accept it for publication.", {"in_review": "approved"})
+    reject = transition("reject", "Give it back to its author as a draft.", {"in_review": "draft"})
 
     @action("publish", transitions={"draft": "published", "approved": "published"})
     def publish(self, article: Article) -> None:
-        """Show the article to every reader."""
+        """Show it to every reader."""
         article.published_at = now()
 
-    archive = transition("archive", "Take the article off the public pages, and keep it.", {"published": "archived"})
+    archive = transition("archive", "Take it off the public pages, and keep it.", {"published": "archived"})

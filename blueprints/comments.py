@@ -40,7 +40,7 @@ class Comments(Collection):
         comment.read_article(call.tenant_id)
         return comment
 
-    approve = transition("approve", "Show the comment to every reader.",
+    approve = transition("approve", "Show it to every reader.",
                          {"pending": "approved", "rejected": "approved"})
-    reject = transition("reject", "Hide the comment from all but its author and the moderators.",
+    reject = transition("reject", "Hide it from all but its author and the moderators.",
                         {"pending": "rejected", "approved": "rejected"})

@@ -31,7 +31,7 @@ class ReceiptSchema(StrictSchema):
 
 
 # The endpoints of a collection that there are besides leaving a message.
-_SUMMARIES = {"list": "List messages.", "get": "Get one message.", "delete": "Delete one message."}
+_SUMMARIES = {"list": "List messages.", "get": "Get a message.", "delete": "Delete a message."}
 
 
 class Contact(Collection):

@@ -85,7 +85,7 @@ class AliveSchema(StrictSchema):
 @routes.get("/api/health", permission="health.view", answer=HealthSchema(), offline=True,
             statuses=(503,), operation="health_get")
 def health(call: Call) -> dict[str, Any]:
-    """Whether the service works, with the state of each of its parts; 503 when it does not."""
+    """Say whether the service works, part by part; 503 when it does not."""
     services = call.services
     beat = services.pulse.beat()
     found = {"database": _database(call, checks.writes(beat))}
@@ -117,7 +117,7 @@ def health(call: Call) -> dict[str, Any]:
 
 @routes.get("/api/health/live", public=_LIVE, answer=AliveSchema(), anonymous=True)
 def live(call: Call) -> dict[str, str]:
-    """Always 200: the process answers."""
+    """Answer 200, as long as the process answers at all."""
     return {"status": "ok"}
 
 

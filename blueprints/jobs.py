@@ -18,8 +18,8 @@ from .http.writing.rules_in_code import STATE, RuleInCode
 CHUNKS = 40  # of a job's file that are deleted with it: some 10 MB
 _SUMMARIES = {
     "list": "List jobs.",
-    "get": "Get one job.",
-    "delete": "Cancel a job that waits or runs; remove one that has ended.",
+    "get": "Get a job, and what became of it.",
+    "delete": "Cancel a job that waits or runs, or remove one that has ended.",
 }
 
 

@@ -87,18 +87,18 @@ class Orders(Collection):
         for row in rows:
             row["items"] = [item.line() for item in found[row["id"]]]
 
-    approve = transition("approve", "Accept the order.", {"pending": "approved"})
-    ship = transition("ship", "The products have left.", {"approved": "shipped"})
-    complete = transition("complete", "The products have arrived.", {"shipped": "completed"})
+    approve = transition("approve", "Accept it.", {"pending": "approved"})
+    ship = transition("ship", "Its products have left.", {"approved": "shipped"})
+    complete = transition("complete", "Its products have arrived.", {"shipped": "completed"})
 
     @action("reject", transitions={"pending": "rejected"})
     def reject(self, order: Order) -> None:
-        """Decline the order; its products go back into stock."""
+        """Decline it; its products go back into stock."""
         give_back(order)
 
     @action("cancel", transitions={"pending": "cancelled"})
     def cancel(self, order: Order) -> None:
-        """Take the order back; its products go back into stock."""
+        """Take it back; its products go back into stock."""
         give_back(order)
 
     @action("refund", transitions={"approved": "refunded", "shipped": "refunded", "completed": "refunded"})

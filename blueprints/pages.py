@@ -88,7 +88,7 @@ class Pages(Collection):
 
     @action("publish", transitions={"draft": "published"})
     def publish(self, page: Page) -> None:
-        """Show the page to every reader."""
+        """Show it to every reader."""
         page.published_at = now()
 
-    archive = transition("archive", "Take the page down, and keep it.", {"published": "archived"})
+    archive = transition("archive", "Take it down, and keep it.", {"published": "archived"})

@@ -73,7 +73,8 @@ class PolicySchema(StrictSchema):
 class QuestionSchema(CircumstancesSchema):
     who = Line(required=True, maximum=254, data_key="as",
                metadata={"description": "An e-mail, a user's id, or a role.", "example": "editor"})
-    permission = Line(required=True, metadata={"example": "article.update"})
+    permission = Line(required=True, metadata={"description": "What is asked about, such as article.publish.",
+                                               "example": "article.publish"})
     id = Id(metadata={"description": "The object; without it, the answer is about any."})
 
 
@@ -155,7 +156,7 @@ class ExplanationSchema(StrictSchema):
 
 @routes.get("/api/admin/policy", permission="policy.view", answer=PolicySchema(), operation="policy_rules")
 def effective(call: Call) -> dict[str, Any]:
-    """The rules in force, each with its file and line; of lines about persons those of the caller's tenant."""
+    """List the rules in force, each with its file and line; of lines about persons those of the caller's tenant."""
     policy = call.access.policy
     kept = lines_of(policy)
     told = told_persons(call, {*(rule.sub for rule in policy.rules), *policy.roles.parents, *(one.who for one in kept)})
@@ -178,7 +179,10 @@ def effective(call: Call) -> dict[str, Any]:
 @routes.get("/api/admin/policy/explain", permission="policy.view", query=QuestionSchema(), problems=(404,),
             operation="policy_explain", answer=ExplanationSchema())
 def explained(call: Call) -> dict[str, Any]:
-    """Explain what a user or a role would be answered, and why: now, from the caller's address, unless told else."""
+    """Explain what a user or a role would be answered, and why.
+
+    Now, and from the caller's address, unless asked otherwise.
+    """
     policy, permission = call.access.policy, call.query["permission"]
     require_known(call.access, permission)
     person, principal = _principal(call, call.query["who"])

@@ -74,7 +74,7 @@ def versions(call: Call) -> dict[str, Any]:
 @routes.get("/api/admin/policy/versions/<version>", permission="policy.view", problems=(404,),
             operation="policy_version", answer=VersionWithFilesSchema())
 def version_with_files(call: Call) -> dict[str, Any]:
-    """Get a policy that was in force, with its files; eight characters of its version name it."""
+    """Get a policy that was in force, with its files, by eight or more characters of its version."""
     row = policy_version.named(call.path["version"])
     if row is None:
         raise not_found()

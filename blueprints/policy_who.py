@@ -71,7 +71,8 @@ class _Query(ListQuery):
     def _schema(self, kind: str, found: dict[str, Any]) -> Schema:
         asked = CircumstancesSchema().fields
         return super()._schema(kind, {
-            "permission": Line(required=True, metadata={"example": "article.update"}),
+            "permission": Line(required=True, metadata={
+                "description": "What is asked about, such as article.publish.", "example": "article.publish"}),
             "id": Id(metadata={"description": "The object; without it, those who may do it to some object."}),
             **{name: asked[name] for name in ("at", "ip", "device")},
             **{name: found[name] for name in _PAGES if name in found}})
@@ -90,7 +91,7 @@ _LISTING = Listing(_Users(), _Query)
 @routes.get("/api/admin/policy/who", permission="policy.view", query=_LISTING.query.schema, problems=(404,),
             operation="policy_who", answer=envelopes.schema(HolderSchema()), cost=5)
 def who(call: Call) -> dict[str, Any]:
-    """List everybody who may do something: to an object, or to any."""
+    """List everybody who may do something: to one object, or to some object."""
     try:
         holders = _holders(call)
         page = _LISTING.within(call, holders.narrowing or NOTHING, _name(call))

@@ -112,7 +112,7 @@ def _check_password(call: Call) -> None:
 @routes.post("/api/login", permission="session.create", body=LoginSchema(), answer=TokenSchema(), secret=True,
              prepare=_check_password, carries=("Set-Cookie",))
 def log_in(call: Call) -> dict[str, Any]:
-    """Exchange e-mail and password for tokens."""
+    """Log in: exchange e-mail and password for tokens."""
     checked, fresh = call.prepared
     user = User.by_id(checked.id)
     if user is None or not user.active or user.password_hash != checked.password_hash:
@@ -128,7 +128,7 @@ def log_in(call: Call) -> dict[str, Any]:
              secret=True, writes=False, problems=(403,), recorded="session.refresh",
              carries=("Set-Cookie",), by_cookie=True)
 def refresh(call: Call) -> dict[str, Any]:
-    """Exchange a refresh token for new tokens; a repetition within ten seconds is given the same refresh token."""
+    """Exchange a refresh token for new tokens: a repetition within ten seconds is given the same refresh token."""
     kept = refresh_cookie.sent(call.services.settings, call.request)
     if "refresh_token" not in call.body:
         if kept is None:
@@ -186,7 +186,7 @@ def register(call: Call) -> dict[str, Any]:
 @routes.get("/api/profile", permission="profile.view", answer=AccountSchema(), load=_own_account,
             operation="profile_get")
 def profile(call: Call) -> dict[str, Any]:
-    """The caller's own account, in full, and what they may do."""
+    """Get the caller's own account, in full, and what they may do."""
     return _shown(call, call.row)
 
 
@@ -223,7 +223,7 @@ def _check_own_password(call: Call) -> None:
              prepare=_check_own_password, load=_own_account, recorded="profile.password",
              operation="profile_change_password")
 def change_password(call: Call) -> None:
-    """Choose a new password; all other sessions end."""
+    """Choose a new password: all other sessions end."""
     user, (checked, fresh) = call.row, call.prepared
     if user.password_hash != checked:
         raise _wrong(call, user)
@@ -234,7 +234,7 @@ def change_password(call: Call) -> None:
 
 @routes.get("/.well-known/jwks.json", public=_JWKS, answer=KeySetSchema(), problems=(404,), operation="jwks")
 def public_keys(call: Call) -> Response | dict[str, Any]:
-    """The public keys that verify access tokens (RFC 7517), where the setting `token_algorithm` is not HS256."""
+    """List the public keys that verify access tokens (RFC 7517), where the setting `token_algorithm` is not HS256."""
     keys = call.services.access_tokens.public_keys()
     if not keys:
         raise Problem("not_found", "Tokens are signed with a shared secret.")

@@ -14,7 +14,7 @@ from models.tables.user import User
 
 from .http.writing.rules_in_code import RuleInCode, outranked, rank
 
-_SUMMARIES = {"list": "List the sessions that are in force.", "delete": "End one session: its tokens are refused."}
+_SUMMARIES = {"list": "List the sessions that are in force.", "delete": "End a session: its tokens are refused."}
 
 
 class SessionSchema(StrictSchema):

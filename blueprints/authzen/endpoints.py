@@ -56,7 +56,7 @@ def evaluation(call: Call) -> dict[str, Any]:
 @routes.post("/access/v1/evaluations", permission="policy.evaluate", body=EvaluationsSchema(),
              answer=DecisionsSchema(), writes=False, accepts=MEDIA_TYPES, prepare=_require_json, cost=10)
 def evaluations(call: Call) -> dict[str, Any]:
-    """Say the same of several questions at once."""
+    """Say of several questions at once whether a subject may do an action on a resource."""
     shared = {name: call.body[name] for name in _INHERITED if name in call.body}
     if not call.body["evaluations"]:
         return {"decision": _decided(call, _loaded(shared))}
@@ -92,7 +92,7 @@ def action_search(call: Call) -> dict[str, Any]:
 @routes.get("/.well-known/authzen-configuration", public=_PUBLIC, answer=ConfigurationSchema(), problems=(404,),
             offline=True)
 def configuration(call: Call) -> dict[str, Any]:
-    """Where the endpoints are; 404 without the setting `public_url`."""
+    """Say where the endpoints of AuthZEN are; 404 without the setting `public_url`."""
     if not call.services.settings.public_url:
         raise not_found()
     base = call.services.settings.url

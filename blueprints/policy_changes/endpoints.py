@@ -139,7 +139,7 @@ def try_change(call: Call) -> dict[str, Any]:
 @routes.post("/api/admin/policy/apply", permission="policy.update", body=ApplySchema(), answer=AppliedSchema(),
              operation="policy_apply", problems=(409,), writes=False, largest_body=LARGEST_BODY, cost=50)
 def apply(call: Call) -> dict[str, Any]:
-    """Put a change of the policy files in force. Sent once more, it finds itself in force."""
+    """Put a change of the policy files in force: sent once more, it changes nothing."""
     if not call.services.settings.policy_edit:
         raise Problem("forbidden", "Policies are not changed over HTTP here: the setting policy_edit is off.")
     files: Files = call.body["files"]

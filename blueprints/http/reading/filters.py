@@ -21,15 +21,11 @@ from ..request.call import Call
 from ..schemas.fields import Bool, Email, Id, Int, Text, Time, length
 from ..schemas.halves import choices
 from ..schemas.parameters import LowerText, Number, Switch
+from .filter_texts import meaning, words
 from .readable import Readable
 
 _IN_LIMIT = 100
 _LONGEST = 1000  # characters: longer than any text that has an index
-_MEANING = {"eq": "is this", "ne": "is another", "lt": "is less", "lte": "is this or less", "gt": "is more",
-            "gte": "is this or more", "in": "is one of these", "contains": "has this text in it",
-            "startswith": "begins with this text", "isnull": "is missing (`true`), or is not (`false`)"}
-
-
 @dataclass(frozen=True, slots=True)
 class Filter:
     """One filter of a request: `column` `operator` `value`."""
@@ -54,16 +50,17 @@ def parameter(name: str, operator: str) -> str:
 def operand(collection: Readable, name: str, operator: str) -> fields.Field[Any]:
     """The parameter of a filter, typed like the field that it is about."""
     if name in collection.expansions:
-        return Text(maximum=_LONGEST, metadata={"description": f"Only rows with this {name}: its id or its slug."})
-    about: dict[str, Any] = {"description": f"Only rows whose {name} {_MEANING[operator]}."}
+        return Text(maximum=_LONGEST, metadata={"description": f"Only rows whose {words(name)} has this id or slug."})
+    # A column that is not answered can be filtered by all the same.
+    declared = collection.body_schema.fields.get(name, collection.model._meta.fields.get(name))
+    about: dict[str, Any] = {"description": meaning(name, operator, declared)}
     if operator in ("eq", "ne", "in") and (known := collection.values_of(name)):
         about |= choices(collection.schema, name, known)
     if operator == "isnull":
         return Switch(metadata=about)
     least = 1 if operator in ("contains", "startswith") else 0
     value: fields.Field[Any]
-    # A column that is not answered can be filtered by all the same.
-    match collection.body_schema.fields.get(name, collection.model._meta.fields.get(name)):
+    match declared:
         case Id() | IdField():
             value = Id(metadata=about)
         case Time():

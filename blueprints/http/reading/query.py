@@ -30,6 +30,12 @@ from .readable import Readable
 MAX_OFFSET = 10_000
 SIZES = ("limit", "page_size", "first", "last")
 NUMBERS = ("page", "offset")
+_SIZE_TEXTS = {"limit": "How many rows a page has at most.", "page_size": "Another name of `limit`.",
+               "first": "As `limit`, of pages that go forward: with `after`.",
+               "last": "As `limit`, of pages that go back: with `before`, which it needs."}
+_CURSOR_TEXTS = {"after": "A cursor that an earlier answer had: the page begins behind its row.",
+                 "before": "A cursor that an earlier answer had: the page ends before its row.",
+                 "cursor": "Another name of `after`."}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +78,14 @@ class ItemQuery:
         return StrictSchema.from_dict(found, name=type(self._collection).__name__ + kind)()
 
     def _fields(self) -> dict[str, Any]:
-        about = "Which fields to answer, separated by commas: an answer has no others."
+        about = "Fields to answer, separated by commas, and no others; without it, all of them."
         return {"fields": name_list(self._answered, about, f"{self._rows_called}Field")}
 
     def _expansions(self) -> dict[str, Any]:
         if not self._collection.expand:
             return {}
-        return {"expand": name_list(self._collection.expand, "References to answer as objects beside their ids.",
-                                    f"{self._rows_called}Expansion")}
+        about = "References to answer as objects beside their ids, separated by commas."
+        return {"expand": name_list(self._collection.expand, about, f"{self._rows_called}Expansion")}
 
     @property
     def _rows_called(self) -> str:
@@ -115,16 +121,18 @@ class ListQuery(ItemQuery):
     def _rows(self) -> dict[str, Any]:
         """Which rows, and in which order."""
         made: dict[str, Any] = {"sort": fields.String(validate=one_of(sorted(self.orders)), metadata={
-            "description": f"The order of the rows; `-` is descending. Default: {self._collection.default_sort}.",
+            "description": "The order of the rows; `-` stands before what descends. "
+                           f"Without it: `{self._collection.default_sort}`.",
             "component": f"{self._rows_called}Sort"})}
         if self._collection.search:
             made["q"] = Text(maximum=200, metadata={
-                "description": f'Only rows with all these words in {", ".join(self._collection.search)}; '
-                               'words in double quotes stand beside each other.'})
+                "description": f'Only rows that have all these words in {" or ".join(self._collection.search)}. '
+                               'Words in double quotes must stand beside each other.'})
         if self._by_shares:
             made["shared"] = fields.String(validate=one_of(list(get_args(Sharing))), metadata={
-                "description": "Rows that a share alone opens to the caller: also (`include`, the default) or not "
-                               "(`exclude`); `only`: just the rows that are shared with the caller."})
+                "description": "What becomes of rows that only a share opens to the caller: they are listed with the "
+                               "others (`include`, the default), or left out (`exclude`). `only` lists nothing but "
+                               "rows that are shared with the caller."})
         filters = {written: operand(self._collection, name, operator)
                    for written, (name, operator) in self._filters.items()}
         for written, (name, _) in self._filters.items():
@@ -160,11 +168,10 @@ class ListQuery(ItemQuery):
 def _paging() -> dict[str, Any]:
     """Which page of them. Ranges are not declared here: the largest size depends on the caller's role."""
     made: dict[str, Any] = {
-        name: Count(metadata={"description": "Rows on a page.", "minimum": 1}) for name in SIZES}
-    about = {"description": "An opaque cursor from an earlier page."}
-    made |= {name: CursorParameter(metadata=about) for name in CURSORS}
-    made["page"] = Count(metadata={"description": "Page number, from 1: answers the page envelope.", "minimum": 1})
-    made["offset"] = Count(metadata={"description": "Rows to skip: answers the page envelope.", "minimum": 0,
+        name: Count(metadata={"description": _SIZE_TEXTS[name], "minimum": 1}) for name in SIZES}
+    made |= {name: CursorParameter(metadata={"description": _CURSOR_TEXTS[name]}) for name in CURSORS}
+    made["page"] = Count(metadata={"description": "The number of the page, from 1; instead of a cursor.", "minimum": 1})
+    made["offset"] = Count(metadata={"description": "How many rows to skip; instead of a cursor.", "minimum": 0,
                                      "maximum": MAX_OFFSET})
     made["snapshot"] = Switch(metadata={"description": "Leave out rows created after the first page was read."})
     return made

@@ -83,6 +83,11 @@ class Readable:
         """The permission that allows `verb` on this resource."""
         return f"{self.resource}.{verb}"
 
+    @property
+    def a_row(self) -> str:
+        """What a sentence calls one of the rows: `an article`, `a user`."""
+        return f"{'an' if self.resource[0] in 'aeio' else 'a'} {self.resource}"
+
     @cached_property
     def guards(self) -> dict[str, str]:
         """Field → the permission that shows it: those of `guarded`, and `department` of rows with an owner."""

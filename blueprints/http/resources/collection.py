@@ -91,27 +91,27 @@ class Collection(Writable):
                        narrows=True, query=self.listing.query.schema, answer=self.listing.envelope(),
                        summary=f"List {self.name}.")
         yield Endpoint(name="get", method="GET", path=one, permission=self.view, handler=self.show,
-                       load=self.load_values, query=item, answer=shown, summary=f"Get one {self.resource}.", **tagged)
+                       load=self.load_values, query=item, answer=shown, summary=f"Get {self.a_row}.", **tagged)
         yield Endpoint(name="create", method="POST", path=many, permission=self.permission("create"), body=body,
                        defaults=self._defaults,
                        handler=self._create, load=self.draft, status=201, answer=shown,
-                       summary=f"Create one {self.resource}.", **writing)
+                       summary=f"Create {self.a_row}.", **writing)
         yield Endpoint(name="replace", method="PUT", path=one, permission=self.permission("update"), body=body,
                        fixed=self.create_only, kept=self._kept, defaults=self._defaults, handler=self._replace,
                        judge_after=True, answer=shown,
-                       summary=f"Replace one {self.resource}: what is left out gets its default.",
+                       summary=f"Replace {self.a_row}: what is left out gets its default.",
                        **changing, **confirming)
         yield Endpoint(name="update", method="PATCH", path=one, permission=self.permission("update"), body=body,
                        partial=True, fixed=self.create_only, accepts=MERGE_PATCH, handler=self._modify,
-                       judge_after=True, answer=shown, summary=f"Change one {self.resource}, in part.", **changing,
+                       judge_after=True, answer=shown, summary=f"Change some fields of {self.a_row}.", **changing,
                        **confirming)
         yield Endpoint(name="delete", method="DELETE", path=one, permission=self.permission("delete"),
-                       handler=self._delete, status=204, summary=f"Delete one {self.resource}.", **changing)
+                       handler=self._delete, status=204, summary=f"Delete {self.a_row}.", **changing)
         for found in self.actions:
             yield Endpoint(name=found.name, method="POST", path=f"{one}/{found.name}", body=StrictSchema(),
                            body_required=False, permission=self.permission(found.name),
                            handler=self._performing(found), answer=shown,
-                           summary=f"{found.name.capitalize()} one {self.resource}. {found.about}", **changing)
+                           summary=_action(found, self.a_row), **changing)
         yield exports.endpoint(self.listing)
         if self.imports:
             yield imports.endpoint(self)
@@ -212,6 +212,14 @@ class Collection(Writable):
         elif len(answer) != len(self.representation.names):
             view = view_hash(tuple(answer))
         call.headers["ETag"] = entity_tag(written_version(call, self.guards.get("version")), view)
+
+
+def _action(found: Action, a_row: str) -> str:
+    """The summary of an action: `Publish an article: show it to every reader.`"""
+    name, about = found.name.replace("_", " ").capitalize(), found.about
+    if not about:
+        return f"{name} {a_row}."
+    return f"{name} {a_row}: {about if about[1:2].isupper() else about[0].lower() + about[1:]}"
 
 
 def _default(column: pw.Field) -> Any:

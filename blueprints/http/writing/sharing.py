@@ -122,17 +122,17 @@ def endpoints(collection: Writable) -> Iterator[Endpoint]:
     leaving = Endpoint(
         name="leave", method="DELETE", path=path, public="everybody may give up a right of their own", handler=leave,
         writes=True, load=left, query=_Leaving(), status=204, recorded=collection.permission("leave"),
-        summary=f"Give up one's own right to one {resource}.")
+        summary=f"Give up one's own right to {collection.a_row}.")
     yield Endpoint(name="shares", method="GET", path=path, permission=permission, handler=listed,
                    load=collection.load_values, query=_LISTING.query.schema, answer=_PAGE,
-                   summary=f"List the shares of one {resource}.")
+                   summary=f"List the shares of {collection.a_row}.")
     yield Endpoint(name="share", method="PUT", path=path, permission=permission, handler=put, writes=True,
                    load=collection.load_record, body=NewShareSchema(), answer=_PAGE, carries=("Link",),
-                   summary=f"Share one {resource} with a grantee, or change the grantee's right.")
+                   summary=f"Share {collection.a_row} with a grantee, or change the grantee's right.")
     yield Endpoint(name="unshare", method="DELETE", path=path, permission=permission, handler=withdraw, writes=True,
                    load=collection.load_record, query=_Withdrawal(), status=204, variant=("grantee", ME, leaving),
-                   summary=f"Stop sharing one {resource} with a grantee; `me` gives up one's own right, which needs "
-                           "no permission.")
+                   summary=f"Stop sharing {collection.a_row} with a grantee. `me` gives up one's own right, which "
+                           "needs no permission.")
 
 
 def _put(call: Call, collection: Writable) -> None:
