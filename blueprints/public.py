@@ -15,7 +15,7 @@ from .http.description.document import Served, document
 from .http.operations.deprecation import Deprecation
 from .http.pipeline import negotiation
 from .http.request.access import Access
-from .http.request.base_url import base_url
+from .http.request.base_url import base_url, seen_url
 from .http.request.identity import guest
 from .http.resources import front
 from .http.resources.documentation import documentation_file, error_catalogue
@@ -30,7 +30,7 @@ _ROOT = "it has only links, to the documentation and to health"
 
 @routes.get("/", public=_ROOT, produces=(negotiation.JSON, negotiation.HTML), offline=True, operation="front_page")
 def root(call: Call) -> Response | dict[str, Any]:
-    """Links to the documentation and to health: a page for browsers, JSON for programs."""
+    """Get links to the documentation and to health: a page for browsers, JSON for programs."""
     links = front.links(docs=call.services.settings.docs)
     call.headers["Vary"] = "Accept"
     if negotiation.best(call, negotiation.JSON, negotiation.HTML) == negotiation.HTML:
@@ -46,40 +46,42 @@ def ping(call: Call) -> dict[str, str]:
 
 @routes.get("/api/openapi.json", public=_DOCS, produces=("application/json",), problems=(404,), operation="openapi")
 def openapi(call: Call) -> Response:
-    """This API as OpenAPI 3.1."""
+    """Get this API as OpenAPI 3.1."""
     return _document(call, "3.1.0")
 
 
 @routes.get("/api/openapi-3.0.json", public=_DOCS, produces=("application/json",), problems=(404,),
             operation="openapi_3_0")
 def openapi_30(call: Call) -> Response:
-    """This API as OpenAPI 3.0, for tools that do not read 3.1."""
+    """Get this API as OpenAPI 3.0, for tools that do not read 3.1."""
     return _document(call, "3.0.3")
 
 
 @routes.get("/docs", public=_DOCS, produces=("text/html",), problems=(404,), operation="docs_page")
 def page(call: Call) -> Response:
-    """The documentation page."""
-    return _asset(call, "index.html")
+    """Show how to log in and try, and every operation: a page for browsers."""
+    _refuse_when_off(call)
+    return front.documentation(seen_url(call.services.settings, call.request))
 
 
 @routes.get("/docs/errors", public=_DOCS, produces=("text/html",), problems=(404,), operation="docs_errors")
 def errors(call: Call) -> Response:
-    """Every error code and what it means."""
+    """Show every error code and what it means: a page for browsers."""
     _refuse_when_off(call)
     return error_catalogue()
 
 
 @routes.get("/docs/<name>", public=_DOCS, produces=("text/*",), operation="docs_file")
 def asset(call: Call) -> Response:
-    """A file of the documentation page."""
-    return _asset(call, call.path["name"])
+    """Get a file of the documentation page."""
+    _refuse_when_off(call)
+    return documentation_file(call.path["name"])
 
 
 @routes.get("/metrics", public=_METRICS, produces=("text/plain",), problems=(401, 404),
             anonymous=True, operation="metrics")
 def metrics(call: Call) -> Response:
-    """Metrics for Prometheus, with the token of the setting `metrics_token`."""
+    """Get the metrics for Prometheus, with the token of the setting `metrics_token`."""
     found, wanted = call.services.metrics, call.services.settings.metrics_token
     if found is None:
         raise Problem("not_found")
@@ -98,11 +100,6 @@ def _document(call: Call, version: str) -> Response:
                     largest_page=max(settings.max_page_size, *settings.page_sizes.values()))
     return Response(document(call.services.registry, version, served, base_url(settings, call.request)),
                     mimetype="application/json")
-
-
-def _asset(call: Call, name: str) -> Response:
-    _refuse_when_off(call)
-    return documentation_file(name)
 
 
 def _refuse_when_off(call: Call) -> None:

@@ -64,8 +64,9 @@ def test_the_wheel_carries_what_is_read_at_run_time(wheel):
         "models/migrations/0001_accounts.py",
         "blueprints/http/security/common_passwords.txt",
         "blueprints/translations/de.po",
-        "blueprints/http/resources/static/docs/index.html",
+        "blueprints/http/resources/static/docs/page.js",
         "blueprints/http/resources/static/docs/rapidoc-min.js",
+        "blueprints/http/resources/templates/docs.html",
         "gatepost/py.typed",
     } <= names
     assert any(name.endswith("/LICENSE") for name in names)

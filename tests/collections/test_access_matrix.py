@@ -89,7 +89,7 @@ class World:
     def path(self, row: Row, caller: Caller) -> str:
         """The path of a row of the table, with what it is about in it."""
         if row.path == "/docs/<name>":
-            return "/docs/index.html"
+            return "/docs/page.css"
         if row.path == "/api/admin/policy/explain":
             return f"{row.path}?as=editor&permission=article.publish"
         if row.path == "/api/admin/policy/who":

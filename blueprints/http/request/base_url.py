@@ -26,6 +26,15 @@ def base_url(settings: Settings, request: Request) -> str:
     return request.root_path
 
 
+def seen_url(settings: Settings, request: Request) -> str:
+    """The URL of the service for a reader who looks at a page of it: `base_url`, else the host that was asked for."""
+    known = base_url(settings, request)
+    if "://" in known:
+        return known
+    host = request.environ.get("HTTP_HOST", "")
+    return f"{request.scheme}://{host if _HOST.fullmatch(host) else 'localhost'}{known}"
+
+
 def _is_said(proxies: int, environ: dict[str, str]) -> bool:
     """Whether `ProxyFix` has taken the host out of X-Forwarded-Host, and it is one."""
     said = environ.get("HTTP_X_FORWARDED_HOST", "").split(",")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from hashlib import sha256
+from urllib.parse import urljoin
 
 import pytest
 
@@ -25,9 +26,26 @@ def test_the_page_refers_to_nothing_but_its_own_assets(client):
     references = re.findall(r'(?:src|href|spec-url)="([^"]*)"', page.text)
     assert references
     for reference in references:
-        assert reference.startswith(("/docs", "/api/openapi", "data:")), reference
-        if reference.startswith("/"):
-            assert client.get(reference).status_code == 200
+        # Relative, so that they lead to the same service below any path.
+        assert reference.startswith(("docs/", "api/openapi", "data:", "#")), reference
+        if reference.startswith(("docs/", "api/")):
+            assert client.get(f"/{reference}").status_code == 200
+
+
+def test_the_list_of_errors_refers_to_nothing_but_the_pages_beside_it(client):
+    references = re.findall(r'(?:src|href)="([^"]*)"', client.get("/docs/errors").text)
+    assert {"../docs#start", "page.css", "../api/openapi.json"} <= set(references)
+    for reference in references:
+        if not reference.startswith("data:"):
+            assert client.get(urljoin("/docs/errors", reference)).status_code == 200, reference
+
+
+def test_a_reader_without_scripts_is_told_how_to_log_in_and_where_the_description_is(client):
+    page = client.get("/docs").text
+    assert re.search(r'<noscript>.*<a href="api/openapi.json">.*</noscript>', page, re.S)
+    assert '/api/login' in page and '"password"' in page
+    for form in re.findall(r"<form[^>]*>", page):
+        assert 'method="post"' in form, "a password would stand in the URL"
 
 
 NEVER = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -54,13 +72,18 @@ def test_a_page_uses_no_device_and_is_held_by_no_other_page(client, path):
     assert "geolocation=()" in headers["Permissions-Policy"]
 
 
-def test_the_page_lists_its_operations_also_where_its_navigation_does_not_fit(client):
+def test_the_page_prepares_what_rapidoc_reads_only_once(client):
     page, script = client.get("/docs").text, client.get("/docs/page.js")
     assert script.mimetype == "text/javascript"
-    # In this order: the script chooses before RapiDoc draws anything.
-    assert page.index('src="/docs/page.js" defer') < page.index('src="/docs/rapidoc-min.js" defer')
-    assert re.search(r'max-width: 767\.98px.*"render-style", narrow\.matches \? "view" : "focused"', script.text, re.S)
+    # In this order: the page chooses colours before RapiDoc draws anything.
+    assert page.index('src="docs/page.js" type="module"') < page.index('src="docs/rapidoc-min.js" defer')
 
+
+def test_no_script_of_the_page_stores_anything(client):
+    for name in ("page.js", "session.js", "explorer.js"):
+        script = client.get(f"/docs/{name}").text
+        assert not re.search(r"localStorage|sessionStorage|indexedDB|document\.cookie|\.innerHTML", script), name
+    assert 'persist-auth="false"' in client.get("/docs").text
 
 BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
 
@@ -109,4 +132,18 @@ def test_the_setting_turns_the_documents_off(database_url, tmp_path):
         check_problem(app.test_client().get(path), 404, "not_found")
     assert app.test_client().get("/").get_json() == {"links": {"health": "/api/health"}}
     assert re.findall(r'<a href="([^"]*)"', app.test_client().get("/", headers=BROWSER).text) == ["/api/health"]
+    close(app)
+
+
+@pytest.mark.parametrize(("settings", "headers", "shown"), [
+    ({}, {"Host": "gate.example:8000"}, "http://gate.example:8000"),
+    ({}, {"Host": "$(reboot).example"}, "http://localhost"),
+    ({"public_url": "https://api.example.org/gate"}, {"Host": "other.example"}, "https://api.example.org/gate"),
+    ({"trusted_proxies": 1}, {"X-Forwarded-Host": "front.example", "X-Forwarded-Proto": "https"},
+     "https://front.example")], ids=["host", "no host", "public_url", "proxy"])
+def test_the_commands_of_the_page_name_the_service_as_its_reader_reaches_it(
+        database_url, tmp_path, settings, headers, shown):
+    app = make_app(new_instance(tmp_path / "instance", database_url, "default"), database_url, **settings)
+    page = app.test_client().get("/docs", headers=headers).text
+    assert set(re.findall(r'<span class="base">([^<]*)</span>', page)) == {shown}
     close(app)
