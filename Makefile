@@ -5,11 +5,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 NEWEST := .venv-newest
 # A file stays in one process, since its tests share servers and databases; the order of the names leaves short files
-# for the end. What needs tools of others is `make test-clients`.
-IN_PARALLEL := --numprocesses 2 --dist loadfile --no-loadscope-reorder --ignore tests/clients
+# for the end. What needs a browser is `make test-console`, what needs tools of others `make test-clients`.
+IN_PARALLEL := --numprocesses 2 --dist loadfile --no-loadscope-reorder --ignore tests/clients --ignore tests/console
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help serve test test-newest test-clients coverage lint types messages bench bench-pages bench-search bench-policy bench-login \
+.PHONY: help serve test test-newest test-clients test-console coverage lint types messages bench bench-pages bench-search bench-policy bench-login \
   bench-replay bench-export bench-imports bench-kill bench-jobs bench-backup attacks faults restarts failover growth \
   ledger kills soak proofs campaigns profile picture wheel constraints sbom clean
 
@@ -29,6 +29,9 @@ test-newest: $(NEWEST)/test.stamp ## every test, with the newest libraries that 
 
 test-clients: $(VENV)/clients.stamp ## linters, generated clients and a tester of APIs, of others, against both OpenAPI documents
 	$(BIN)/python -m pytest $(PYTEST_ARGS) tests/clients
+
+test-console: $(VENV)/console.stamp ## the tests of the pages in a browser (needs chromium)
+	$(BIN)/python -m pytest --numprocesses 0 tests/console $(PYTEST_ARGS)
 
 coverage: $(VENV)/test.stamp ## every test, and which lines none of them runs; fails below the floor in pyproject.toml
 	$(BIN)/python -m pytest $(IN_PARALLEL) --cov --cov-report=term:skip-covered $(PYTEST_ARGS)
@@ -145,6 +148,7 @@ constraints: $(VENV)/dev.stamp ## pin the newest versions that setup.cfg allows 
 	  --output-file requirements/image.txt setup.cfg
 	@$(PIN) --output-file requirements/deploy.txt requirements/deploy.in
 	@$(PIN) --constraint requirements/test.txt --output-file requirements/clients.txt requirements/clients.in
+	@$(PIN) --constraint requirements/test.txt --output-file requirements/console.txt requirements/console.in
 
 sbom: wheel $(VENV)/dev.stamp ## list what is installed for serving in dist/gatepost.cdx.json (CycloneDX)
 	@rm -rf build/serving
@@ -206,6 +210,10 @@ $(VENV)/clients.stamp: requirements/clients.txt $(addprefix tests/clients/,$(FOR
 	@$(PIP) install $(QUIETLY) --require-hashes --requirement requirements/clients.txt || $(NOT_INSTALLED)
 	@mkdir -p build/clients && cp $(addprefix tests/clients/,$(FOR_NODE)) build/clients/
 	@$(NPM) --prefix build/clients ci --ignore-scripts --silent || $(NOT_INSTALLED)
+	@touch $@
+
+$(VENV)/console.stamp: requirements/console.txt $(VENV)/test.stamp
+	@$(PIP) install $(QUIETLY) --require-hashes --requirement requirements/console.txt || $(NOT_INSTALLED)
 	@touch $@
 
 # Anew whenever a library may be newer than last time.

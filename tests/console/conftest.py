@@ -1,0 +1,102 @@
+"""A served instance with invented rows, and Chromium to look at its pages with.
+
+Needs Debian's package `chromium` and `make .venv/console.stamp`; `make test-console` runs these tests. Without Chromium
+they are skipped, with CI=true that is a failure.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.running import PASSWORD, Instance, Served
+
+ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+             "--disable-component-update", "--disable-sync")
+
+
+def missing(reason: str) -> None:
+    """Skip, or fail where nothing may be skipped."""
+    if os.environ.get("CI") == "true":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A service with people, articles and a shop, and an administrator with `PASSWORD`."""
+    instance = Instance(tmp_path_factory.mktemp("console") / "instance")
+    done = instance.run("init", "--admin-email", "admin@example.org", "--admin-password-file", "-", input=PASSWORD)
+    assert done.returncode == 0, done.stderr
+    with instance.served() as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    if program is None:
+        missing("no chromium on this machine")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        missing("playwright is not installed: make .venv/console.stamp")
+    with sync_playwright() as play:
+        found = play.chromium.launch(executable_path=program, args=list(ARGUMENTS))
+        yield found
+        found.close()
+
+
+class Watched:
+    """Pages of one visitor, and everything that went wrong on them."""
+
+    def __init__(self, browser: Any, url: str) -> None:
+        self._browser, self.url = browser, url
+        self._contexts: list[Any] = []
+        self.expected: set[int] = set()  # statuses of refusals that the test is about
+        self.wrong: list[str] = []
+
+    def page(self, width: int = 1440, **options: Any) -> Any:
+        """A page of a fresh visitor, without an address; `options` are those of a browser context."""
+        context = self._browser.new_context(viewport={"width": width, "height": 900}, **options)
+        self._contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: self._note(message.type, message.text))
+        page.on("pageerror", lambda error: self.wrong.append(f"error: {error}"))
+        page.on("requestfailed", lambda request: self.wrong.append(f"failed: {request.url}"))
+        page.on("request", lambda request: self._host(request.url))
+        return page
+
+    def open(self, path: str = "/docs", width: int = 1440, **options: Any) -> Any:
+        """The page at a path, once the map of its operations is drawn."""
+        page = self.page(width, **options)
+        page.goto(self.url + path)
+        page.wait_for_selector("#operations .group", state="attached")
+        return page
+
+    def close(self) -> None:
+        for context in self._contexts:
+            context.close()
+        assert self.wrong == []
+
+    def _note(self, kind: str, text: str) -> None:
+        # Chromium itself notes every refusal; a violation of the Content-Security-Policy is an error, too.
+        if kind in ("error", "warning") and not any(f"status of {status} " in text for status in self.expected):
+            self.wrong.append(f"{kind}: {text}")
+
+    def _host(self, url: str) -> None:
+        if urlsplit(url).scheme not in ("data", "blob") and not url.startswith(f"{self.url}/"):
+            self.wrong.append(f"another host: {url}")
+
+
+@pytest.fixture
+def visitor(browser: Any, served: Served) -> Iterator[Watched]:
+    """Opens pages; at the end nothing may have gone wrong: no error, no violation, no request to another host."""
+    found = Watched(browser, served.url)
+    yield found
+    found.close()
