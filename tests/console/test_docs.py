@@ -152,6 +152,19 @@ def test_a_login_is_renewed_before_its_token_ends(visitor):
     assert tried(page)["request"].headers["authorization"] == f"Bearer {renewed.value.json()['access_token']}"
 
 
+def test_a_login_that_is_not_renewed_is_said_to_have_ended(visitor, served: Served):
+    visitor.expected = {401}
+    page = visitor.page()
+    page.clock.install()
+    page.goto(f"{visitor.url}/docs")
+    page.wait_for_selector("#operations .group", state="attached")
+    logged_in(page)
+    assert served.call("POST", "/api/logout", {"all": True}, token=served.log_in())[0] == 204
+    page.clock.fast_forward(14 * MINUTE + 1000)
+    page.wait_for_selector("#logged-in .no")
+    assert page.locator("#caller").inner_text() == "guest"
+
+
 @pytest.mark.parametrize("width", [360, 390, 768, 1440])
 def test_nothing_is_wider_than_the_screen(visitor, width):
     page = visitor.open(width=width)

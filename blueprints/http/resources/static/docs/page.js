@@ -136,6 +136,8 @@ changed.addEventListener("token", () => {
   hand();
 });
 
+changed.addEventListener("ended", () => byId("logged-in").replaceChildren(said("no", "✗ ended", "Log in again.")));
+
 // The map
 
 const isCollection = (tag) => tag.paths.some(({ method, path, parameters }) =>

@@ -3,7 +3,8 @@
 const EARLY = 60; // seconds before a token ends in which another one is fetched
 
 export const base = new URL(".", location.href).href.replace(/\/$/, "");
-export const changed = new EventTarget(); // "token", whenever there is another one, or none
+// "token", whenever there is another one, or none; "ended", when no other one was given
+export const changed = new EventTarget();
 
 let access = null;
 let refresh = null;
@@ -38,7 +39,10 @@ async function renew() {
   const answer = await ask("POST", "/api/token/refresh", { refresh_token: asked }).catch(() => null);
   if (asked !== refresh) return; // somebody has logged in or out meanwhile
   if (answer?.status === 200) hold(answer.body.access_token, answer.body.refresh_token, answer.body.expires_in);
-  else forget();
+  else {
+    forget();
+    changed.dispatchEvent(new Event("ended"));
+  }
 }
 
 // Log in; the answer says what became of it.
