@@ -78,14 +78,15 @@ def identify(services: Services, request: Request) -> tuple[Principal, str | Non
 
 
 def exchange(call: Call, token: str) -> dict[str, Any]:
-    """What `sessions.exchange` answers for the token of the cookie; its successor is in the cookie again.
+    """What `sessions.exchange` answers for the token of the cookie; its last successor is in the cookie again: an older
+    one would come too late, and be taken for a stolen one.
 
     Raises what that does, and `forbidden` for a page of another origin.
     """
     settings, request = call.services.settings, call.request
     refuse_foreign(settings, request)
     try:
-        answer = sessions.exchange(call, token)
+        answer = sessions.exchange(call, token, newest=True)
     except Problem as problem:
         if problem.code == "invalid_token":
             problem.headers["Set-Cookie"] = _cookie(settings, request, "", 0)

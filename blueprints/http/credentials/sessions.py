@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 from hmac import compare_digest, digest
-from typing import Any
+from typing import Any, cast
 
 from models.base import DAY, Rows, is_id, later, new_id, now
 from models.tables.session import Session, keep_newest, revoke
@@ -45,8 +45,10 @@ def open_session(call: Call, user: User) -> dict[str, Any]:
     return _answer(call, user, session, refresh)
 
 
-def exchange(call: Call, token: str) -> dict[str, Any]:
+def exchange(call: Call, token: str, *, newest: bool = False) -> dict[str, Any]:
     """A new access token and the successor of the refresh token.
+
+    newest  of a token that was used a moment ago, the last successor: for tabs, which have one cookie between them
 
     Raises `Problem`: `invalid_token`, and then, for a token that was used before, all sessions of its family end;
     `rate_limited`; `forbidden` for a user whose role the policy has lost.
@@ -61,7 +63,7 @@ def exchange(call: Call, token: str) -> dict[str, Any]:
             services.limits.spend_of_session(principal_of(user))
         # Nor does a made-up token make other writers wait.
         if accepted or _genuine(services.keys, id, token):
-            answer = services.database.transact(lambda: _exchange(call, id, token))
+            answer = services.database.transact(lambda: _exchange(call, id, token, newest))
     if answer is None:
         raise invalid()
     return answer
@@ -105,7 +107,7 @@ def _uses(session: Session) -> list[tuple[str, str]]:
     return [(used, at) for used, _, at in uses if at > begin]
 
 
-def _exchange(call: Call, id: str, token: str) -> dict[str, Any] | None:
+def _exchange(call: Call, id: str, token: str, newest: bool) -> dict[str, Any] | None:
     call.write = Write()  # a transaction may run twice
     keys, moment, found = call.services.keys, now(), _live(id, lock=True)
     if found is None:
@@ -125,7 +127,9 @@ def _exchange(call: Call, id: str, token: str) -> dict[str, Any] | None:
         audit.record(call)
         return answer
     if presented in hashes:
-        again = _the_same(keys, id, token, hashes[hashes.index(presented) + 1])
+        successors, again = hashes[hashes.index(presented) + 1:], cast(str | None, token)
+        for successor in successors if newest else successors[:1]:
+            again = None if again is None else _the_same(keys, id, again, successor)
         return None if again is None else _answer(call, user, session, again)
     if _genuine(keys, id, token):
         revoke(session.tenant_id, Session.family == session.family)

@@ -226,6 +226,15 @@ def test_tabs_that_refresh_at_once_are_given_the_same_cookie(page):
     assert page.post(REFRESH, cookie=made.pop()).status_code == 200
 
 
+def test_a_tab_that_comes_late_does_not_put_an_older_cookie_back(page):
+    first = page.cookie
+    for _ in range(3):
+        assert page.post(REFRESH).status_code == 200
+    newest = page.cookie
+    assert cookie_of(page.post(REFRESH, cookie=first)).value == newest
+    assert page.post(REFRESH).status_code == 200
+
+
 def test_a_cookie_that_comes_back_after_its_grace_ends_the_session(page, given):
     first = page.cookie
     assert page.post(REFRESH).status_code == 200
