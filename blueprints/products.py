@@ -10,7 +10,7 @@ class ProductSchema(OwnedSchema):
     """Something for sale. `price` counts minor units of `currency`."""
 
     name = Name(required=True, metadata={"example": "Walnut desk"})
-    sku = Line(required=True, maximum=64, metadata={"example": "DESK-WALNUT"})
+    sku = Line(required=True, maximum=64, metadata={"example": "desk-walnut"})
     description = Text(maximum=20_000, allow_none=True)
     price = Int(required=True, minimum=0, maximum=10**12, metadata={
         "example": 24900, "description": "Minor units of `currency`."})

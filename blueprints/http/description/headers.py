@@ -46,6 +46,9 @@ ANSWERED: Mapping[str, dict[str, Any]] = {
     "Set-Cookie": {"schema": _TEXT, "description": "The refresh token, of a login that asked for it; or nothing in its "
                                                    "place."},
     "WWW-Authenticate": {"schema": _TEXT, "description": "How to authenticate (RFC 6750 section 3)."},
+    "Accept": {"schema": _TEXT, "description": "The media types that a body may have (RFC 9110 section 12.5.1)."},
+    "Accept-Patch": {"schema": _TEXT, "description": "Those of a PATCH (RFC 5789 section 3.1)."},
+    "Accept-Post": {"schema": _TEXT, "description": "Those of a POST that is a file (LDP section 7.1)."},
     "Retry-After": {"schema": _SECONDS, "description": "Seconds after which to try again."},
     "RateLimit": {"schema": _TEXT, "description": "What is left of the caller's units, and until when."},
     "RateLimit-Policy": {"schema": _TEXT, "description": "The caller's units and the seconds that they are for."},
@@ -53,7 +56,7 @@ ANSWERED: Mapping[str, dict[str, Any]] = {
 # On answers of every kind: the text at the head of the document tells of them, and the shared answers have them.
 EVERYWHERE = ("X-Request-ID", "API-Version", "RateLimit", "RateLimit-Policy", "Deprecation", "Sunset")
 _OF_PROBLEMS = {401: ("WWW-Authenticate",), 403: ("WWW-Authenticate",), 409: ("Retry-After",), 410: ("Link",),
-                412: ("ETag",), None: ("Retry-After",)}
+                412: ("ETag",), None: ("Retry-After", "Accept", "Accept-Patch", "Accept-Post")}
 
 
 def sent(endpoint: Endpoint) -> list[str]:
