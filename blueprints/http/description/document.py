@@ -88,6 +88,8 @@ def _document(registry: Discovered, version: str, served: Served) -> dict[str, A
     sharing.share_parameters(described)
     _leave_empty(described)
     _name_guards(described["components"]["schemas"], registry)
+    if version.startswith("3.0"):
+        _leave_references_alone(described["components"]["schemas"])
     return described
 
 
@@ -146,6 +148,14 @@ def _leave_empty(described: dict[str, Any]) -> None:
         for parameter in parameters:
             if "$ref" not in parameter and not parameter.get("required"):
                 parameter["x-fill-example"] = "no"  # RapiDoc's own word
+
+
+def _leave_references_alone(schemas: dict[str, Any]) -> None:
+    """In OpenAPI 3.0 nothing may stand beside a reference."""
+    for schema in schemas.values():
+        for name, described in schema.get("properties", {}).items():
+            if "$ref" in described:
+                schema["properties"][name] = {"$ref": described["$ref"]}
 
 
 def _name_guards(schemas: dict[str, Any], registry: Discovered) -> None:

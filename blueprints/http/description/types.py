@@ -23,7 +23,8 @@ class Types:
 
     def __init__(self, spec: APISpec, converter: OpenAPIConverter, collections: Mapping[str, Peer]) -> None:
         self._components = spec.components
-        self._nullable = {"type": "null"} if spec.openapi_version.minor else None
+        self._null = {"type": "null"} if spec.openapi_version.minor else {
+            "type": "object", "enum": [None], "nullable": True}
         self._converter = converter
         self._collections = collections
         for function in (self._portable, self._expanded, self._untyped, self._named):
@@ -42,7 +43,7 @@ class Types:
             return {}
         shown = self._converter.resolve_nested_schema(target.answer)  # type: ignore[no-untyped-call]
         made.pop("nullable", None)
-        return {"allOf": [shown], "nullable": True} if self._nullable is None else {"anyOf": [shown, self._nullable]}
+        return {"anyOf": [shown, self._null]}
 
     def _untyped(self, _: fields.Field[Any], made: dict[str, Any]) -> dict[str, Any]:
         """OpenAPI 3.0 takes `nullable` only beside a type; what may be anything may be null."""

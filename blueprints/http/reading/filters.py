@@ -53,7 +53,8 @@ def operand(collection: Readable, name: str, operator: str) -> fields.Field[Any]
         return Text(maximum=_LONGEST, metadata={"description": f"Only rows whose {words(name)} has this id or slug."})
     # A column that is not answered can be filtered by all the same.
     declared = collection.body_schema.fields.get(name, collection.model._meta.fields.get(name))
-    about: dict[str, Any] = {"description": meaning(name, operator, declared)}
+    said = {"description": meaning(name, operator, declared)}
+    about: dict[str, Any] = {} if operator == "in" else said
     if operator in ("eq", "ne", "in") and (known := collection.values_of(name)):
         about |= choices(collection.schema, name, known)
     if operator == "isnull":
@@ -74,7 +75,7 @@ def operand(collection: Readable, name: str, operator: str) -> fields.Field[Any]
         case _:
             value = Text(maximum=_LONGEST, minimum=least, metadata=about)
     if operator == "in":
-        return DelimitedList(value, validate=length(1, _IN_LIMIT), metadata=about)
+        return DelimitedList(value, validate=length(1, _IN_LIMIT), metadata=said)
     return value
 
 
