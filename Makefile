@@ -10,7 +10,7 @@ IN_PARALLEL := --numprocesses 2 --dist loadfile --no-loadscope-reorder --ignore 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .PHONY: help serve test test-newest test-clients test-console coverage lint types messages bench bench-pages bench-search bench-policy bench-login \
-  bench-replay bench-export bench-imports bench-kill bench-jobs bench-backup attacks faults restarts failover growth \
+  bench-replay bench-export bench-imports bench-kill bench-jobs bench-backup attacks faults restarts failover contracts growth \
   ledger kills soak proofs campaigns profile picture wheel constraints sbom clean
 
 help: ## this list
@@ -85,6 +85,9 @@ restarts: $(VENV)/test.stamp ## restart both servers twenty times under load, be
 failover: $(VENV)/test.stamp ## primaries that are killed, silent or come back under three nodes: lost writes, and when each writes again
 	$(BIN)/python -m tests.incidents.failover $(BENCH_ARGS)
 
+contracts: $(VENV)/clients.stamp ## every operation asked by schemathesis as guest, user and admin; BENCH_ARGS="--seconds 600"
+	$(BIN)/python -m tests.clients.contracts $(BENCH_ARGS)
+
 growth: $(VENV)/test.stamp ## gigabytes a day that one address or account can store within the rate limits
 	$(BIN)/python -m benchmarks.growth $(BENCH_ARGS)
 
@@ -119,7 +122,7 @@ soak: $(VENV)/test.stamp ## a quarter of an hour of everything at once on both d
 bench-jobs: $(VENV)/test.stamp ## jobs lost and effects done twice while processes are killed; BENCH_ARGS="--kills 200"
 	$(BIN)/python -m benchmarks.job_kills $(BENCH_ARGS)
 
-campaigns: attacks faults restarts failover growth ledger kills bench-backup soak bench-imports bench-kill bench-jobs proofs ## all of these, which take too long for `make test`
+campaigns: attacks faults restarts failover growth ledger kills bench-backup soak bench-imports bench-kill bench-jobs contracts proofs ## all of these, which take too long for `make test`
 
 profile: $(VENV)/gatepost.stamp ## where the time of one request goes, stage by stage
 	$(BIN)/python -m benchmarks.profile

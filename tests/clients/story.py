@@ -6,6 +6,7 @@ import os
 
 from gatepost_client import AuthenticatedClient
 from gatepost_client.api.articles import (
+    articles_approve,
     articles_create,
     articles_delete,
     articles_get,
@@ -77,6 +78,8 @@ def an_article_is_published(admin: AuthenticatedClient) -> Article:
 
     submitted = articles_submit.sync(article.id, client=admin)
     assert isinstance(submitted, Article) and submitted.status is ArticleStatus.IN_REVIEW, submitted
+    approved = articles_approve.sync(article.id, client=admin)
+    assert isinstance(approved, Article) and approved.status is ArticleStatus.APPROVED, approved
     published = articles_publish.sync(article.id, client=admin)
     assert isinstance(published, Article) and published.status is ArticleStatus.PUBLISHED, published
 

@@ -55,6 +55,8 @@ async function anArticleIsPublished(admin: Awaited<ReturnType<typeof logIn>>) {
 
   const submitted = await admin.POST("/api/articles/{id}/submit", { params: { path } });
   assert.equal(submitted.data?.status, "in_review", submitted.error?.detail);
+  const approved = await admin.POST("/api/articles/{id}/approve", { params: { path } });
+  assert.equal(approved.data?.status, "approved", approved.error?.detail);
   const published = await admin.POST("/api/articles/{id}/publish", { params: { path } });
   assert.equal(published.data?.status, "published", published.error?.detail);
 

@@ -1,0 +1,64 @@
+"""A sample of `make contracts`, and how its findings are read."""
+
+from __future__ import annotations
+
+from tests.clients.contracts import Accepted, Finding, Run, accepted, campaign, judge, parsed
+
+SAID = """
+______________________________ GET /api/articles _______________________________
+1. Test Case ID: 5R1hiK
+
+- ST105 Undocumented Content-Type
+
+    Received: text/plain
+    Documented: application/json
+
+- ST201 Schema-violating request accepted
+
+    Invalid data should have been rejected
+
+[431] Request Header Fields Too Large:
+
+    `exceeds`
+
+2. Test Case ID: 0bzIsV
+
+- ST101 Server error
+
+[500] Internal Server Error:
+
+________________________________ POST /api/login _______________________________
+1. Test Case ID: aaa
+
+- ST109 Response timeout
+
+=================================== SUMMARY ====================================
+"""
+
+
+def test_a_sample_of_requests_as_guest_user_and_admin_finds_nothing_unknown(tmp_path):
+    unknown, _ = judge(campaign(Run(seed=1, examples=1, phases="examples,fuzzing"), tmp_path), accepted())
+    assert [str(finding) for finding in unknown] == []
+
+
+def test_every_finding_is_read_with_its_check_and_status():
+    found = [(finding.operation, finding.check, finding.status) for finding in parsed("guest", SAID)]
+    assert found == [("GET /api/articles", "ST105", 431), ("GET /api/articles", "ST201", 431),
+                     ("GET /api/articles", "ST101", 500), ("POST /api/login", "ST109", 0)]
+    assert next(parsed("guest", SAID)).told == (
+        "ST105 Undocumented Content-Type: Received: text/plain Documented: application/json")
+
+
+def test_what_the_list_does_not_name_is_unknown_and_an_entry_that_found_nothing_is_idle():
+    entries = [Accepted("ST105", 431, ("GET /api/*",), ("guest",), "a reason"),
+               Accepted("ST101", 500, ("POST *",), ("*",), "another")]
+    found = list(parsed("guest", SAID))
+    unknown, idle = judge(found, entries)
+    assert [finding.check for finding in unknown] == ["ST201", "ST101", "ST109"]
+    assert idle == [entries[1]]
+    as_user = Finding("user", "GET /api/articles", "ST105", 431, "")
+    assert judge([as_user], entries)[0] == [as_user]
+
+
+def test_every_accepted_finding_has_a_reason():
+    assert all(len(entry.reason.split()) > 5 for entry in accepted())
