@@ -55,7 +55,7 @@ def _parameters(endpoint: Endpoint) -> Iterator[Any]:
     if body is not None and (body.fields or endpoint.body_required):
         example = example_of(body, partial=endpoint.partial)
         yield {"in": "json", "required": endpoint.body_required, "schema": body, "content_type": endpoint.accepts[0],
-               **({} if example is None else {"example": example})}
+               **({} if example is None else {"examples": _examples(example)})}
     yield from headers.sent(endpoint)
 
 
@@ -87,6 +87,11 @@ def _responses(endpoint: Endpoint) -> dict[int | str, list[Any]]:
     return found | problems.responses(endpoint)
 
 
+def _examples(value: Any) -> dict[str, Any]:
+    """By name: the form of the two in which the page of the documentation finds one."""
+    return {"example": {"value": value}}
+
+
 @lru_cache(maxsize=128)
 def _in_full(schema: type[Schema]) -> Schema:
     """A row with all its fields, as an endpoint beside its collection answers it."""
@@ -101,7 +106,7 @@ def _files(endpoint: Endpoint) -> dict[str, Any]:
         if endpoint.lines is not None:
             for media_type, described in content.items():
                 if (example := example_lines(endpoint.lines, media_type)) is not None:
-                    described["example"] = example
+                    described["examples"] = _examples(example)
         found["requestBody"] = {"required": True, "content": content}
     if endpoint.produces:
         found["responses"] = {endpoint.status: {"content": _content(endpoint.produces)}}

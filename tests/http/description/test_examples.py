@@ -47,8 +47,8 @@ def requests():
             values = {name: example(one) for (place, name), one in held.items() if place == "path"}
             query = {name: example(one) for (place, name), one in held.items()
                      if place == "query" and one.get("required")}
-            bodies = {kind: content["example"] for kind, content in
-                      operation.get("requestBody", {"content": {}})["content"].items() if "example" in content}
+            bodies = {kind: content["examples"]["example"]["value"] for kind, content in
+                      operation.get("requestBody", {"content": {}})["content"].items() if "examples" in content}
             if None in (*values.values(), *query.values()) or not (values or query or bodies):
                 continue
             for kind, body in (bodies or {None: None}).items():
