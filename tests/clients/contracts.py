@@ -34,17 +34,22 @@ SETTINGS = {"GATEPOST_RATE_LIMITS": "off", "GATEPOST_ACCESS_TOKEN_MINUTES": "144
 _SECTION = re.compile(r"^_{4,} (.+?) _{4,}$", re.MULTILINE)
 _CASE = re.compile(r"^\d+\. Test Case ID: \S+$", re.MULTILINE)
 _CHECK = re.compile(r"^- (ST\d+) (.+)$", re.MULTILINE)
+_CODE = re.compile(r'"code":"(\w+)"')
 _STATUS = re.compile(r"^\[(\d{3})\] ", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that schemathesis found: `check` is its code, such as ST105; `status` 0, where nothing was answered."""
+    """One thing that schemathesis found: `check` is its code, such as ST105; `status` 0, where nothing was answered.
+
+    `code` is that of the problem that was answered, and of its first error: `invalid_body invalid_field`; else empty.
+    """
 
     caller: str
     operation: str
     check: str
     status: int
+    code: str
     told: str
 
     def __str__(self) -> str:
@@ -57,12 +62,13 @@ class Accepted:
 
     check: str
     status: int
+    code: str
     operations: tuple[str, ...]
     callers: tuple[str, ...]
     reason: str
 
     def covers(self, finding: Finding) -> bool:
-        return ((self.check, self.status) == (finding.check, finding.status)
+        return ((self.check, self.status, self.code) == (finding.check, finding.status, finding.code)
                 and any(fnmatchcase(finding.operation, pattern) for pattern in self.operations)
                 and any(fnmatchcase(finding.caller, pattern) for pattern in self.callers))
 
@@ -70,8 +76,8 @@ class Accepted:
 def accepted(path: Path = HERE / "accepted.toml") -> list[Accepted]:
     """The entries of the list. Raises `KeyError` for one without a reason or another of its fields."""
     entries = tomllib.loads(path.read_text(encoding="utf-8")).get("accepted", [])
-    return [Accepted(entry["check"], entry["status"], tuple(entry["operations"]), tuple(entry.get("callers", ["*"])),
-                     entry["reason"]) for entry in entries]
+    return [Accepted(entry["check"], entry["status"], entry["code"], tuple(entry["operations"]),
+                     tuple(entry.get("callers", ["*"])), entry["reason"]) for entry in entries]
 
 
 @dataclass(frozen=True)
@@ -91,7 +97,7 @@ def findings(run: Run, served: Served, caller: str, headers: Mapping[str, str], 
         arguments = [sys.executable, "-m", "schemathesis.cli", "--config-file", str(HERE / "schemathesis.toml"), "run",
                      f"{served.url}/api/openapi.json", "--checks", "all", "--phases", run.phases,
                      "--seed", str(run.seed), "--max-examples", str(run.examples), "--continue-on-failure",
-                     "--no-color", "--no-shrink", "--generation-database", "none",
+                     "--no-color", "--no-shrink", "--output-truncate", "false", "--generation-database", "none",
                      "--report-json-path", str(report), *chosen]
         if run.seconds is not None:
             arguments += ["--max-time", str(run.seconds)]
@@ -119,10 +125,12 @@ def parsed(caller: str, output: str) -> Iterator[Finding]:
         for case in _CASE.split(text)[1:]:
             checks = list(_CHECK.finditer(case))
             status = _STATUS.search(case)
+            answer = case[status.end():] if status else ""
+            codes = " ".join(dict.fromkeys(_CODE.findall(answer.partition("Reproduce with:")[0])[:2]))
             for check, following in zip(checks, [*checks[1:], None], strict=True):
                 detail = case[check.end():following.start() if following else status.start() if status else None]
-                yield Finding(caller, operation, check[1], int(status[1]) if status else 0,
-                              f"{check[1]} {check[2]}: {' '.join(detail.split())[:500]}")
+                yield Finding(caller, operation, check[1], int(status[1]) if status else 0, codes,
+                              f"{check[1]} {check[2]}: {' '.join(f'{detail} {answer}'.split())[:1500]}")
 
 
 def judge(found: Iterable[Finding], entries: Iterable[Accepted]) -> tuple[list[Finding], list[Accepted]]:

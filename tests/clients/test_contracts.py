@@ -27,6 +27,8 @@ ______________________________ GET /api/articles _______________________________
 
 [500] Internal Server Error:
 
+    `{"code":"internal_error","errors":[]}`
+
 ________________________________ POST /api/login _______________________________
 1. Test Case ID: aaa
 
@@ -45,18 +47,19 @@ def test_every_finding_is_read_with_its_check_and_status():
     found = [(finding.operation, finding.check, finding.status) for finding in parsed("guest", SAID)]
     assert found == [("GET /api/articles", "ST105", 431), ("GET /api/articles", "ST201", 431),
                      ("GET /api/articles", "ST101", 500), ("POST /api/login", "ST109", 0)]
-    assert next(parsed("guest", SAID)).told == (
+    assert next(parsed("guest", SAID)).told.startswith(
         "ST105 Undocumented Content-Type: Received: text/plain Documented: application/json")
+    assert [finding.code for finding in parsed("guest", SAID)] == ["", "", "internal_error", ""]
 
 
 def test_what_the_list_does_not_name_is_unknown_and_an_entry_that_found_nothing_is_idle():
-    entries = [Accepted("ST105", 431, ("GET /api/*",), ("guest",), "a reason"),
-               Accepted("ST101", 500, ("POST *",), ("*",), "another")]
+    entries = [Accepted("ST105", 431, "", ("GET /api/*",), ("guest",), "a reason"),
+               Accepted("ST101", 500, "internal_error", ("POST *",), ("*",), "another")]
     found = list(parsed("guest", SAID))
     unknown, idle = judge(found, entries)
     assert [finding.check for finding in unknown] == ["ST201", "ST101", "ST109"]
     assert idle == [entries[1]]
-    as_user = Finding("user", "GET /api/articles", "ST105", 431, "")
+    as_user = Finding("user", "GET /api/articles", "ST105", 431, "", "")
     assert judge([as_user], entries)[0] == [as_user]
 
 
