@@ -35,6 +35,7 @@ _SECTION = re.compile(r"^_{4,} (.+?) _{4,}$", re.MULTILINE)
 _CASE = re.compile(r"^\d+\. Test Case ID: \S+$", re.MULTILINE)
 _CHECK = re.compile(r"^- (ST\d+) (.+)$", re.MULTILINE)
 _CODE = re.compile(r'"code":"(\w+)"')
+_LACKS = re.compile(r'^ *"\w+" is a required property$', re.MULTILINE)
 _STATUS = re.compile(r"^\[(\d{3})\] ", re.MULTILINE)
 
 
@@ -42,7 +43,8 @@ _STATUS = re.compile(r"^\[(\d{3})\] ", re.MULTILINE)
 class Finding:
     """One thing that schemathesis found: `check` is its code, such as ST105; `status` 0, where nothing was answered.
 
-    `code` is that of the problem that was answered, and of its first error: `invalid_body invalid_field`; else empty.
+    `code` is that of the problem that was answered, and of its first error: `invalid_body already_exists`. It is
+    `fields` where all that a row lacks was not asked for by `fields`; else empty.
     """
 
     caller: str
@@ -129,7 +131,9 @@ def parsed(caller: str, output: str) -> Iterator[Finding]:
             codes = " ".join(dict.fromkeys(_CODE.findall(answer.partition("Reproduce with:")[0])[:2]))
             for check, following in zip(checks, [*checks[1:], None], strict=True):
                 detail = case[check.end():following.start() if following else status.start() if status else None]
-                yield Finding(caller, operation, check[1], int(status[1]) if status else 0, codes,
+                some_fields = check[1] == "ST108" and _LACKS.search(detail) and "fields=" in case
+                yield Finding(caller, operation, check[1], int(status[1]) if status else 0,
+                              "fields" if some_fields else codes,
                               f"{check[1]} {check[2]}: {' '.join(f'{detail} {answer}'.split())[:1500]}")
 
 

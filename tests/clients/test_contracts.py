@@ -21,6 +21,8 @@ ______________________________ GET /api/articles _______________________________
 
     `exceeds`
 
+    curl -X GET 'http://127.0.0.1:1/api/articles?fields=id'
+
 2. Test Case ID: 0bzIsV
 
 - ST101 Server error
@@ -50,6 +52,21 @@ def test_every_finding_is_read_with_its_check_and_status():
     assert next(parsed("guest", SAID)).told.startswith(
         "ST105 Undocumented Content-Type: Received: text/plain Documented: application/json")
     assert [finding.code for finding in parsed("guest", SAID)] == ["", "", "internal_error", ""]
+
+
+def test_a_row_that_lacks_what_was_not_asked_for_is_told_from_one_that_lacks_it_though_it_was():
+    lacks = """______ GET /api/articles ______
+1. Test Case ID: 5R1hiK
+
+- ST108 Response violates schema
+
+    "category_id" is a required property
+
+[200] OK:
+
+    curl -X GET 'http://127.0.0.1:1/api/articles%s'
+"""
+    assert [next(parsed("guest", lacks % query)).code for query in ("?fields=id", "?lang=de")] == ["fields", ""]
 
 
 def test_what_the_list_does_not_name_is_unknown_and_an_entry_that_found_nothing_is_idle():
