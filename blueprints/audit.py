@@ -25,7 +25,7 @@ class AuditSchema(StrictSchema):
     resource = fields.String(dump_only=True)
     resource_id = Id(dump_only=True, allow_none=True)
     address = fields.String(dump_only=True, allow_none=True)
-    result = fields.String(dump_only=True)
+    result = fields.String(dump_only=True, metadata={"enum": ["allowed", "refused", "failed"]})
     reason = fields.String(dump_only=True, allow_none=True)
     policy_version = fields.String(dump_only=True, allow_none=True)
     request_id = fields.String(dump_only=True, allow_none=True)

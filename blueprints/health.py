@@ -52,7 +52,7 @@ class FindingOfHealthSchema(StrictSchema):
     """What is not as it should be, and what to do about it."""
 
     check = fields.String(required=True)
-    state = fields.String(required=True)
+    state = fields.String(required=True, metadata={"enum": [*State]})
     detail = fields.String(required=True)
 
 
@@ -63,8 +63,8 @@ class HealthSchema(StrictSchema):
     `disk`, `clock`, `jobs` and `backups`, too. `status` is by all of them.
     """
 
-    status = fields.String(required=True)
-    checks = fields.Dict(keys=fields.String(), values=fields.String(), required=True)
+    status = fields.String(required=True, metadata={"enum": [*State]})
+    checks = fields.Dict(keys=fields.String(), values=fields.String(metadata={"enum": [*State]}), required=True)
     findings = fields.List(fields.Nested(FindingOfHealthSchema), metadata=_FOR_READERS)
     policy_version = fields.String(metadata=_FOR_READERS)
     policy_error = fields.String(metadata=_FOR_READERS)
@@ -79,7 +79,7 @@ class HealthSchema(StrictSchema):
 
 
 class AliveSchema(StrictSchema):
-    status = fields.String(required=True)
+    status = fields.String(required=True, metadata={"enum": [State.OK]})
 
 
 @routes.get("/api/health", permission="health.view", answer=HealthSchema(), offline=True,

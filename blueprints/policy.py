@@ -15,6 +15,7 @@ from models.tables.user import User
 from policies import Principal
 from policies.invariants.lines import INVARIANTS_FILE, lines_of
 from policies.lint.warnings import warnings
+from policies.questions.explanation import ALLOWED, DEPENDS, REFUSED
 from policies.wording.finding import single_person
 
 from .http.protocol.problems import not_found
@@ -41,7 +42,7 @@ class RuleSchema(StrictSchema):
     who = fields.String(required=True)
     permission = fields.String(required=True)
     when = fields.String(required=True)
-    effect = fields.String(required=True)
+    effect = fields.String(required=True, metadata={"enum": ["allow", "deny"]})
 
 
 class InvariantSchema(StrictSchema):
@@ -49,7 +50,7 @@ class InvariantSchema(StrictSchema):
 
     file = fields.String(required=True)
     line = fields.Integer(required=True)
-    kind = fields.String(required=True, metadata={"description": "`never`, `only`, `atmost` or `always`."})
+    kind = fields.String(required=True, metadata={"enum": ["never", "only", "atmost", "always"]})
     who = fields.String(required=True)
     permission = fields.String(required=True)
     when = fields.String(required=True, allow_none=True, metadata={
@@ -125,13 +126,13 @@ class ExplanationSchema(StrictSchema):
 
     who = fields.String(required=True, data_key="as")
     role = fields.String(required=True)
-    kind = fields.String(required=True)
+    kind = fields.String(required=True, metadata={"enum": ["user", "service", "guest"]})
     roles = fields.List(fields.String(), required=True)
     permission = fields.String(required=True)
     object = fields.String(required=True, allow_none=True)
     object_name = fields.String(required=True, allow_none=True)
-    verdict = fields.String(required=True)
-    policy_verdict = fields.String(required=True)
+    verdict = fields.String(required=True, metadata={"enum": [ALLOWED, REFUSED, DEPENDS]})
+    policy_verdict = fields.String(required=True, metadata={"enum": [ALLOWED, REFUSED, DEPENDS]})
     summary = fields.String(required=True)
     hidden = fields.Boolean(required=True, metadata={
         "description": "The user or role may not view the object, and would be answered 404."})

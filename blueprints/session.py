@@ -44,7 +44,7 @@ class RefreshSchema(StrictSchema):
 
 class TokenSchema(StrictSchema):
     access_token = fields.String(required=True)
-    token_type = fields.String(required=True)
+    token_type = fields.String(required=True, metadata={"enum": ["Bearer"]})
     expires_in = fields.Integer(required=True, metadata={"description": "Seconds."})
     refresh_token = fields.String(metadata={"description": "Absent where it is in the cookie."})
     scope = fields.String(required=True)

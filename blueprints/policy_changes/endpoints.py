@@ -54,7 +54,7 @@ class FindingSchema(StrictSchema):
     file = fields.String(required=True)
     line = fields.Integer(required=True)
     message = fields.String(required=True)
-    severity = fields.String(required=True, metadata={"description": "`error` or `warning`."})
+    severity = fields.String(required=True, metadata={"enum": ["error", "warning"]})
 
 
 class ExampleSchema(StrictSchema):
@@ -74,6 +74,7 @@ class ChangeSchema(StrictSchema):
         "description": "The roles with which the change reaches a user whose role is not known; empty: with any."})
     permission = fields.String(required=True)
     sign = fields.String(required=True, metadata={
+        "enum": ["+", "-", "~", "?"],
         "description": "`+` more is allowed, `-` less, `~` some more and some less, `?` it could not be decided."})
     before = fields.String(required=True, allow_none=True, metadata={"description": "null: never."})
     after = fields.String(required=True, allow_none=True, metadata={"description": "null: never."})

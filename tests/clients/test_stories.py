@@ -30,8 +30,7 @@ def typescript(documents, request, tmp_path_factory) -> Path:
     (folder / "package.json").write_text('{"type": "module"}', encoding="utf-8")
     (folder / "node_modules").symlink_to(NODE_MODULES)
     done = node("openapi-typescript", documents[request.param], "--output", folder / "api.ts",
-                # A field that has a default need not be sent.
-                "--default-non-nullable=false", cwd=folder)
+                cwd=folder)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
 

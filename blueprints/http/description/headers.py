@@ -9,14 +9,17 @@ from ..reading.query import NUMBERS
 from ..request.endpoint import Endpoint
 
 _TEXT = {"type": "string"}
+# As ECMA-262 writes the pattern of `protocol/entity_tags` (RFC 9110 section 8.8.3).
+_TAG = r'(W/)?"[!#-~\u0080-\u00ff]*"'
+_TAGS = {"type": "string", "pattern": rf"^\s*(\*|{_TAG}(\s*,\s*{_TAG})*)\s*$", "minLength": 1}
 _SECONDS = {"type": "integer", "minimum": 0}
 
 # What a client may send, by its name among the components. `X-Request-ID`, `API-Version` and `Accept-Language` go with
 # every request: the text at the head of the document tells of them, so that they burden no function of a client.
 SENT: Mapping[str, dict[str, Any]] = {
-    "IfMatch": {"name": "If-Match", "schema": _TEXT, "description":
+    "IfMatch": {"name": "If-Match", "schema": _TAGS, "description":
                 "The `ETag` of the object as it was read: 412 where it has changed since (RFC 9110 section 13.1.1)."},
-    "IfNoneMatch": {"name": "If-None-Match", "schema": _TEXT, "description":
+    "IfNoneMatch": {"name": "If-None-Match", "schema": _TAGS, "description":
                     "The `ETag` of an earlier answer: 304 where it is still the same (RFC 9110 section 13.1.2)."},
     "IdempotencyKey": {"name": "Idempotency-Key", "schema": {"type": "string", "minLength": 1, "maxLength": 257},
                        "description": "A key of the client's, 1 to 255 visible characters, quoted or bare: a request "
@@ -37,7 +40,8 @@ ANSWERED: Mapping[str, dict[str, Any]] = {
     "API-Version": {"schema": _TEXT, "description": "The version of the API that answered."},
     "ETag": {"schema": _TEXT, "description": "Of this version of the object, or of this answer."},
     "Location": {"schema": {"type": "string", "format": "uri-reference"}, "description": "Where the new object is."},
-    "Link": {"schema": _TEXT, "description": "The first, next and previous page (RFC 8288)."},
+    "Link": {"schema": _TEXT, "description": "The first, next and previous page (RFC 8288), or "
+                                            "the successor of what is deprecated."},
     "Preference-Applied": {"schema": _TEXT, "description": "Which preference was followed (RFC 7240 section 3)."},
     "Idempotency-Replayed": {"schema": _TEXT, "description": "`true`: this is the answer that was given before."},
     "Content-Disposition": {"schema": _TEXT, "description": "A name for the file (RFC 6266)."},
@@ -48,14 +52,14 @@ ANSWERED: Mapping[str, dict[str, Any]] = {
     "WWW-Authenticate": {"schema": _TEXT, "description": "How to authenticate (RFC 6750 section 3)."},
     "Accept": {"schema": _TEXT, "description": "The media types that a body may have (RFC 9110 section 12.5.1)."},
     "Accept-Patch": {"schema": _TEXT, "description": "Those of a PATCH (RFC 5789 section 3.1)."},
-    "Accept-Post": {"schema": _TEXT, "description": "Those of a POST that is a file (LDP section 7.1)."},
+    "Accept-Post": {"schema": _TEXT, "description": "Those of a POST."},
     "Retry-After": {"schema": _SECONDS, "description": "Seconds after which to try again."},
     "RateLimit": {"schema": _TEXT, "description": "What is left of the caller's units, and until when."},
     "RateLimit-Policy": {"schema": _TEXT, "description": "The caller's units and the seconds that they are for."},
 }
 # On answers of every kind: the text at the head of the document tells of them, and the shared answers have them.
-EVERYWHERE = ("X-Request-ID", "API-Version", "RateLimit", "RateLimit-Policy", "Deprecation", "Sunset")
-_OF_PROBLEMS = {401: ("WWW-Authenticate",), 403: ("WWW-Authenticate",), 409: ("Retry-After",), 410: ("Link",),
+EVERYWHERE = ("X-Request-ID", "API-Version", "RateLimit", "RateLimit-Policy", "Deprecation", "Sunset", "Link")
+_OF_PROBLEMS = {401: ("WWW-Authenticate", "Set-Cookie"), 403: ("WWW-Authenticate",), 409: ("Retry-After",),
                 412: ("ETag",), None: ("Retry-After", "Accept", "Accept-Patch", "Accept-Post")}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import orjson
 from apispec import APISpec
 from apispec.ext.marshmallow.openapi import OpenAPIConverter
 from marshmallow import Schema, fields
@@ -27,7 +28,7 @@ class Types:
             "type": "object", "enum": [None], "nullable": True}
         self._converter = converter
         self._collections = collections
-        for function in (self._portable, self._expanded, self._untyped, self._named):
+        for function in (self._portable, self._expanded, self._untyped, self._unless_given, self._named):
             # As a closure, since apispec makes a method of the converter of it.
             converter.add_attribute_function(  # type: ignore[no-untyped-call]
                 lambda _, field, *, ret, asked=function, **__: asked(field, ret))
@@ -50,6 +51,15 @@ class Types:
         if not made.keys() & {"type", "allOf", "anyOf", "$ref"}:
             made.pop("nullable", None)
         return {}
+
+    def _unless_given(self, field: fields.Field[Any], made: dict[str, Any]) -> dict[str, Any]:
+        """What holds where a body leaves a field out is told in words: generators of clients take a field with a
+        `default` for one that is always there."""
+        if "default" in field.metadata or "default" not in made:
+            return {}
+        value = made.pop("default")
+        told = f"{orjson.dumps(value).decode()} unless given."
+        return {"description": f"{made.get('description', '')} {told}".strip()}
 
     def _named(self, field: fields.Field[Any], made: dict[str, Any]) -> dict[str, Any]:
         """Values that several fields have are a component of their own."""

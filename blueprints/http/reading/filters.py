@@ -59,7 +59,7 @@ def operand(collection: Readable, name: str, operator: str) -> fields.Field[Any]
         about |= choices(collection.schema, name, known)
     if operator == "isnull":
         return Switch(metadata=about)
-    least = 1 if operator in ("contains", "startswith") else 0
+    least = 1 if operator in ("contains", "startswith", "in") else 0
     value: fields.Field[Any]
     match declared:
         case Id() | IdField():

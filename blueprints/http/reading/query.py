@@ -123,7 +123,7 @@ class ListQuery(ItemQuery):
         made: dict[str, Any] = {"sort": fields.String(validate=one_of(sorted(self.orders)), metadata={
             "description": "The order of the rows; `-` stands before what descends. "
                            f"Without it: `{self._collection.default_sort}`.",
-            "component": f"{self._rows_called}Sort"})}
+            "component": f"{self._rows_called}Sort", "default": self._collection.default_sort})}
         if self._collection.search:
             made["q"] = Text(maximum=200, metadata={
                 "description": f'Only rows that have all these words in {" or ".join(self._collection.search)}. '

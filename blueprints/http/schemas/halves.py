@@ -46,7 +46,7 @@ def sent(schema: type[Schema], name: str, *, partial: bool = False, fixed: tuple
                 field.load_default = missing
     for field_name, value in () if partial else defaults:
         if field_name in made:
-            made[field_name].metadata = {**made[field_name].metadata, "default": value}
+            made[field_name].load_default = value
     return _made(schema, made, name)
 
 

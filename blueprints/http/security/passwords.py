@@ -173,7 +173,9 @@ class NewPassword(Text):
     """
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(maximum=LONGEST, **kwargs)
+        # The length is told in `objection`'s own sentence, and here to those who generate clients.
+        described = {"minLength": SHORTEST, **kwargs.pop("metadata", {})}
+        super().__init__(maximum=LONGEST, metadata=described, **kwargs)
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         plain = super()._deserialize(value, attr, data, **kwargs)
