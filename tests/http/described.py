@@ -80,7 +80,7 @@ class Promise:
         elif (validator := self.bodies[kind]) is not None and answer.is_json and not without_body:
             text = gzip.decompress(answer.data) if given.get("content-encoding") == "gzip" else answer.data
             yield from _faults("", validator, orjson.loads(text),
-                               some_fields="fields" in answer.request.args and answer.status_code < 300)
+                               some_fields=answer.status_code < 300 and "fields" in answer.request.args)
 
 
 class Mismatch(AssertionError):

@@ -101,9 +101,12 @@ def test_a_read_of_what_is_deprecated_writes_nothing_itself(app, as_role, monkey
 
 
 def test_the_description_says_what_is_deprecated(client):
-    paths = client.get("/api/openapi.json").get_json()["paths"]
+    document = client.get("/api/openapi.json").get_json()
+    paths, shared = document["paths"], document["components"]["parameters"]
     assert paths["/api/ping"]["get"]["deprecated"] is True
-    parameters = {each["name"]: each for each in paths["/api/articles"]["get"]["parameters"]}
+    named = [shared[each["$ref"].rpartition("/")[2]] if "$ref" in each else each
+             for each in paths["/api/articles"]["get"]["parameters"]]
+    parameters = {each["name"]: each for each in named}
     old = parameters["title__contains"]
     assert old.get("deprecated") or old["schema"].get("deprecated")
     assert "deprecated" not in str(parameters["status"])

@@ -44,15 +44,15 @@ def full(app, given, as_role):
     def person(values):
         return values | {"owner_id": values["id"]}
 
-    def shown(number, public):
-        return public if number % 10 else "draft"
+    def shown(number, public, hidden="draft"):
+        return public if number % 10 else hidden
 
     tables = {
         Article: lambda n: row(n, title=f"t{n * 7919 % ROWS}", slug=f"s{n}", body="", language="en",
                                status=shown(n, "published"), published_at=later(n, START) if n % 10 else None),
         Comment: lambda n: row(n, body="", article_id=article.id, article_status="published",
-                               status=shown(n, "approved")),
-        Order: lambda n: row(n, total=n, currency="EUR", status=shown(n, "pending")),
+                               status=shown(n, "approved", "pending")),
+        Order: lambda n: row(n, total=n, currency="EUR", status=shown(n, "pending", "rejected")),
         Page: lambda n: row(n, title=f"t{n}", slug=f"s{n}", language="en", body="", status=shown(n, "published")),
         Product: lambda n: row(n, name=f"n{n}", sku=f"s{n}", price=n, currency="EUR", stock=n,
                                status=shown(n, "active")),

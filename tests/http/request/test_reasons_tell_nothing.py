@@ -113,6 +113,7 @@ def told(answer):
     return answer.status_code, headers, answer.data
 
 
+@pytest.mark.usefixtures("answers_otherwise")  # the rows are what no client can store
 def test_what_the_caller_may_not_see_makes_no_difference_to_a_refusal(world, noon):
     services, callers, rows = world
     chance, found, told_apart = random.Random(SEED), Counter(), []
