@@ -57,7 +57,7 @@ class LogoutSchema(StrictSchema):
 class RegisterSchema(StrictSchema):
     name = Name(required=True, metadata={"example": "Noor Visser"})
     email = Email(required=True, metadata={"example": "noor@example.org"})
-    password = NewPassword(required=True, attribute="password_hash", metadata={"example": "seven green lanterns"})
+    password = NewPassword(required=True, attribute="password_hash")
 
 
 class RegisteredSchema(StrictSchema):

@@ -27,13 +27,12 @@ class UserSchema(RecordSchema):
     owner_id = fields.String(dump_only=True)
     name = Name(required=True, metadata={"example": "Noor Visser"})
     email = Email(required=True, metadata={"example": "noor@example.org"})
-    password = NewPassword(required=True, load_only=True, attribute="password_hash", metadata={
-        "example": "seven green lanterns"})
+    password = NewPassword(required=True, load_only=True, attribute="password_hash")
     role = Line(maximum=LONGEST_ROLE, metadata={"description": "A role of the policy."})
     department = Name(allow_none=True)
     groups = Many(Name(maximum=64), maximum=MOST_GROUPS)
     active = fields.Boolean(dump_only=True)
-    current_password = step_up.CurrentPassword(about="change your own e-mail address")
+    current_password = step_up.CurrentPassword(about="change your own e-mail address", on_create=False)
 
 
 class Users(Collection):

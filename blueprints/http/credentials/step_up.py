@@ -30,11 +30,15 @@ Values = Mapping[str, Any]
 
 
 class CurrentPassword(Text):
-    """The caller's own password, which a sensitive change needs; an empty cell of an imported file is none."""
+    """The caller's own password, which a sensitive change needs; an empty cell of an imported file is none.
 
-    def __init__(self, *, about: str) -> None:
-        super().__init__(maximum=passwords.LONGEST, load_only=True, allow_none=True, metadata={"description": (
-            f"Your own password, to {about}: not needed within {FRESH / 60:.0f} minutes of a login.")})
+    `on_create`: whether making a row is such a change, too.
+    """
+
+    def __init__(self, *, about: str, on_create: bool = True) -> None:
+        told = f"Your own password, to {about}: not needed within {FRESH / 60:.0f} minutes of a login."
+        super().__init__(maximum=passwords.LONGEST, load_only=True, allow_none=True,
+                         metadata={"description": told, "on_create": on_create})
 
 
 def confirm(call: Call) -> None:

@@ -60,17 +60,17 @@ def _parameters(endpoint: Endpoint) -> Iterator[Any]:
 
 
 def _sent(endpoint: Endpoint, body: Schema) -> Schema:
-    name = component_name(type(body))
+    name, creating = component_name(type(body)), False
     if endpoint.partial:
         name = f"{name}Changes"
     elif endpoint.fixed or endpoint.kept:
         name = f"{name}Replacement"
     elif serves_both(body):
-        name = f"New{name.removeprefix('New')}"
+        name, creating = f"New{name.removeprefix('New')}", True
     else:
         return body
-    return sent(type(body), name, partial=endpoint.partial, fixed=endpoint.fixed, kept=endpoint.kept,
-                defaults=endpoint.defaults)
+    return sent(type(body), name, creating=creating, partial=endpoint.partial, fixed=endpoint.fixed,
+                kept=endpoint.kept, defaults=endpoint.defaults)
 
 
 def _responses(endpoint: Endpoint) -> dict[int | str, list[Any]]:

@@ -30,16 +30,17 @@ def serves_both(schema: Schema) -> bool:
 
 
 @lru_cache(maxsize=512)
-def sent(schema: type[Schema], name: str, *, partial: bool = False, fixed: tuple[str, ...] = (),
+def sent(schema: type[Schema], name: str, *, creating: bool = False, partial: bool = False, fixed: tuple[str, ...] = (),
          kept: tuple[str, ...] = (), defaults: tuple[tuple[str, Any], ...] = ()) -> Schema:
     """The body's half of a schema, as a component `name`: what only answers have is left out, and what is `fixed`.
 
+    creating  fields are left out that say in their metadata that they are not for that (`on_create`)
     partial   no field has to be there, and one that is not there stays as it is; `kept`: these need not be there
     defaults  (field, value) of what a new row has where the body leaves it out
     """
     made = {}
     for field_name, declared in schema().load_fields.items():
-        if field_name not in fixed:
+        if field_name not in fixed and not (creating and declared.metadata.get("on_create") is False):
             made[field_name] = field = _sent(declared)
             field.required = declared.required and not partial and field_name not in kept
             if partial:

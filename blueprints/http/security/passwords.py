@@ -173,8 +173,8 @@ class NewPassword(Text):
     """
 
     def __init__(self, **kwargs: Any) -> None:
-        # The length is told in `objection`'s own sentence, and here to those who generate clients.
-        described = {"minLength": SHORTEST, **kwargs.pop("metadata", {})}
+        # `objection` has a sentence of its own for the length; here it is for those who generate clients.
+        described = {"minLength": SHORTEST, "example": "seven green lanterns", **kwargs.pop("metadata", {})}
         super().__init__(maximum=LONGEST, metadata=described, **kwargs)
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
