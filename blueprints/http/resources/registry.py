@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -28,6 +29,7 @@ from policies import SHIPPED, Column, Resource, Vocabulary
 from policies.loading import first_release
 from policies.syntax.vocabulary import Function
 
+from ..description.operations import operation_id
 from ..jobs.hooks import Hook, hooks_of
 from ..protocol import messages
 from ..request.endpoint import Endpoint
@@ -195,8 +197,14 @@ def discover(extra: Iterable[Plugin] = ()) -> Registry:
     for hook in hooks.values():
         if (reason := unknown_event(hook, collections.values())) is not None:
             raise PluginError(f"{hook.name}: {reason}")
-    return Registry(collections, routes, functions, hooks, policies, migrations, tuple(translations),
-                    tuple(map(_place_of, besides)))
+    registry = Registry(collections, routes, functions, hooks, policies, migrations, tuple(translations),
+                        tuple(map(_place_of, besides)))
+    operations = Counter(operation_id(group, endpoint)
+                         for group, _, endpoints in registry.endpoints() for endpoint in endpoints)
+    for name, claims in operations.items():
+        if claims > 1:
+            raise PluginError(f"the operation {name!r} is declared {claims} times; clients are generated from the name")
+    return registry
 
 
 def _contents(plugin: Plugin) -> list[Any]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import sys
+from types import ModuleType
 
 import pytest
 
 from app import create_app
 from blueprints.http.resources.registry import PluginError, discover
+from gatepost import Routes, StrictSchema
 from gatepost.testing import log_in, served
 from tests.http.resources.letters.letters import Letters
 
@@ -107,3 +110,13 @@ def test_what_an_erasure_could_not_do_stops_the_start(declared, sentence):
 def test_what_an_erasure_can_do_is_taken():
     declared = {"on_erase": "anonymise", "anonymised": {"remark": None}, "__module__": Letters.__module__}
     assert "letters" in discover([type("Letters", (Letters,), declared)]).collections
+
+
+def test_an_operation_that_is_called_like_another_one_stops_the_start(monkeypatch):
+    routes = Routes("gadgets", "Gadgets.")
+    routes.get("/api/gadgets", permission="gadget.view", answer=StrictSchema(), operation="session_log_in")(print)
+    plugin = ModuleType("gadgets")
+    plugin.routes, plugin.__file__ = routes, __file__
+    monkeypatch.setitem(sys.modules, "gadgets", plugin)
+    with pytest.raises(PluginError, match="'session_log_in' is declared 2 times"):
+        discover([plugin])
