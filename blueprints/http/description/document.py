@@ -51,13 +51,16 @@ class Served:
 def document(registry: Discovered, version: str, served: Served | None = None, url: str = "") -> bytes:
     """The OpenAPI document of everything in the registry, `3.1.0` or `3.0.3`, as JSON; `url` is that of the service.
     """
-    found = _document(registry, version, served or Served())
+    served = served or Served()
+    found = _document(registry, version, served.page_size, served.largest_page)
     contact = found["info"]["contact"] | ({"url": url} if url else {})
-    return orjson.dumps({**found, "info": {**found["info"], "contact": contact}, "servers": [{"url": url or "/"}]})
+    return orjson.dumps({**found, "info": {**found["info"], "contact": contact}, "servers": [{"url": url or "/"}],
+                         "paths": _secured(found["paths"], registry, served.open_to_guests)})
 
 
+# Without what a request brings: rules may ask for its device or hour, and to make a document takes half a second.
 @lru_cache(maxsize=8)
-def _document(registry: Discovered, version: str, served: Served) -> dict[str, Any]:
+def _document(registry: Discovered, version: str, page_size: int, largest_page: int) -> dict[str, Any]:
     # An app documents in one version only, so each document is made in a throw-away app.
     app = Flask("gatepost-docs", static_folder=None)
     app.config.update(API_TITLE="Gatepost", API_VERSION="1", OPENAPI_VERSION=version)
@@ -80,11 +83,8 @@ def _document(registry: Discovered, version: str, served: Served) -> dict[str, A
     described: dict[str, Any] = api.spec.to_dict()
     for name in ("Error", "PaginationMetadata"):  # flask-smorest's own, which no operation answers
         del described["components"]["schemas"][name]
-    endpoints = {operation_id(group, endpoint): endpoint
-                 for group, _, several in registry.endpoints() for endpoint in several}
     for operation in operations(described):
-        operation["security"] = _security(endpoints[operation["operationId"]], served.open_to_guests)
-        _tell_sizes(operation.get("parameters", ()), served)
+        _tell_sizes(operation.get("parameters", ()), page_size, largest_page)
     sharing.share_parameters(described)
     _leave_empty(described)
     _name_guards(described["components"]["schemas"], registry)
@@ -122,6 +122,20 @@ def _declare_components(api: Api, registry: Discovered) -> None:
         "content": {"application/json": {"schema": registry.collections["jobs"].answer}}}, lazy=True)
 
 
+def _secured(paths: dict[str, Any], registry: Discovered, open_to_guests: frozenset[str] | None) -> dict[str, Any]:
+    """The paths, in which every operation says which credentials it takes."""
+    found = _endpoints(registry)
+    return {path: {name: content if name == "parameters"
+                   else {**content, "security": _security(found[content["operationId"]], open_to_guests)}
+                   for name, content in item.items()} for path, item in paths.items()}
+
+
+@lru_cache(maxsize=2)
+def _endpoints(registry: Discovered) -> Mapping[str, Endpoint]:
+    return {operation_id(group, endpoint): endpoint
+            for group, _, several in registry.endpoints() for endpoint in several}
+
+
 def _security(endpoint: Endpoint, open_to_guests: frozenset[str] | None) -> list[dict[str, list[str]]]:
     if endpoint.anonymous:
         return []  # no token of a user or service is taken there, not even a wrong one
@@ -131,13 +145,13 @@ def _security(endpoint: Endpoint, open_to_guests: frozenset[str] | None) -> list
     return needed if closed else [{}, *needed]
 
 
-def _tell_sizes(parameters: Any, served: Served) -> None:
+def _tell_sizes(parameters: Any, page_size: int, largest_page: int) -> None:
     """How large pages are. The schema names no default: a client that sent it along would contradict the other names
     of the same."""
     for parameter in parameters:
         if parameter.get("name") in SIZES:
-            parameter["description"] = f"Rows on a page: {served.page_size} unless given."
-            parameter["schema"]["maximum"] = served.largest_page
+            parameter["description"] = f"Rows on a page: {page_size} unless given."
+            parameter["schema"]["maximum"] = largest_page
 
 
 def _leave_empty(described: dict[str, Any]) -> None:

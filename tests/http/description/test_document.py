@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from openapi_spec_validator import validate
 
-from blueprints.http.description.document import Served, document
+from blueprints.http.description.document import Served, _document, document
 from blueprints.http.resources.registry import discover
 from tests.apps import close, make_app, new_instance
 from tests.databases import new_database
@@ -112,6 +112,15 @@ def test_the_server_is_the_one_that_answers(database_url, tmp_path):
     assert found["info"]["contact"]["url"] == "https://shop.example.org/gate"
     close(app)
     assert json.loads(document(discover(), "3.1.0"))["servers"] == [{"url": "/"}]
+
+
+def test_rules_that_ask_for_the_circumstances_make_no_document_anew():
+    registry, before = discover(), _document.cache_info().misses
+    for permission in ("order.view", "user.view", "page.create"):
+        found = operations(json.loads(document(registry, "3.1.0", Served(open_to_guests=frozenset({permission})))))
+        assert {} in next(one["security"] for one in found.values() if permission in one["description"])
+        assert found["audit_list"]["security"] == [{"bearer": []}]
+    assert _document.cache_info().misses == before + 1
 
 
 def test_page_sizes_are_those_of_the_settings():
