@@ -9,6 +9,8 @@ from typing import Any
 
 import orjson
 from apispec.ext.marshmallow import MarshmallowPlugin
+from apispec.ext.marshmallow.common import make_schema_key
+from apispec.ext.marshmallow.openapi import OpenAPIConverter
 from flask import Flask
 from flask_smorest import Api
 
@@ -87,7 +89,7 @@ def _document(registry: Discovered, version: str, page_size: int, largest_page: 
         _tell_sizes(operation.get("parameters", ()), page_size, largest_page)
     sharing.share_parameters(described)
     _leave_empty(described)
-    _name_guards(described["components"]["schemas"], registry)
+    _name_guards(described["components"]["schemas"], registry, plugin.converter)
     if version.startswith("3.0"):
         _leave_references_alone(described["components"]["schemas"])
     return described
@@ -172,10 +174,12 @@ def _leave_references_alone(schemas: dict[str, Any]) -> None:
                 schema["properties"][name] = {"$ref": described["$ref"]}
 
 
-def _name_guards(schemas: dict[str, Any], registry: Discovered) -> None:
+def _name_guards(schemas: dict[str, Any], registry: Discovered, converter: OpenAPIConverter) -> None:
     """Answers say which permission shows a guarded field."""
     for collection in registry.collections.values():
-        shown = schemas.get(schema_name(collection.schema), {}).get("properties", {})
+        # Not by `schema_name`: schemas of plugins may be called like ours, and then have a number.
+        name = converter.refs.get(make_schema_key(collection.answer), "")
+        shown = schemas.get(name, {}).get("properties", {})
         for name, permission in collection.guards.items():
             if name in shown:
                 known = shown[name].get("description", "")

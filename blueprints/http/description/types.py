@@ -62,12 +62,22 @@ class Types:
         return {"description": f"{made.get('description', '')} {told}".strip()}
 
     def _named(self, field: fields.Field[Any], made: dict[str, Any]) -> dict[str, Any]:
-        """Values that several fields have are a component of their own."""
-        if (name := field.metadata.get("component")) is None:
+        """Values that several fields have are a component of their own; beside it null, where a field may be that."""
+        if (wanted := field.metadata.get("component")) is None:
             return {}
-        if name not in self._components.schemas:
-            self._components.schema(name, {"type": "string", "enum": made["enum"]})
-        for key in ("type", "enum", "minLength", "maxLength"):
+        name = self._component(wanted, {"type": "string", "enum": [one for one in made["enum"] if one is not None]})
+        for key in ("type", "enum", "minLength", "maxLength", "nullable"):
             made.pop(key, None)
         reference: dict[str, Any] = self._components.get_ref("schema", name)
-        return reference
+        return {"anyOf": [reference, self._null]} if field.allow_none else reference
+
+    def _component(self, wanted: str, values: dict[str, Any]) -> str:
+        """The name of the component with these values: with a number, as apispec does it, where a schema of a plugin
+        is called like another one."""
+        name, number = wanted, 0
+        while (known := self._components.schemas.get(name)) not in (None, values):
+            number += 1
+            name = f"{wanted}{number}"
+        if known is None:
+            self._components.schema(name, values)
+        return name

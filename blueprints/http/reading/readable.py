@@ -121,7 +121,8 @@ class Readable:
         """All the values that a field of text can have, where they are few and declared."""
         declared = self.body_schema.fields.get(name)
         choices = (check.choices for check in (declared.validators if declared else ()) if isinstance(check, OneOf))
-        return tuple(sorted(next(choices, ())))
+        found = next(choices, ())
+        return tuple(sorted(found)) if all(isinstance(value, str) for value in found) else ()
 
     @cached_property
     def answer(self) -> Schema:
