@@ -67,9 +67,10 @@ def identify(services: Services, request: Request) -> tuple[Principal, str | Non
 
     Raises `Problem`: `invalid_token`, `token_expired`, `forbidden` for a page of another origin, `invalid_header`.
     """
+    if _all_sent(services.settings, request):
+        refuse_foreign(services.settings, request)  # also beside a token: `take_back` ends what the cookie stands for
     if "HTTP_AUTHORIZATION" in request.environ or (token := sent(services.settings, request)) is None:
         return identity.identify(services, request)
-    refuse_foreign(services.settings, request)
     found = sessions.renewable(token)
     if found is None:
         raise sessions.invalid({"Set-Cookie": _cookie(services.settings, request, "", 0)})
