@@ -50,10 +50,9 @@ class Jobs(Collection):
     filters = {"state": ("eq",), "kind": ("eq",), "owner_id": ("eq",)}
     computed = ()
 
-    def __init__(self) -> None:
-        super().__init__()
-        # Most of them come and go without an action.
-        self.states["state"] = set(STATES)
+    def values_of(self, name: str) -> tuple[str, ...]:
+        # Most states come and go without an action.
+        return tuple(sorted(STATES)) if name == "state" else super().values_of(name)
 
     def rules_in_code(self, call: Call, verb: str, row: Job | None) -> Iterator[RuleInCode]:
         yield from super().rules_in_code(call, verb, row)

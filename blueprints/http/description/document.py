@@ -91,7 +91,7 @@ def _document(registry: Discovered, version: str, page_size: int, largest_page: 
     _leave_empty(described)
     _name_guards(described["components"]["schemas"], registry, plugin.converter)
     if version.startswith("3.0"):
-        _leave_references_alone(described["components"]["schemas"])
+        _leave_references_alone(described)
     return described
 
 
@@ -152,7 +152,8 @@ def _tell_sizes(parameters: Any, page_size: int, largest_page: int) -> None:
     of the same."""
     for parameter in parameters:
         if parameter.get("name") in SIZES:
-            parameter["description"] = f"Rows on a page: {page_size} unless given."
+            if parameter["name"] == "limit":
+                parameter["description"] += f" It has {page_size} unless given."
             parameter["schema"]["maximum"] = largest_page
 
 
@@ -166,12 +167,14 @@ def _leave_empty(described: dict[str, Any]) -> None:
                 parameter["x-fill-example"] = "no"  # RapiDoc's own word
 
 
-def _leave_references_alone(schemas: dict[str, Any]) -> None:
+def _leave_references_alone(described: Any) -> None:
     """In OpenAPI 3.0 nothing may stand beside a reference."""
-    for schema in schemas.values():
-        for name, described in schema.get("properties", {}).items():
-            if "$ref" in described:
-                schema["properties"][name] = {"$ref": described["$ref"]}
+    if isinstance(described, dict) and isinstance(reference := described.get("$ref"), str):
+        described.clear()
+        described["$ref"] = reference
+        return
+    for one in described.values() if isinstance(described, dict) else described if isinstance(described, list) else ():
+        _leave_references_alone(one)
 
 
 def _name_guards(schemas: dict[str, Any], registry: Discovered, converter: OpenAPIConverter) -> None:

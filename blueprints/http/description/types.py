@@ -75,7 +75,7 @@ class Types:
         """The name of the component with these values: with a number, as apispec does it, where a schema of a plugin
         is called like another one."""
         name, number = wanted, 0
-        while (known := self._components.schemas.get(name)) not in (None, values):
+        while (known := self._components.schemas.get(name)) and set(known.get("enum", ())) != set(values["enum"]):
             number += 1
             name = f"{wanted}{number}"
         if known is None:

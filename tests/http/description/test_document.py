@@ -56,6 +56,16 @@ def schema(described, name):
     return described["components"]["schemas"][name]
 
 
+def beside_references(described):
+    if isinstance(described, list):
+        described = dict(enumerate(described))
+    if isinstance(described, dict):
+        if "$ref" in described:
+            yield from described.keys() - {"$ref"}
+        for one in described.values():
+            yield from beside_references(one)
+
+
 @pytest.mark.parametrize(("path", "version"), [("/api/openapi.json", "3.1"), ("/api/openapi-3.0.json", "3.0")])
 def test_both_documents_are_valid(client, path, version):
     found = client.get(path).get_json()
@@ -68,6 +78,15 @@ def test_patterns_are_those_of_json_schema(client, path):
     patterns = re.findall(r'"pattern": ?"((?:[^"\\]|\\.)*)"', json.dumps(client.get(path).get_json()))
     assert patterns
     assert not [pattern for pattern in patterns if re.search(r"\\\\[AZz]", pattern)]
+
+
+def test_nothing_stands_beside_a_reference_where_it_would_be_passed_over(client, described):
+    assert list(beside_references(client.get("/api/openapi-3.0.json").get_json())) == []
+    assert "default" in beside_references(described)  # which 3.1 allows
+
+
+def test_no_two_of_our_schemas_are_called_alike_with_different_values(described):
+    assert [name for name in described["components"]["schemas"] if name[-1].isdigit()] == []
 
 
 def test_operations_are_called_as_clients_know_them(described):
@@ -127,7 +146,8 @@ def test_page_sizes_are_those_of_the_settings():
     found = json.loads(document(discover(), "3.1.0", Served(page_size=7, largest_page=70)))
     size = found["components"]["parameters"]["limit"]
     assert (size["schema"]["minimum"], size["schema"]["maximum"]) == (1, 70)
-    assert "7 unless given" in size["description"]
+    assert size["description"] == "How many rows a page has at most. It has 7 unless given."
+    assert "which it needs" in found["components"]["parameters"]["last"]["description"]
 
 
 @pytest.mark.parametrize("version", ["3.1.0", "3.0.3"])

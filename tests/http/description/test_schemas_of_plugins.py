@@ -51,8 +51,7 @@ def test_values_are_those_of_the_schema_that_has_them_whatever_others_are_called
     own = json.loads(document(discover(), "3.1.0"))["components"]["schemas"]
     for kind in ("Field", "Sort"):
         assert described["schemas"][f"Article{kind}"] == own[f"Article{kind}"]
-    sort = described["parameters"]["letters.sort"]["schema"]
-    assert sort == {"default": "-created_at", "$ref": "#/components/schemas/ArticleSort1"}
+    assert described["parameters"]["letters.sort"]["schema"]["$ref"] == "#/components/schemas/ArticleSort1"
     assert described["schemas"]["ArticleSort1"]["enum"] == ["-code", "-created_at", "code", "created_at"]
     assert "remark" in described["schemas"]["ArticleField1"]["enum"]
 
