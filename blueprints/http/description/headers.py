@@ -9,9 +9,9 @@ from ..reading.query import NUMBERS
 from ..request.endpoint import Endpoint
 
 _TEXT = {"type": "string"}
-# As ECMA-262 writes the pattern of `protocol/entity_tags` (RFC 9110 section 8.8.3).
-_TAG = r'(W/)?"[!#-~\u0080-\u00ff]*"'
-_TAGS = {"type": "string", "pattern": rf"^\s*(\*|{_TAG}(\s*,\s*{_TAG})*)\s*$", "minLength": 1}
+# Entity tags as clients write them, of which `protocol/entity_tags` takes more (RFC 9110 section 8.8.3).
+_TAG = r'(W/)?"[!#-~]*"'
+_TAGS = {"type": "string", "pattern": rf"^(\*|{_TAG}( *, *{_TAG})*)$"}
 _SECONDS = {"type": "integer", "minimum": 0}
 
 # What a client may send, by its name among the components. `X-Request-ID`, `API-Version` and `Accept-Language` go with
