@@ -18,7 +18,7 @@ from .http.request.access import Access
 from .http.request.base_url import base_url, seen_url
 from .http.request.identity import guest
 from .http.resources import front
-from .http.resources.documentation import documentation_file, error_catalogue
+from .http.resources.documentation import documentation_file, documentation_page, error_catalogue
 
 routes = Routes("public", "The service itself: documentation and metrics.")
 
@@ -61,7 +61,7 @@ def openapi_30(call: Call) -> Response:
 def page(call: Call) -> Response:
     """Show how to log in and try, and every operation: a page for browsers."""
     _refuse_when_off(call)
-    return front.documentation(seen_url(call.services.settings, call.request))
+    return documentation_page(seen_url(call.services.settings, call.request))
 
 
 @routes.get("/docs/errors", public=_DOCS, produces=("text/html",), problems=(404,), operation="docs_errors")

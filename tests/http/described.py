@@ -88,7 +88,7 @@ class Mismatch(AssertionError):
 
 
 class Description:
-    """One document; that it is a valid one, test_documents.py proves."""
+    """One document; that it is a valid one, test_document.py proves."""
 
     def __init__(self, document: dict[str, Any]) -> None:
         self.document = document

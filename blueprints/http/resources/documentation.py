@@ -1,4 +1,5 @@
-"""The pages that show the OpenAPI description and the error codes: files of the package, nothing of any other host."""
+"""The pages `/docs`, where the API is read and tried, and `/docs/errors`: files of the package, nothing of any other
+host."""
 
 from __future__ import annotations
 
@@ -15,8 +16,17 @@ _CATALOGUE_HEADERS = page_headers(style_src="'self'", img_src="data:")
 # RapiDoc makes style sheets as it goes, so that no hash can name them. Scripts are those of the package alone.
 _PAGE_HEADERS = page_headers(script_src="'self'", style_src="'self' 'unsafe-inline'", connect_src="'self'",
                              img_src="data:")
-_TYPES = {".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8",
-          ".js": "text/javascript; charset=utf-8", ".txt": "text/plain; charset=utf-8"}
+_HTML = "text/html; charset=utf-8"
+_TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
+          ".txt": "text/plain; charset=utf-8"}
+
+
+def documentation_page(base: str) -> Response:
+    """How to log in and try, then every operation; `base` is the URL of the service in the commands to copy.
+
+    The links are relative, so that the page works below any path.
+    """
+    return Response(render("docs.html", base=base), content_type=_HTML, headers=_PAGE_HEADERS)
 
 
 def documentation_file(name: str) -> Response:
@@ -30,5 +40,4 @@ def documentation_file(name: str) -> Response:
 
 def error_catalogue() -> Response:
     """Every error code with its status, as one page: what `type` in a problem document leads to."""
-    return Response(render("errors.html", catalogue=CATALOGUE), content_type=_TYPES[".html"],
-                    headers=_CATALOGUE_HEADERS)
+    return Response(render("errors.html", catalogue=CATALOGUE), content_type=_HTML, headers=_CATALOGUE_HEADERS)

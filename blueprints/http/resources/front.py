@@ -1,4 +1,4 @@
-"""The pages that a reader comes to first: `/`, which leads on, and `/docs`, where the API is read and tried."""
+"""The page that a reader comes to first: `/`, which leads on."""
 
 from __future__ import annotations
 
@@ -11,10 +11,6 @@ from flask import Response
 
 from ..pipeline.browsers import page_headers
 from .rendering import render
-
-# RapiDoc makes style sheets as it goes, so that no hash can name them. Scripts are those of the package alone.
-_DOCUMENTATION_HEADERS = page_headers(script_src="'self'", style_src="'self' 'unsafe-inline'", connect_src="'self'",
-                                      img_src="data:")
 
 
 class Link(NamedTuple):
@@ -40,15 +36,6 @@ def page(shown: tuple[Link, ...]) -> Response:
     """The links as a page that needs no script and nothing from elsewhere, its own style sheet included."""
     text, headers = _page(shown)
     return Response(text, content_type="text/html; charset=utf-8", headers=headers)
-
-
-def documentation(base: str) -> Response:
-    """How to log in and try, then every operation; `base` is the URL of the service in the commands to copy.
-
-    The links are relative, so that the page works below any path.
-    """
-    return Response(render("docs.html", base=base), content_type="text/html; charset=utf-8",
-                    headers=_DOCUMENTATION_HEADERS)
 
 
 @cache
