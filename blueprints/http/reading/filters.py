@@ -26,6 +26,8 @@ from .readable import Readable
 
 _IN_LIMIT = 100
 _LONGEST = 1000  # characters: longer than any text that has an index
+
+
 @dataclass(frozen=True, slots=True)
 class Filter:
     """One filter of a request: `column` `operator` `value`."""
