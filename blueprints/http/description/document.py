@@ -27,8 +27,8 @@ _ABOUT = """What a caller may do is what the policy's lines say: each operation 
 Rows that the caller may not view are not found, not listed and not counted.
 
 Log in with `POST /api/login`, then send `Authorization: Bearer <access_token>`. Errors are
-[problem documents](/docs/errors) whose `code` never changes; `title` and `detail` come in the language that `lang` or
-`Accept-Language` asks for, where there is a translation.
+[problem documents]({url}/docs/errors) whose `code` never changes; `title` and `detail` come in the language that `lang`
+or `Accept-Language` asks for, where there is a translation.
 
 Every request may carry `X-Request-ID`, which is answered, logged and kept in the audit trail, and `API-Version: 1`,
 which every answer has. Where limits are set, each answer says by `RateLimit` and `RateLimit-Policy` what is left. What
@@ -55,8 +55,9 @@ def document(registry: Discovered, version: str, served: Served | None = None, u
     """
     served = served or Served()
     found = _document(registry, version, served.page_size, served.largest_page)
-    contact = found["info"]["contact"] | ({"url": url} if url else {})
-    return orjson.dumps({**found, "info": {**found["info"], "contact": contact}, "servers": [{"url": url or "/"}],
+    info = found["info"] | {"description": _ABOUT.format(url=url),
+                            "contact": found["info"]["contact"] | ({"url": url} if url else {})}
+    return orjson.dumps({**found, "info": info, "servers": [{"url": url or "/"}],
                          "paths": _secured(found["paths"], registry, served.open_to_guests)})
 
 
@@ -67,7 +68,7 @@ def _document(registry: Discovered, version: str, page_size: int, largest_page: 
     app = Flask("gatepost-docs", static_folder=None)
     app.config.update(API_TITLE="Gatepost", API_VERSION="1", OPENAPI_VERSION=version)
     plugin = MarshmallowPlugin(schema_name_resolver=schema_name)
-    info = {"description": _ABOUT, "contact": {"name": "The operator of this service"},
+    info = {"contact": {"name": "The operator of this service"},
             "license": {"name": "MIT", "url": "https://opensource.org/license/mit"}}
     api = Api(app, spec_kwargs={"marshmallow_plugin": plugin, "info": info})
     assert plugin.converter is not None  # it is made with the Api

@@ -129,8 +129,10 @@ def test_the_server_is_the_one_that_answers(database_url, tmp_path):
     found = app.test_client().get("/api/openapi.json").get_json()
     assert found["servers"] == [{"url": "https://shop.example.org/gate"}]
     assert found["info"]["contact"]["url"] == "https://shop.example.org/gate"
+    assert "](https://shop.example.org/gate/docs/errors)" in found["info"]["description"]
     close(app)
-    assert json.loads(document(discover(), "3.1.0"))["servers"] == [{"url": "/"}]
+    nowhere = json.loads(document(discover(), "3.1.0"))
+    assert nowhere["servers"] == [{"url": "/"}] and "](/docs/errors)" in nowhere["info"]["description"]
 
 
 def test_rules_that_ask_for_the_circumstances_make_no_document_anew():
