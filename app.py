@@ -39,7 +39,8 @@ from blueprints.http.protocol import versions
 from blueprints.http.protocol.answer_headers import AnswerHeaders
 from blueprints.http.protocol.messages import Translations
 from blueprints.http.request.call import Services
-from blueprints.http.resources.registry import Plugin, discover
+from blueprints.http.resources.plugins.contents import Plugin
+from blueprints.http.resources.plugins.discovery import discover
 from blueprints.http.resources.routes import answer_options, refuse_strays
 from blueprints.http.security import known_keys
 from blueprints.http.security.access_tokens import AccessTokens

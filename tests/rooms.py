@@ -19,6 +19,7 @@ HOUSES: Mapping[str, Steps] = {
     "blueprints/http": (("protocol",), ("schemas", "operations"), ("security", "servers"), ("auditing", "health"),
                         ("request", "nodes"), ("credentials",), ("pipeline", "reading"), ("writing",),
                         ("jobs", "history", "holders", "description"), ("resources",)),
+    "blueprints/http/resources": ((".",), ("plugins",)),
     "blueprints/http/servers": ((".",), ("waitress", "granian")),
     "models": (("engine",), ("records", "lists"), ("tables",)),
     "models/engine": ((".",), ("sqlite", "postgres"), ("connect",)),

@@ -15,8 +15,9 @@ import peewee as pw
 import pytest
 
 from blueprints.commands.policy import folders
-from blueprints.http.resources import registry
-from blueprints.http.resources.registry import PluginError, discover
+from blueprints.http.resources.plugins import discovery
+from blueprints.http.resources.plugins.contents import PluginError
+from blueprints.http.resources.plugins.discovery import discover
 from blueprints.testing.halves import disagreements
 from gatepost import Function
 from gatepost.testing import log_in
@@ -266,7 +267,7 @@ def test_a_command_that_asks_a_function_which_raises_says_so(instance, notes, mo
 def test_without_the_plugin_the_matcher_is_refused_by_name(instance, monkeypatch):
     with_condition(instance.folder / "policies")
     (instance.folder / "policies" / "notes.csv").unlink()
-    monkeypatch.setattr(registry, "entry_points", lambda group: [])
+    monkeypatch.setattr(discovery, "entry_points", lambda group: [])
     done = instance.run("policy", "check")
     assert (done.returncode, "`begins` is a function of no installed plugin" in done.stdout + done.stderr) == (1, True)
 

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from blueprints.http.pipeline.application import NotReady
-from blueprints.http.resources.registry import PluginError, discover
+from blueprints.http.resources.plugins.contents import PluginError, serves
+from blueprints.http.resources.plugins.discovery import discover
 from models.engine.connect import open_database
 from models.migrate import upgrade
 from policies import PolicyError
@@ -314,5 +315,5 @@ def test_routes_alone_are_served_for_a_test(tmp_path, monkeypatch):
     clock = import_module("clock_of_the_guide")
     found = discover([clock])
     assert found.routes["clock"] is clock.routes
-    assert found.serves(clock)
-    assert not discover().serves(clock)
+    assert serves(found, clock)
+    assert not serves(discover(), clock)

@@ -13,7 +13,9 @@ import click
 from blueprints.backups import journal
 from blueprints.backups.journal import UnderWay
 from blueprints.commands.printing import echo
-from blueprints.http.resources.registry import PluginError, Registry, discover
+from blueprints.http.resources.plugins.contents import PluginError
+from blueprints.http.resources.plugins.discovery import discover
+from blueprints.http.resources.registry import Registry
 from blueprints.http.security import known_keys, passwords
 from blueprints.http.security.keys import KeyFileError, Keys
 from models.engine.connect import open_database

@@ -21,7 +21,7 @@ from blueprints.http.health import checks
 from blueprints.http.health.checks import Found, State
 from blueprints.http.nodes.survey import survey
 from blueprints.http.operations.pulse import Pulse
-from blueprints.http.resources.registry import GROUP, discover
+from blueprints.http.resources.plugins.discovery import GROUP, discover
 from blueprints.http.security.keys import Keys
 from models.engine.database import Database
 from models.migrate import obstacle

@@ -30,7 +30,7 @@ from blueprints.commands.printing import echo, echo_json, echo_lines
 from blueprints.http.operations import affinity, logs, metrics
 from blueprints.http.pipeline.application import NotReady
 from blueprints.http.request.call import Services
-from blueprints.http.resources.registry import PluginError
+from blueprints.http.resources.plugins.contents import PluginError
 from blueprints.http.security.keys import KeyFileError
 from blueprints.http.security.known_keys import LOST
 from blueprints.http.security.passwords import CannotHash

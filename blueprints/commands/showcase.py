@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from blueprints.commands import samples
-from blueprints.http.resources.registry import discover
+from blueprints.http.resources.plugins.discovery import discover
 from blueprints.http.schemas.halves import example_id
 from blueprints.http.security.passwords import UNUSABLE
 from models.base import DAY, Record, Rows, later

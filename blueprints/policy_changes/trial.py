@@ -34,7 +34,8 @@ from ..http.history.change import Changing
 from ..http.history.live_rows import compare_rows
 from ..http.history.live_scope import Scope
 from ..http.request.access import Access
-from ..http.resources.registry import Registry, discover
+from ..http.resources.plugins.discovery import discover
+from ..http.resources.registry import Registry
 
 JUDGING = 5.0  # seconds to load and compare the policies, and as many for each of `rows` and `replay`
 STATEMENT = 2.0  # seconds of one statement about the rows

@@ -15,7 +15,8 @@ from werkzeug.test import TestResponse
 
 from blueprints.commands.install import install
 from blueprints.http.request.call import Services
-from blueprints.http.resources.registry import Plugin, discover
+from blueprints.http.resources.plugins.contents import Plugin, serves
+from blueprints.http.resources.plugins.discovery import discover
 from blueprints.http.security import passwords
 from models.base import Rows, later, new_id
 from models.engine.connect import open_database
@@ -131,7 +132,7 @@ def served(create_app: Callable[..., Flask], *plugins: Plugin, **settings: Any) 
         chosen = {"instance": folder, "database_url": f"sqlite:///{folder / 'gatepost.db'}", "rate_limits": "off",
                   "synchronous": "normal", "run_jobs": "off", **settings}
         installed = discover()
-        extra = [plugin for plugin in plugins if not installed.serves(plugin)]
+        extra = [plugin for plugin in plugins if not serves(installed, plugin)]
         loaded = Settings.load(overrides=chosen)
         database = open_database(loaded.database_url, pool_size=1, synchronous="normal", statement_timeout=10)
         known = discover(extra)

@@ -137,7 +137,7 @@ CLOCK = """
         return {}
 """
 FOUND = """
-    from blueprints.http.resources.registry import discover
+    from blueprints.http.resources.plugins.discovery import discover
 
     found = discover()
     print(type(found.collections["comments"]).__module__, *(one.path for one in found.routes["clock"].endpoints))

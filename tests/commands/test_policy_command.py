@@ -19,7 +19,7 @@ from app import create_app
 from blueprints.commands.policy import folders as policy_files
 from blueprints.commands.policy.group import policy
 from blueprints.commands.server import init
-from blueprints.http.resources.registry import discover
+from blueprints.http.resources.plugins.discovery import discover
 from models.base import Rows
 from models.engine.connect import open_database
 from models.tables import share

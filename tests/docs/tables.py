@@ -16,7 +16,8 @@ from blueprints.http.pipeline.browsers import REQUEST_HEADERS
 from blueprints.http.protocol.problems import CATALOGUE
 from blueprints.http.reading.filters import parameter
 from blueprints.http.resources.collection import Collection
-from blueprints.http.resources.registry import Registry, discover
+from blueprints.http.resources.plugins.discovery import discover
+from blueprints.http.resources.registry import Registry
 from policies import SHIPPED, Policy, load
 from settings import DECLARED, PREFIX
 from tests.docs.reference import Table

@@ -18,7 +18,7 @@ from marshmallow import Schema, fields
 import gatepost
 from blueprints.http.reading.readable import Readable
 from blueprints.http.resources.collection import Collection
-from blueprints.http.resources.registry import discover
+from blueprints.http.resources.plugins.discovery import discover
 from blueprints.http.writing.writable import Writable
 from gatepost import testing
 from tests.running import PASSWORD, ROOT, Instance

@@ -121,7 +121,8 @@ def registry() -> Registry:
     """The installed collections: the words that rules may use, and the rules that plugins ship."""
     # Imported late: a plugin that cannot be imported must not stop the commands that do without.
     try:
-        from blueprints.http.resources.registry import PluginError, discover
+        from blueprints.http.resources.plugins.contents import PluginError
+        from blueprints.http.resources.plugins.discovery import discover
     except ImportError as error:
         raise click.ClickException(f"The collections cannot be imported: {error}") from error
     try:

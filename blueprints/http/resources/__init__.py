@@ -1,5 +1,5 @@
 """A declaration becomes endpoints: `collection` for rows, `routes` for everything else.
 
-`registry` finds both, in this project and in plugins; `openapi` describes them; `front` is the page at `/`; `rendering`
-fills `templates/`. May import every other room but `servers`.
+`plugins` finds both, in this project and in plugins, and `registry` holds what was found; `documentation` is `/docs`,
+`front` is the page at `/`; `rendering` fills `templates/`. May import every other room but `servers`.
 """

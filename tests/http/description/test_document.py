@@ -10,7 +10,7 @@ import pytest
 from openapi_spec_validator import validate
 
 from blueprints.http.description.document import Served, _document, document
-from blueprints.http.resources.registry import discover
+from blueprints.http.resources.plugins.discovery import discover
 from tests.apps import close, make_app, new_instance
 from tests.databases import new_database
 from tests.rules import edit

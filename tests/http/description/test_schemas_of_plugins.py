@@ -10,7 +10,7 @@ from marshmallow.validate import OneOf
 from openapi_spec_validator import validate
 
 from blueprints.http.description.document import document
-from blueprints.http.resources.registry import discover
+from blueprints.http.resources.plugins.discovery import discover
 from gatepost import Line
 from tests.http.resources.letters.letters import Letters, LetterSchema
 

@@ -12,8 +12,8 @@ from blueprints.http.jobs import hooks
 from blueprints.http.jobs.hooks import Clock, Hook, every, on, tick_of
 from blueprints.http.request import events
 from blueprints.http.resources.collection import Collection
-from blueprints.http.resources.declarations import unknown_event
-from blueprints.http.resources.registry import discover
+from blueprints.http.resources.plugins.declarations import unknown_event
+from blueprints.http.resources.plugins.discovery import discover
 from blueprints.testing.serving import run_jobs
 from gatepost import Problem
 from models.tables.audit import Audit

@@ -15,7 +15,7 @@ from werkzeug.test import EnvironBuilder
 
 from blueprints.http.protocol.messages import Message, Translations, plural
 from blueprints.http.protocol.problems import CATALOGUE
-from blueprints.http.resources.registry import discover
+from blueprints.http.resources.plugins.discovery import discover
 from tests import texts
 from tests.running import ROOT
 

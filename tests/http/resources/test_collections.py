@@ -5,7 +5,7 @@ from __future__ import annotations
 from blueprints.articles import Articles
 from blueprints.categories import Categories
 from blueprints.comments import Comments
-from blueprints.http.resources.registry import discover
+from blueprints.http.resources.plugins.discovery import discover
 from blueprints.orders import Orders
 from blueprints.pages import Pages
 from blueprints.products import Products

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from blueprints.http.protocol.json_body import ANY
-from blueprints.http.resources.registry import discover
+from blueprints.http.resources.plugins.discovery import discover
 from tests.apps import NO_ROW
 from tests.http.described import Description, check_headers, check_problem
 

@@ -9,7 +9,8 @@ from types import ModuleType
 import pytest
 
 from app import create_app
-from blueprints.http.resources.registry import PluginError, discover
+from blueprints.http.resources.plugins.contents import PluginError
+from blueprints.http.resources.plugins.discovery import discover
 from gatepost import Routes, StrictSchema
 from gatepost.testing import log_in, served
 from tests.http.resources.letters.letters import Letters

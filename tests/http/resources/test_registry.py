@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from blueprints.http.resources.registry import discover
+from blueprints.http.resources.plugins.discovery import discover
 from models import indexes
 from policies import SHIPPED, load
 from policies.lint.warnings import warnings

@@ -18,7 +18,7 @@ from flask import Flask
 
 from blueprints.http.request import environment, identity
 from blueprints.http.resources import circumstances
-from blueprints.http.resources.registry import discover
+from blueprints.http.resources.plugins.discovery import discover
 from blueprints.http.security.keys import create_key_file
 from models import migrate
 from models.base import Record, new_id

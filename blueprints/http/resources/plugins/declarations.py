@@ -16,10 +16,10 @@ from policies.syntax.matcher import FUNCTIONS, OURS
 from policies.syntax.vocabulary import Function
 from policies.wording.suggestions import hint
 
-from ..jobs.hooks import Hook
-from ..request.events import CREATED, DELETED, UPDATED
-from ..writing.writable import ANONYMISE, DELETE, HAND_OVER
-from .collection import Collection
+from ...jobs.hooks import Hook
+from ...request.events import CREATED, DELETED, UPDATED
+from ...writing.writable import ANONYMISE, DELETE, HAND_OVER
+from ..collection import Collection
 
 _NAME = re.compile(r"[a-z][A-Za-z0-9]*", re.ASCII)
 _WORD = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
