@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Any
 
 from marshmallow import RAISE, Schema, ValidationError, fields, validate
@@ -36,10 +37,25 @@ def one_of(choices: Sequence[str]) -> validate.OneOf:
     return validate.OneOf(choices, error=Message("Must be one of: {choices}."))
 
 
-def _checks(own: Check, declared: dict[str, Any]) -> list[Check]:
-    """The field's own check before those that `validate` declares: one callable or several, as marshmallow takes it."""
+def _checks(declared: dict[str, Any], *own: Check) -> list[Check]:
+    """The field's own checks before those that `validate` declares: one callable or several, as marshmallow takes it.
+
+    One that answers False refuses the value, as in marshmallow 3: the newer one would take what it was to refuse.
+    """
     more = declared.pop("validate", None) or ()
-    return [own, more] if callable(more) else [own, *more]
+    return [*own, *map(_refusing, [more] if callable(more) else more)]
+
+
+def _refusing(check: Check) -> Check:
+    if isinstance(check, validate.Validator):
+        return check  # it raises, and what it says of itself is read for the documentation
+
+    @wraps(check, updated=())
+    def refusing(value: Any) -> None:
+        if check(value) is False:
+            raise ValidationError("Invalid value.")
+
+    return refusing
 
 
 class StrictSchema(Schema):
@@ -53,7 +69,7 @@ class Text(fields.String):
     """Text of several lines, `minimum` to `maximum` characters."""
 
     def __init__(self, *, maximum: int, minimum: int = 0, **kwargs: Any) -> None:
-        super().__init__(validate=_checks(length(minimum, maximum), kwargs), **kwargs)
+        super().__init__(validate=_checks(kwargs, length(minimum, maximum)), **kwargs)
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         text: str = super()._deserialize(value, attr, data, **kwargs)
@@ -92,7 +108,7 @@ class Slug(Line):
 
     def __init__(self, **kwargs: Any) -> None:
         check = validate.Regexp(r"\A[a-z0-9]+(?:-[a-z0-9]+)*\Z", error=Message("Use a-z, 0-9 and single hyphens."))
-        super().__init__(maximum=100, validate=_checks(check, kwargs), **kwargs)
+        super().__init__(maximum=100, validate=_checks(kwargs, check), **kwargs)
 
 
 class Email(Line):
@@ -100,7 +116,7 @@ class Email(Line):
 
     def __init__(self, **kwargs: Any) -> None:
         check = validate.Regexp(_EMAIL, error=Message("This is not an e-mail address."))
-        super().__init__(maximum=254, validate=_checks(check, kwargs), **kwargs)
+        super().__init__(maximum=254, validate=_checks(kwargs, check), **kwargs)
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         address = super()._deserialize(value, attr, data, **kwargs)
@@ -115,7 +131,7 @@ class Language(Line):
 
     def __init__(self, **kwargs: Any) -> None:
         check = validate.Regexp(r"\A[a-z]{2,3}(?:-[A-Z]{2})?\Z", error=Message("Use a tag such as en or pt-BR."))
-        super().__init__(maximum=16, validate=_checks(check, kwargs), **kwargs)
+        super().__init__(maximum=16, validate=_checks(kwargs, check), **kwargs)
 
 
 class Currency(Line):
@@ -123,7 +139,7 @@ class Currency(Line):
 
     def __init__(self, **kwargs: Any) -> None:
         check = validate.Regexp(r"\A[A-Z]{3}\Z", error=Message("Use an ISO 4217 code such as EUR."))
-        super().__init__(maximum=3, validate=_checks(check, kwargs), **kwargs)
+        super().__init__(maximum=3, validate=_checks(kwargs, check), **kwargs)
 
 
 class Many(fields.List[Any]):
@@ -131,7 +147,7 @@ class Many(fields.List[Any]):
 
     def __init__(self, inner: fields.Field[Any], *, maximum: int, minimum: int = 0, **kwargs: Any) -> None:
         self._length = length(minimum, maximum)
-        super().__init__(inner, validate=_checks(self._length, kwargs), **kwargs)
+        super().__init__(inner, validate=_checks(kwargs, self._length), **kwargs)
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> list[Any]:
         if isinstance(value, list):
@@ -145,7 +161,7 @@ class Int(fields.Integer):
     def __init__(self, *, minimum: int = -(2**63), maximum: int = 2**63 - 1, **kwargs: Any) -> None:
         within = validate.Range(minimum, maximum, error=Message(
             "Must be greater than or equal to {min} and less than or equal to {max}."))
-        super().__init__(strict=True, validate=_checks(within, kwargs), **kwargs)
+        super().__init__(strict=True, validate=_checks(kwargs, within), **kwargs)
 
     def _validated(self, value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int):
@@ -156,6 +172,9 @@ class Int(fields.Integer):
 class Bool(fields.Boolean):
     """true or false, never "yes" or 1."""
 
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(validate=_checks(kwargs), **kwargs)
+
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> bool:
         if not isinstance(value, bool):
             raise self.make_error("invalid", input=value)
@@ -164,6 +183,9 @@ class Bool(fields.Boolean):
 
 class Id(fields.String):
     """A UUIDv7 in canonical lower-case text (RFC 9562)."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(validate=_checks(kwargs), **kwargs)
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         text: str = super()._deserialize(value, attr, data, **kwargs)
@@ -174,6 +196,9 @@ class Id(fields.String):
 
 class Time(fields.String):
     """An instant: RFC 3339 with an offset; kept and answered in UTC with microseconds."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(validate=_checks(kwargs), **kwargs)
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         text: str = super()._deserialize(value, attr, data, **kwargs)
