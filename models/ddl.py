@@ -6,7 +6,10 @@ a table of the application, which moves on.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+
+from playhouse.migrations import MigrationError
 
 from models.engine.database import Database
 from models.engine.words import SIGNS
@@ -47,6 +50,75 @@ def run(database: Database, *statements: str) -> None:
     percent = "%" if database.dialect == "sqlite" else "%%"
     for statement in statements:
         database.execute_sql(statement.format(**words).replace("%", percent).strip())
+
+
+# What `table`, `index`, `searchable` and `loadable` make is frozen like a migration: plugins have released it.
+_EVERY_ROW = (
+    "id {id} NOT NULL PRIMARY KEY",
+    "tenant_id {id} NOT NULL REFERENCES tenants (id) ON DELETE RESTRICT",
+    "version INTEGER NOT NULL",
+    "created_at {time} NOT NULL",
+    "updated_at {time} NOT NULL",
+)
+_OWNED_ROW = ("owner_id {id}", "department {key}")
+# With the tenant: no row can belong to a user of another one.
+_OWNER = "FOREIGN KEY (tenant_id, owner_id) REFERENCES users (tenant_id, id) ON DELETE RESTRICT"
+_CONSTRAINTS = frozenset(("CHECK", "CONSTRAINT", "EXCLUDE", "FOREIGN", "LIKE", "PRIMARY", "UNIQUE"))
+_NAME = re.compile(r"[a-z_][a-z0-9_]*", re.ASCII)
+_LONGEST_NAME = 63  # Postgres would cut a longer one off, and take two of the same beginning for one
+
+
+def table(database: Database, name: str, *definitions: str, owned: bool = True) -> None:
+    """Create a table for the rows of a collection, unless it is there.
+
+    `definitions` are columns and constraints in SQL with words in braces, such as `"text {key} NOT NULL"`. The columns
+    of `Record`, and of `Owned` unless `owned` is False, come first by themselves, and the indexes that every list
+    wants: by `created_at`, and by owner. Raises MigrationError for a name that is none, and for a table of that name
+    which lacks a column.
+    """
+    _check(name)
+    said = (*_EVERY_ROW, *(_OWNED_ROW if owned else ()), *definitions, *((_OWNER,) if owned else ()))
+    if database.table_exists(name):
+        known = {column.name for column in database.get_columns(name)}
+        missing = [column for column in map(_column, said) if column is not None and column not in known]
+        if missing:
+            raise MigrationError(f"there is a table {name} already, which lacks the column {missing[0]}")
+    else:
+        run(database, f"CREATE TABLE {name} ({', '.join(said)}) {{strict}}")
+    index(database, name, "created_at")
+    if owned:
+        index(database, name, "owner_id,created_at")
+
+
+def _column(definition: str) -> str | None:
+    """The column that a part of CREATE TABLE defines; None: it is a constraint."""
+    first = definition.split(maxsplit=1)[0] if definition.strip() else ""
+    return None if first.partition("(")[0].upper() in _CONSTRAINTS else first.strip('"')
+
+
+def index(database: Database, table: str, order: str, *, unique: bool = False, name: str = "") -> None:
+    """Create the index that serves an order of a table's lists, unless it is there.
+
+    `order` is written as in `sort`: `"updated_at"`, `"status,-created_at"`. The tenant comes first and the id last, by
+    themselves. `unique`: no two rows of a tenant have the same values there; then the id is left out. `name`, where the
+    one that is made of the table and the columns is too long. Raises MigrationError for what is no name.
+    """
+    keys = [key.strip() for key in order.split(",")]
+    columns = [key.removeprefix("-") for key in keys]
+    name = name or "_".join((table, *columns))
+    for each in (table, name, *columns):
+        _check(each)
+    # The id goes on in the direction of the last key, as lists do.
+    ordered = keys if unique else [*keys, "-id" if keys[-1].startswith("-") else "id"]
+    said = ", ".join(("tenant_id", *(f"{key[1:]} DESC" if key.startswith("-") else key for key in ordered)))
+    run(database, f"CREATE {'UNIQUE ' if unique else ''}INDEX IF NOT EXISTS {name} ON {table} ({said})")
+
+
+def _check(name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise MigrationError(f"{name!r} is no name for a table, a column or an index: a-z, 0-9 and _ only")
+    if len(name) > _LONGEST_NAME:
+        raise MigrationError(f"the name {name} is longer than {_LONGEST_NAME} characters; give a shorter one")
 
 
 # What FTS5 is given are words and spaces, and no character but a space ends a word.
@@ -94,7 +166,8 @@ _SEARCH_POSTGRES = (
 def searchable(database: Database, table: str, columns: Sequence[str]) -> None:
     """Index the words of these text columns of `table` for `q`, each tenant's apart; an older index is made anew.
 
-    The table has a `tenant_id`. New rows are indexed by `models.records.search`, later changes by the database.
+    The table has a `tenant_id`, as `table` makes it. New rows are indexed by `models.records.search`, later changes by
+    the database.
     """
     def each(form: str) -> str:
         return ", ".join(form.format(name) for name in columns)
@@ -118,5 +191,5 @@ def loadable(database: Database, table: str) -> None:
     On SQLite it gets the column `load`, which no class of the application names: the rows of an import that is not
     whole yet have a number there, by which they are hidden (`models.tables.load`). On Postgres nothing is needed.
     """
-    if database.dialect == "sqlite":
+    if database.dialect == "sqlite" and all(column.name != "load" for column in database.get_columns(table)):
         run(database, f'ALTER TABLE {table} ADD COLUMN "load" INTEGER')

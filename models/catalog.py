@@ -1,0 +1,62 @@
+"""What a database holds of some tables: their columns and the indexes of whole tables, in one look at its catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from models.engine.database import Database
+
+Order = tuple[str, ...]  # the columns of an index in order; `-` stands before one that descends
+
+# `main`: a connection may have a view of the same name, by which it hides rows of a load.
+_COLUMNS_SQLITE = ('SELECT found.name, one.name, one."notnull" FROM main.sqlite_schema AS found '
+                   "JOIN pragma_table_info(found.name, 'main') AS one WHERE found.type = 'table'")
+_INDEXES_SQLITE = ('SELECT found.name, made.name, one.name, one."desc" FROM main.sqlite_schema AS found '
+                   "JOIN pragma_index_list(found.name, 'main') AS made "
+                   "JOIN pragma_index_xinfo(made.name, 'main') AS one "
+                   "WHERE found.type = 'table' AND NOT made.partial AND one.key ORDER BY made.name, one.seqno")
+_COLUMNS_POSTGRES = ("SELECT relname, attname, attnotnull FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid "
+                     "WHERE relkind IN ('r', 'p') AND attnum > 0 AND NOT attisdropped "
+                     "AND pg_table_is_visible(pg_class.oid)")
+_INDEXES_POSTGRES = ("SELECT relname, indexrelid::text, attname, indoption[place - 1] & 1 FROM pg_index "
+                     "JOIN pg_class ON pg_class.oid = indrelid "
+                     "CROSS JOIN LATERAL unnest(indkey) WITH ORDINALITY AS part (number, place) "
+                     "LEFT JOIN pg_attribute ON attrelid = indrelid AND attnum = part.number "
+                     "WHERE indpred IS NULL AND indisvalid AND place <= indnkeyatts "
+                     "AND pg_table_is_visible(pg_class.oid) ORDER BY indexrelid, place")
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """Tables by name: column → whether it refuses NULL, and the orders that an index of all rows keeps.
+
+    An index of an expression, and one of some rows only (partial), serves no order.
+    """
+
+    columns: Mapping[str, Mapping[str, bool]]
+    indexes: Mapping[str, frozenset[Order]]
+
+    def serves(self, table: str, order: Order) -> bool:
+        """Whether an index begins with the tenant and goes on with this order, forward or backward."""
+        backward = tuple(key[1:] if key.startswith("-") else f"-{key}" for key in order)
+        return any(made[:1] == ("tenant_id",) and made[1:len(order) + 1] in (order, backward)
+                   for made in self.indexes.get(table, ()))
+
+
+def look(database: Database, tables: Iterable[str]) -> Catalog:
+    """What the database, which is connected, holds of these tables; nothing of one that is not there."""
+    asked, sqlite = frozenset(tables), database.dialect == "sqlite"
+    columns: dict[str, dict[str, bool]] = {}
+    for table, column, strict in database.query(_COLUMNS_SQLITE if sqlite else _COLUMNS_POSTGRES):
+        if table in asked:
+            columns.setdefault(table, {})[column] = bool(strict)
+    made: dict[tuple[str, str], list[str]] = {}
+    for table, index, column, descending in database.query(_INDEXES_SQLITE if sqlite else _INDEXES_POSTGRES):
+        if table in asked:
+            # Of an expression there is no name: nothing is ordered by that.
+            made.setdefault((table, index), []).append(f"{'-' if descending else ''}{column or ''}")
+    indexes: dict[str, set[Order]] = {}
+    for (table, _), keys in made.items():
+        indexes.setdefault(table, set()).add(tuple(keys))
+    return Catalog(columns, {table: frozenset(orders) for table, orders in indexes.items()})

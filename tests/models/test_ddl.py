@@ -1,0 +1,118 @@
+"""The words by which migrations of plugins make tables and indexes: alike on both databases, and safe to run again."""
+
+from __future__ import annotations
+
+import pytest
+from playhouse.migrations import MigrationError
+
+from models import ddl
+from models.base import Owned, Record, new_id, now
+from models.catalog import look
+from models.engine.connect import open_database
+from models.engine.errors import AlreadyExists, InvalidReference
+from models.tables.tenant import Tenant
+from tests.databases import new_database
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database(request):
+    found = open_database(new_database(request.param, request), pool_size=1, synchronous="normal",
+                          statement_timeout=10)
+    with found.connected():
+        yield found
+    found.close_all()
+
+
+def make(database, **more):
+    ddl.table(database, "shelves", "name {key} NOT NULL", "wide {bool} NOT NULL", "UNIQUE (tenant_id, name)", **more)
+
+
+def test_a_table_has_the_columns_of_every_row_by_itself(database):
+    make(database)
+    ddl.table(database, "boards", "name {key}", owned=False)
+    found = look(database, ["shelves", "boards"])
+    assert set(found.columns["shelves"]) == {*Owned._meta.fields, "name", "wide"}
+    assert set(found.columns["boards"]) == {*Record._meta.fields, "name"}
+    assert [name for name, strict in found.columns["shelves"].items() if not strict] == ["owner_id", "department"]
+
+
+def test_a_table_has_the_indexes_that_every_list_wants(database):
+    make(database)
+    found = look(database, ["shelves"])
+    assert found.serves("shelves", ("created_at", "id"))
+    assert found.serves("shelves", ("-created_at", "-id"))
+    assert found.serves("shelves", ("owner_id", "created_at"))
+    assert not found.serves("shelves", ("updated_at", "id"))
+    assert not found.serves("shelves", ("created_at", "-id"))
+
+
+@pytest.mark.parametrize(("order", "served", "not_served"), [
+    ("updated_at", ("-updated_at", "-id"), ("updated_at", "-id")),
+    ("name,-created_at", ("name", "-created_at", "-id"), ("name", "created_at", "id")),
+    ("-wide, name", ("wide", "-name", "-id"), ("wide", "name", "id")),
+])
+def test_an_index_serves_the_order_that_it_is_written_as(database, order, served, not_served):
+    make(database)
+    ddl.index(database, "shelves", order)
+    found = look(database, ["shelves"])
+    assert found.serves("shelves", served)
+    assert not found.serves("shelves", not_served)
+
+
+def test_an_index_of_some_rows_or_of_an_expression_serves_no_order(database):
+    make(database)
+    ddl.run(database, "CREATE INDEX partly ON shelves (tenant_id, name, id) WHERE name <> ''",
+            "CREATE INDEX lowered ON shelves (tenant_id, lower(department), id)")
+    found = look(database, ["shelves"])
+    assert not found.serves("shelves", ("name", "id"))
+    assert not found.serves("shelves", ("department", "id"))
+
+
+def test_all_of_it_can_be_run_again(database):
+    for _ in range(2):
+        make(database)
+        ddl.index(database, "shelves", "updated_at")
+        ddl.index(database, "shelves", "name", unique=True)
+        ddl.searchable(database, "shelves", ("name",))
+        ddl.loadable(database, "shelves")
+
+
+def test_a_unique_index_is_of_one_tenant(database):
+    ddl.table(database, "labels", "word {key} NOT NULL", owned=False)
+    ddl.index(database, "labels", "word", unique=True)
+    here, there = Tenant.add("here"), Tenant.add("there")
+
+    def add(tenant):
+        values = f"'{new_id()}', '{tenant.id}', 1, '{now()}', '{now()}', 'red'"
+        database.execute_sql(f"INSERT INTO labels (id, tenant_id, version, created_at, updated_at, word) "
+                             f"VALUES ({values})")
+
+    add(here)
+    add(there)
+    with pytest.raises(AlreadyExists), database.atomic():
+        add(here)
+
+
+def test_no_row_belongs_to_a_user_of_another_tenant(database):
+    make(database)
+    tenant = Tenant.add("here")
+    values = f"'{new_id()}', '{tenant.id}', 1, '{now()}', '{now()}', '{new_id()}', 'x', {ddl_true(database)}"
+    with pytest.raises(InvalidReference), database.atomic():
+        database.execute_sql(f"INSERT INTO shelves (id, tenant_id, version, created_at, updated_at, owner_id, name, "
+                             f"wide) VALUES ({values})")
+
+
+def ddl_true(database):
+    return (ddl.SQLITE if database.dialect == "sqlite" else ddl.POSTGRES)["true"]
+
+
+@pytest.mark.parametrize(("work", "sentence"), [
+    (lambda db: ddl.table(db, "users", "colour {key}"), "a table users already, which lacks the column colour"),
+    (lambda db: ddl.table(db, "tenants", owned=False), "a table tenants already, which lacks the column tenant"),
+    (lambda db: ddl.table(db, "no table", "name {key}"), "'no table' is no name"),
+    (lambda db: ddl.index(db, "shelves", "name; DROP TABLE users"), "is no name for a table, a column or an index"),
+    (lambda db: ddl.index(db, "shelves", "created_at", name="x" * 64), "is longer than 63 characters"),
+])
+def test_what_cannot_be_made_is_a_sentence(database, work, sentence):
+    with pytest.raises(MigrationError, match=sentence):
+        work(database)
