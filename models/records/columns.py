@@ -45,6 +45,14 @@ class ListField(pw.TextField):
             raise Damaged(f"{self.column_name}: {error}") from None
 
 
+def holds(column: pw.Field, dialect: str, entry: pw.Node) -> pw.ColumnBase:
+    """The condition that a `ListField` has this entry, a Bind for a text. No index serves it."""
+    if dialect == "postgres":
+        return pw.NodeList((pw.SQL("("), column, pw.SQL("::jsonb @> to_jsonb(CAST("), entry, pw.SQL("AS text)))")))
+    return pw.NodeList((pw.SQL("EXISTS (SELECT 1 FROM json_each("), column, pw.SQL(") WHERE json_each.value ="), entry,
+                        pw.SQL(")")))
+
+
 class JsonField(pw.TextField):
     """A JSON document, assigned as its text and read as what it says."""
 

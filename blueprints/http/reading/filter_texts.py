@@ -41,6 +41,8 @@ def meaning(name: str, operator: str, declared: Any) -> str:
         if isinstance(declared, Time) and name.endswith(_HAPPENED):
             return f"Only rows that were never {happened} (`true`), or only rows that were (`false`)."
         return f"Only rows without any {said} (`true`), or only rows that have one (`false`)."
+    if operator == "has":
+        return f"Only rows that have this among their {said}."
     match declared:
         case Time() if operator in _TIME and name.endswith(_HAPPENED):
             return f"Only rows {happened} {_TIME[operator]}."

@@ -7,7 +7,7 @@ The name of a reference (`category`) filters by the id or the slug of the object
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import peewee as pw
 from marshmallow import fields
@@ -15,7 +15,7 @@ from webargs.fields import DelimitedList
 
 from models.base import is_id
 from models.engine.prepared import Bind
-from models.records.columns import IdField
+from models.records.columns import IdField, ListField, holds
 
 from ..request.call import Call
 from ..schemas.fields import Bool, Email, Id, Int, Text, Time, length
@@ -26,6 +26,8 @@ from .readable import Readable
 
 _IN_LIMIT = 100
 _LONGEST = 1000  # characters: longer than any text that has an index
+OPERATORS = ("eq", "ne", "lt", "lte", "gt", "gte", "in", "isnull", "contains", "startswith", "has")
+OF_LISTS = ("has", "isnull")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ def operand(collection: Readable, name: str, operator: str) -> fields.Field[Any]
         about |= choices(collection.schema, name, known)
     if operator == "isnull":
         return Switch(metadata=about)
-    least = 1 if operator in ("contains", "startswith", "in") else 0
+    least = 1 if operator in ("contains", "startswith", "in", "has") else 0
     value: fields.Field[Any]
     match declared:
         case Id() | IdField():
@@ -81,6 +83,14 @@ def operand(collection: Readable, name: str, operator: str) -> fields.Field[Any]
     return value
 
 
+def fits(column: pw.Field | None, operator: str) -> bool:
+    """Whether a column can be filtered by an operator: one of a list by whether it has an entry, others by values;
+    None: a reference, by its name."""
+    if column is None:
+        return operator == "eq"
+    return operator in OF_LISTS if isinstance(column, ListField) else operator in OPERATORS and operator != "has"
+
+
 def resolve(call: Call, collection: Readable, found: Filter) -> Filter:
     """A filter by the name of a reference as one by its column.
 
@@ -97,7 +107,7 @@ def resolve(call: Call, collection: Readable, found: Filter) -> Filter:
     return Filter(reference.field, "eq", None if seen is None else seen["id"])
 
 
-def condition(column: pw.Field, found: Filter, name: str) -> tuple[pw.Expression, dict[str, Any]]:
+def condition(column: pw.Field, found: Filter, name: str, dialect: str) -> tuple[pw.Expression, dict[str, Any]]:
     """A filter as an expression with placeholders called after `name`, and the values that fill them.
 
     Missing values satisfy no filter but `isnull=true`, as in SQL.
@@ -129,6 +139,8 @@ def condition(column: pw.Field, found: Filter, name: str) -> tuple[pw.Expression
             # LIKE on SQLite, ILIKE on Postgres: alike for ASCII; beyond it a capital is another letter on SQLite.
             pattern = pw.NodeList((Bind(name), pw.SQL("ESCAPE '\\'")))
             return pw.Expression(column, pw.OP.ILIKE, pattern), {name: f"%{_escaped(value)}%"}
+        case "has":
+            return cast("pw.Expression", holds(column, dialect, Bind(name))), {name: value}
     raise LookupError(found.operator)
 
 

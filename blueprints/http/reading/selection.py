@@ -63,14 +63,14 @@ class Selection:
         filters = [resolve(call, self._collection, found) for found in asked.filters]
         further = [*self._guards(call, asked, filters), *(() if also is None else (also,))]
         values: dict[str, Any] = {"tenant": call.tenant_id}
+        database, rare = call.services.database, None
         for one in (narrowing, *further):
             values |= one.values
         conditions: list[pw.Expression] = []
         for name, found in zip(_FILTER, filters, strict=False):
-            expression, bound = condition(self._model._meta.fields[found.column], found, name)
+            expression, bound = condition(self._model._meta.fields[found.column], found, name, database.dialect)
             conditions.append(expression)
             values |= bound
-        database, rare = call.services.database, None
         if asked.q is not None:
             conditions.append(cast("pw.Expression", search.matching(self._model, database.dialect, Bind("q"))))
             values["q"] = search.words(asked.q, call.tenant_id)
