@@ -17,18 +17,17 @@ from ..pipeline import conditional
 from ..pipeline.conditional import written_version
 from ..protocol.entity_tags import body_hash, entity_tag, view_hash
 from ..protocol.json_body import MERGE_PATCH
-from ..protocol.problems import Fault, Problem, not_found
+from ..protocol.problems import Fault, Problem, not_found, read_only
 from ..reading.listing import Listing
 from ..reading.query import ItemQuery
 from ..reading.readable import Values
 from ..request import events
 from ..request.call import Call
 from ..request.endpoint import Endpoint
-from ..schemas.fields import StrictSchema
 from ..schemas.validation import MISSING
 from ..writing import sharing
 from ..writing.actions import Action
-from ..writing.writable import Writable
+from ..writing.writable import Writable, references_of
 
 
 class Collection(Writable):
@@ -108,8 +107,8 @@ class Collection(Writable):
         yield Endpoint(name="delete", method="DELETE", path=one, permission=self.permission("delete"),
                        handler=self._delete, status=204, summary=f"Delete {self.a_row}.", **changing)
         for found in self.actions:
-            yield Endpoint(name=found.name, method="POST", path=f"{one}/{found.name}", body=StrictSchema(),
-                           body_required=False, permission=self.permission(found.name),
+            yield Endpoint(name=found.name, method="POST", path=f"{one}/{found.name}", body=found.body,
+                           body_required=found.body_required, permission=self.permission(found.name),
                            handler=self._performing(found), answer=shown,
                            summary=_action(found, self.a_row), **changing)
         yield exports.endpoint(self.listing)
@@ -182,16 +181,21 @@ class Collection(Writable):
         call.services.ownership.forget(self, call.row.__data__.get("owner_id"))
 
     def _performing(self, found: Action) -> Callable[[Call], dict[str, Any]]:
+        references = references_of(found.body)
+
         def perform(call: Call) -> dict[str, Any]:
-            row, before = call.row, getattr(call.row, found.state)
-            if before not in found.transitions:
+            row = call.row
+            if faults := [*map(read_only, call.read_only), *self.lost(call, references, call.body)]:
+                raise Problem.of(faults, "invalid_body")
+            if not found.starts_from(row.__data__):
                 hidden = bool(self.hidden(call, call.facts, (found.state,)))
-                raise found.conflict(before, hidden=hidden)
-            found.method(self, row)
-            setattr(row, found.state, found.transitions[before])
+                raise found.conflict(getattr(row, found.state), hidden=hidden)
+            version = row.version
+            found.perform(self, call, row)
             self.rows(call).save(row)
-            for event in (events.UPDATED, found.name):
-                events.note(call, self.name, event, row.id)
+            if row.version != version:
+                events.note(call, self.name, events.UPDATED, row.id)
+            events.note(call, self.name, found.name, row.id)
             return self._written(call)
 
         return perform

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
+
+from marshmallow import Schema
 
 from ..protocol.messages import Message
 from ..protocol.problems import Fault, Problem
+from ..schemas.fields import StrictSchema
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -21,12 +25,35 @@ class Conflict(Problem):
 
 @dataclass(frozen=True)
 class Action:
-    """`POST /api/{collection}/{id}/{name}`: calls `method`, then moves `state` along `transitions`."""
+    """`POST /api/{collection}/{id}/{name}`: calls `method`, then moves `state` along `transitions`.
+
+    transitions  state → the state that follows it; empty: the action starts from any state, and moves the row nowhere
+    method       of the collection: takes the row, or the call and the row (`takes_call`)
+    body         schema of what is sent along; one without fields: nothing
+    """
 
     name: str
     transitions: Mapping[Any, Any]
     state: str
     method: Callable[..., None]
+    body: Schema = field(default_factory=StrictSchema)
+    takes_call: bool = False
+
+    @property
+    def body_required(self) -> bool:
+        """Whether a request without a body lacks something."""
+        return any(one.required for one in self.body.load_fields.values())
+
+    def starts_from(self, row: Any) -> bool:
+        """Whether a row is in a state from which it is possible; `row` by column name."""
+        return not self.transitions or row[self.state] in self.transitions
+
+    def perform(self, collection: Any, call: Any, row: Any) -> None:
+        """Do it to a row from which it starts; the row is not saved."""
+        before = getattr(row, self.state) if self.transitions else None
+        self.method(collection, *((call, row) if self.takes_call else (row,)))
+        if self.transitions:
+            setattr(row, self.state, self.transitions[before])
 
     @property
     def about(self) -> str:
@@ -43,18 +70,38 @@ class Action:
         return Problem.of([fault], "invalid_transition")
 
 
-def action(name: str, *, transitions: Mapping[Any, Any], state: str = "status") -> Callable[[Method], Method]:
+def action(name: str, *, transitions: Mapping[Any, Any] | None = None, state: str = "status",
+           body: Schema | type[Schema] | None = None) -> Callable[[Method], Method]:
     """Declare a method of a collection as an action, permitted by `<resource>.<name>`.
 
-    The method gets the row in the state that it leaves, and may set more, or raise `Conflict`; then the row moves
-    and is saved.
+    The method takes the row, or the call and the row: `(self, row)` or `(self, call, row)`. It gets the row in the
+    state that it leaves, and may set columns, or raise `Conflict` or another `Problem`; then the row moves along
+    `transitions`, and is saved. Without `transitions` it stays in its state. `call.body` is what was sent, as the
+    schema `body` has loaded it. Raises TypeError for a method that takes something else, and for other declarations.
     """
+    steps: object = transitions or {}
+    schema: object = body() if isinstance(body, type) else body or StrictSchema()
+    if not isinstance(steps, Mapping):
+        raise TypeError(f"the transitions of the action {name!r} say which state follows which: {{'open': 'done'}}")
+    if not isinstance(schema, Schema):
+        raise TypeError(f"the body of the action {name!r} is a schema, not {type(schema).__name__}")
+    moves, sent = steps, schema
 
     def mark(method: Method) -> Method:
-        method.action = Action(name, transitions, state, method)  # type: ignore[attr-defined]
+        method.action = Action(  # type: ignore[attr-defined]
+            name, moves, state, method, sent, _takes_call(name, method))
         return method
 
     return mark
+
+
+def _takes_call(name: str, method: Callable[..., Any]) -> bool:
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    taken = inspect.signature(method).parameters.values()
+    if any(one.kind not in positional for one in taken) or len(taken) not in (2, 3):
+        raise TypeError(f"the method of the action {name!r} takes (self, row) or (self, call, row), "
+                        f"not {inspect.signature(method)}")
+    return len(taken) == 3
 
 
 def transition(name: str, about: str, transitions: Mapping[Any, Any], *,

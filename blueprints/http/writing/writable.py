@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import peewee as pw
-from marshmallow import fields
+from marshmallow import Schema, fields
 
 from models.base import Owned, whole
 from models.tables.share import withdraw
@@ -40,12 +40,13 @@ class Writable(Readable):
 
     def __init__(self) -> None:
         super().__init__()
-        self.references = {name: field for name, field in self.body_schema.fields.items()
-                           if isinstance(field, Reference)}
+        self.references = references_of(self.body_schema)
         self.actions = [found for name in dir(type(self))
                         if isinstance(found := getattr(getattr(type(self), name), "action", None), Action)]
         self.states: dict[str, set[Any]] = {}  # column → the values that some action starts from or ends in
         for found in self.actions:
+            if not found.transitions:
+                continue
             self.states.setdefault(found.state, set()).update(found.transitions, found.transitions.values())
 
     # What a collection may override
@@ -99,13 +100,14 @@ class Writable(Readable):
         `explain` tells them beside the policy's lines; `call` has the caller and their access alone.
         """
         for found in self.actions:
-            if found.name == verb:
+            if found.name == verb and found.transitions:
                 starts = f"{found.state} must be {' or '.join(map(str, found.transitions))}"
                 if row is None:
                     yield RuleInCode(STATE, starts, sent=True)
-                elif (state := getattr(row, found.state)) in found.transitions:
-                    yield RuleInCode(STATE, f"{found.state} is {state}", reads=(found.state,))
+                elif found.starts_from(row.__data__):
+                    yield RuleInCode(STATE, f"{found.state} is {getattr(row, found.state)}", reads=(found.state,))
                 else:
+                    state = getattr(row, found.state)
                     yield RuleInCode(STATE, f"{found.state} is {state}; {starts}", found.conflict(state),
                                      reads=(found.state,))
         managed = [name for name in self.managed if name in self.body_schema.load_fields]
@@ -136,7 +138,7 @@ class Writable(Readable):
         # A state that the caller may not see is not told by the verbs that are left out.
         verbs = [verb for verb in _ALWAYS if call.access.would_allow(self.permission(verb), row)]
         return verbs + [found.name for found in self.actions
-                        if (row[found.state] in found.transitions or self.hidden(call, row, (found.state,)))
+                        if (found.starts_from(row) or self.hidden(call, row, (found.state,)))
                         and call.access.would_allow(self.permission(found.name), row)]
 
     def _shown(self, call: Call, row: Values, names: Sequence[str]) -> dict[str, Any]:
@@ -215,5 +217,14 @@ class Writable(Readable):
 
         By default that are references to rows that are absent or that the caller may not view: one answer for both.
         """
-        return [dangling(f"/{name}") for name, field in self.references.items() if values.get(name) is not None
+        return self.lost(call, self.references, values)
+
+    def lost(self, call: Call, references: Mapping[str, Reference], values: Values) -> list[Fault]:
+        """Those of these references that lead to rows which are absent or which the caller may not view."""
+        return [dangling(f"/{name}") for name, field in references.items() if values.get(name) is not None
                 and not call.services.collections[field.collection].sees(call, values[name])]
+
+
+def references_of(schema: Schema) -> dict[str, Reference]:
+    """The fields of a schema that refer to rows of collections, by name."""
+    return {name: field for name, field in schema.fields.items() if isinstance(field, Reference)}
