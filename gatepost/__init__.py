@@ -9,7 +9,8 @@ for it, and what is to go warns for a minor version first. Everything else in `b
 and `settings` may change with every version. `docs/plugins.md` tells how a plugin is made of it.
 
     the app       create_app
-    a collection  Collection, Call, Endpoint, Routes, action, transition
+    a collection  Collection, Call, Endpoint, action, transition
+    a route       Routes; permission, public for views of a plain Flask Blueprint
     a refusal     Conflict, Fault, Problem, RuleInCode, Message, plural
     a schema      OwnedSchema, RecordSchema, StrictSchema; the fields Bool, Currency, Email, Id, Int, Language, Line,
                   Many, Name, NewPassword, Reference, Slug, Text, Time
@@ -29,7 +30,7 @@ from blueprints.http.protocol.problems import Fault, Problem
 from blueprints.http.request.call import Call
 from blueprints.http.request.endpoint import Endpoint
 from blueprints.http.resources.collection import Collection
-from blueprints.http.resources.routes import Routes
+from blueprints.http.resources.routes import Routes, permission, public
 from blueprints.http.schemas.fields import (
     Bool,
     Currency,
@@ -61,5 +62,5 @@ __all__ = [
     "Function", "Id", "IdField", "Int", "Language", "Line", "ListField", "Many", "Message", "MoneyField", "Name",
     "NewPassword", "Owned", "OwnedSchema", "Problem", "Record", "RecordSchema", "Reference", "Routes", "Rows",
     "RuleInCode", "Slug", "StrictSchema", "Task", "Text", "Time", "TimeField", "action", "create_app", "ddl", "every",
-    "is_id", "later", "new_id", "now", "on", "plural", "transition",
+    "is_id", "later", "new_id", "now", "on", "permission", "plural", "public", "transition",
 ]

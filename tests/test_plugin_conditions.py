@@ -312,7 +312,8 @@ def test_two_functions_of_one_name_stop_the_start(notes):
     other = ModuleType("other_plugin")
     other.__file__ = notes.__file__
     other.begins = replace(notes.begins, where=lambda text, start: pw.SQL("1 = 1"))
-    with pytest.raises(PluginError, match="^other_plugin: the name of the function 'begins' is taken"):
+    taken = r"^other_plugin: the name of the function 'begins' is taken \(.*notes\.py:\d+\)$"
+    with pytest.raises(PluginError, match=taken):
         discover([other])
     again = ModuleType("other_plugin")
     again.__file__ = notes.__file__

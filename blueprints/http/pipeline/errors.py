@@ -31,7 +31,8 @@ from ..security.passwords import CannotHash, TooManyHashes
 
 log = logging.getLogger("gatepost")
 
-_BY_STATUS = {404: "not_found", 405: "method_not_allowed", 406: "not_acceptable", 413: "body_too_large",
+_BY_STATUS = {401: "unauthenticated", 403: "forbidden", 404: "not_found", 405: "method_not_allowed",
+              406: "not_acceptable", 409: "conflict", 410: "gone", 412: "version_conflict", 413: "body_too_large",
               414: "uri_too_long", 415: "unsupported_media_type", 429: "rate_limited", 503: "unavailable"}
 
 
@@ -132,10 +133,15 @@ def _conflict(code: str, error: InvalidState) -> Problem:
 def _from_werkzeug(error: HTTPException) -> Problem:
     # flask-smorest's handler loses the exception's own headers: Allow, Retry-After.
     headers = {name: value for name, value in error.get_headers() if name in ("Allow", "Retry-After", "Location")}
-    code = _BY_STATUS.get(error.code or 500)
+    return of_status(error.code or 500, headers)
+
+
+def of_status(status: int, headers: dict[str, str] | None = None, detail: str = "") -> Problem:
+    """The problem that comes nearest to the status of an error which code outside of Gatepost has chosen."""
+    code = _BY_STATUS.get(status)
     if code is None:
-        code = "invalid_parameter" if (error.code or 500) < 500 else "internal_error"
-    return Problem(code, headers=headers)
+        code = "invalid_parameter" if status < 500 else "internal_error"
+    return Problem(code, detail, headers=headers or {})
 
 
 def install(app: Flask) -> None:

@@ -86,7 +86,7 @@ def validate(call: Call) -> None:
     them is no longer there; 429 when a body whose length was not announced is more than is left."""
     endpoint = call.endpoint
     negotiation.check(call)
-    if "id" in call.path and not endpoint.by_slug and not is_id(call.path["id"]):
+    if isinstance(id := call.path.get("id"), str) and not endpoint.by_slug and not is_id(id):
         fault = Fault("invalid_parameter", "This is not an id.", parameter="id")
         raise Problem.of([fault], "invalid_parameter")
     call.query = validation.load_query(endpoint.query, call.request, call.access.may_ever)

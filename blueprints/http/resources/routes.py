@@ -6,8 +6,9 @@ permission was forgotten: `Endpoint` insists on one, and `refuse_strays` looks f
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 from flask import Flask, Response, request
 from flask_smorest import Blueprint
@@ -33,6 +34,9 @@ class Routes:
         self.name = name
         self.about = about
         self.endpoints: list[Endpoint] = []
+        # As for a class: its rules, texts and migrations stand beside the module that makes it.
+        self.__module__ = str(sys._getframe(1).f_globals.get("__name__", __name__))
+        self.made_of: object = None  # the plain Flask Blueprint whose views these are
 
     def get(self, path: str, **declaration: Any) -> Callable[[Handler], Handler]:
         """Declare a GET endpoint; `declaration` are the fields of `Endpoint`."""
@@ -58,6 +62,31 @@ class Routes:
             return handler
 
         return mark
+
+
+DECLARED = "gatepost_endpoint"  # the attribute of a plain view that says what `Endpoint` is to know of it
+View = TypeVar("View", bound=Callable[..., Any])
+
+
+def permission(name: str, **declaration: Any) -> Callable[[View], View]:
+    """Say which permission a view of a plain Flask `Blueprint` needs; `declaration` are further fields of `Endpoint`.
+
+    It then runs through the pipeline like every endpoint. `flask.g.call` is its `Call`.
+    """
+    return _declare_view({"permission": name, **declaration})
+
+
+def public(reason: str, **declaration: Any) -> Callable[[View], View]:
+    """Say why a view of a plain Flask `Blueprint` needs no permission; `declaration` as in `permission`."""
+    return _declare_view({"public": reason, **declaration})
+
+
+def _declare_view(declaration: dict[str, Any]) -> Callable[[View], View]:
+    def mark(view: View) -> View:
+        setattr(view, DECLARED, declaration)
+        return view
+
+    return mark
 
 
 def blueprint(name: str, about: str, endpoints: Iterable[Endpoint]) -> Blueprint:

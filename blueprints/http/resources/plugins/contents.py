@@ -7,6 +7,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from flask import Blueprint
+
 from policies import SHIPPED
 
 from ...jobs.hooks import hooks_of
@@ -15,7 +17,7 @@ from ..registry import Registry
 from ..routes import Routes
 from .declarations import functions_of
 
-Plugin = ModuleType | type[Collection]  # what an entry point names: a package is a module, too
+Plugin = ModuleType | type[Collection] | Routes | Blueprint  # what an entry point names: a package is a module, too
 
 
 class PluginError(Exception):
@@ -24,26 +26,30 @@ class PluginError(Exception):
 
 def contents(plugin: Plugin) -> list[Any]:
     """The routes and collections of a module, or of a package, whose collections may stand in modules of its own."""
-    if isinstance(plugin, type):
+    if not isinstance(plugin, ModuleType):
         return [plugin]
     return [found for found in vars(plugin).values()
             if isinstance(found, Routes)
-            or (isinstance(found, type) and issubclass(found, Collection)
-                and f"{found.__module__}.".startswith(f"{plugin.__name__}."))]
+            or (isinstance(found, Blueprint) and _is_of(found.import_name, plugin))
+            or (isinstance(found, type) and issubclass(found, Collection) and _is_of(found.__module__, plugin))]
+
+
+def _is_of(module: str, plugin: ModuleType) -> bool:
+    return f"{module}.".startswith(f"{plugin.__name__}.")
 
 
 def policy_of(source: str, plugin: Plugin) -> dict[str, Path]:
-    """The CSV that stands beside a plugin's module and is called like its collection."""
+    """The CSV files that stand beside a plugin's module, called like its collections, routes and Blueprints."""
     shipped = {}
     for found in contents(plugin):
-        if isinstance(found, type) and issubclass(found, Collection):
-            module = importlib.import_module(found.__module__)
-            file = Path(module.__file__ or "").with_name(f"{found.name}.csv")
-            if not file.is_file():
+        file = Path(_module_of(found).__file__ or "").with_name(f"{found.name}.csv")
+        if not file.is_file():
+            if isinstance(found, type):
                 raise PluginError(f"{source}: {file.name} is missing; a collection ships its rules beside its module")
-            if SHIPPED.joinpath(file.name).is_file():
-                raise PluginError(f"{source}: {file.name} is a policy file of Gatepost itself; choose another name")
-            shipped[file.name] = file
+            continue  # routes may need none: what is public, or left to the administrator
+        if SHIPPED.joinpath(file.name).is_file():
+            raise PluginError(f"{source}: {file.name} is a policy file of Gatepost itself; choose another name")
+        shipped[file.name] = file
     return shipped
 
 
@@ -62,23 +68,37 @@ def beside(plugin: Plugin, name: str) -> Path | None:
 
 
 def place_of(plugin: Plugin) -> str:
-    """What `pkgutil.resolve_name` finds the plugin by: `package.module`, or `package.module:Collection`."""
-    return f"{plugin.__module__}:{plugin.__qualname__}" if isinstance(plugin, type) else plugin.__name__
+    """What `pkgutil.resolve_name` finds the plugin by: `package.module`, or `package.module:Collection`.
+
+    Raises `PluginError` for routes that do not stand at the level of their module.
+    """
+    if isinstance(plugin, ModuleType):
+        return plugin.__name__
+    if isinstance(plugin, type):
+        return f"{plugin.__module__}:{plugin.__qualname__}"
+    module = _module_of(plugin)
+    name = next((name for name, found in vars(module).items() if found is plugin), None)
+    if name is None:
+        raise PluginError(f"{module.__name__}: {plugin.name!r} does not stand at the level of the module")
+    return f"{module.__name__}:{name}"
 
 
 def _module_of(plugin: Plugin) -> ModuleType:
-    return importlib.import_module(plugin.__module__) if isinstance(plugin, type) else plugin
+    if isinstance(plugin, ModuleType):
+        return plugin
+    return importlib.import_module(plugin.import_name if isinstance(plugin, Blueprint) else plugin.__module__)
 
 
 def modules_of(plugin: Plugin) -> list[ModuleType]:
-    """The module that a plugin is, or stands in, and those of its collections."""
-    names = (found.__module__ for found in contents(plugin) if isinstance(found, type))
+    """The module that a plugin is, or stands in, and those of what it holds."""
+    names = (_module_of(found).__name__ for found in contents(plugin))
     return [_module_of(plugin), *(importlib.import_module(name) for name in dict.fromkeys(names))]
 
 
 def serves(registry: Registry, plugin: Plugin) -> bool:
     """Whether all that the plugin declares is here already."""
-    known = [*map(type, registry.collections.values()), *registry.routes.values(), *registry.functions.values(),
-             *registry.hooks.values()]
+    routes = registry.routes.values()
+    known = [*map(type, registry.collections.values()), *routes, *(found.made_of for found in routes),
+             *registry.functions.values(), *registry.hooks.values()]
     modules = modules_of(plugin)
     return all(found in known for found in (*contents(plugin), *functions_of(modules), *hooks_of(modules)))

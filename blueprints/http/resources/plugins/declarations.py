@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import keyword
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
 from casbin.model.function import FunctionMap
+from marshmallow import missing
 
 from models.base import Record
+from models.records.columns import ListField
 from policies.syntax.attributes import ENVIRONMENT, SUBJECT
 from policies.syntax.matcher import FUNCTIONS, OURS
 from policies.syntax.vocabulary import Function
 from policies.wording.suggestions import hint
 
 from ...jobs.hooks import Hook
+from ...reading.filters import OPERATORS, fits
 from ...request.events import CREATED, DELETED, UPDATED
-from ...writing.writable import ANONYMISE, DELETE, HAND_OVER
+from ...writing.actions import Action
+from ...writing.writable import ANONYMISE, DELETE, HAND_OVER, Writable
 from ..collection import Collection
+from ..registry import VERBS
 
 _NAME = re.compile(r"[a-z][A-Za-z0-9]*", re.ASCII)
 _WORD = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
@@ -59,6 +65,20 @@ def unusable(function: Function) -> str | None:
     return None
 
 
+def wrong_with(collection: Collection) -> str | None:
+    """The first thing that is wrong with what a collection declares, if anything is; of actions and filters ask
+    `bad_action` and `bad_filter`."""
+    named = type(collection).__name__
+    if (reason := bad_guard(collection)) is not None:
+        return f"{named}.guarded {reason}"
+    if (reason := bad_erasure(collection)) is not None:
+        return f"{named}.{reason}"
+    if collection.search != collection.model.searched:
+        return (f"{named}.search and {collection.model.__name__}.searched differ; only what a new row is indexed by "
+                "can be searched for")
+    return bad_default(collection)
+
+
 def bad_erasure(collection: Collection) -> str | None:
     """What is wrong with what a collection does when a person is erased, if anything is."""
     if collection.on_erase not in (DELETE, ANONYMISE, HAND_OVER):
@@ -91,6 +111,58 @@ def bad_guard(collection: Collection) -> str | None:
             return f"names {name!r}, which is searched: what a search finds would tell what is in it"
         if name in collection.import_keys:
             return f"names {name!r}, which is an import key: what a line finds would tell what is in it"
+    return None
+
+
+def bad_filter(declared: type[Collection]) -> str | None:
+    """What is wrong with the filters of a collection, if anything is; asked before it is made."""
+    filters: Mapping[str, object] = declared.filters
+    for name, operators in filters.items():
+        if isinstance(operators, str) or not isinstance(operators, Iterable):
+            return f"filters[{name!r}] must be several operators, such as ('eq', 'in')"
+        column = declared.model._meta.fields.get(name)
+        for operator in operators:
+            if operator not in OPERATORS:
+                return f"filters has the operator {operator!r} for {name!r}{hint(operator, OPERATORS)}"
+            if column is not None and not fits(column, operator):
+                kind = "a list" if isinstance(column, ListField) else "no list"
+                return f"filters has the operator {operator!r} for {name!r}, which is {kind}"
+    return None
+
+
+def bad_default(collection: Collection) -> str | None:
+    """Which column a new row would lack a value for, if any would."""
+    if not takes_bodies(collection):
+        return None
+    sent = {name for name, field in collection.body_schema.load_fields.items()
+            if field.required or field.load_default is not missing}
+    for name, column in collection.model._meta.fields.items():
+        if not (name in Record._meta.fields or name in sent or column.null or column.default is not None):
+            says = "may leave out" if name in collection.body_schema.load_fields else "never has"
+            model = collection.model.__name__
+            return f"a body {says} {name!r}, and the column of {model} has neither default nor null"
+    return None
+
+
+def takes_bodies(collection: Collection) -> bool:
+    """Whether clients make rows, and all values of one come from the body, from defaults and from the service; not
+    where code of the collection gives some."""
+    found = type(collection)
+    plain = found.create is Writable.create and found.stamp is Writable.stamp and found.draft is Writable.draft
+    return plain and any(endpoint.name == "create" for endpoint in collection.endpoints())
+
+
+def bad_action(collection: Collection) -> tuple[Action, str] | None:
+    """The first action of a collection that is wrong, and what is wrong with it."""
+    taken = Counter(endpoint.name for endpoint in collection.endpoints())
+    for found in collection.actions:
+        named = f"the action {found.name!r}"
+        if not _WORD.fullmatch(found.name):
+            return found, f"{named} must be called by small letters, digits and _"
+        if taken[found.name] > 1 or found.name in (*VERBS, CREATED, UPDATED, DELETED):
+            return found, f"{named} has a name that means something else already"
+        if found.transitions and found.state not in collection.model._meta.fields:
+            return found, f"{named} moves the column {found.state!r}, which {collection.model.__name__} lacks"
     return None
 
 

@@ -1,19 +1,24 @@
 """Finds the collections and routes that there are.
 
 Found, not registered: every module and package of `blueprints`, and every entry point of the group
-`gatepost.collections` (a module, a package or a Collection class). What clashes stops the start with a sentence.
+`gatepost.collections` (a module, a package, a Collection class, `Routes` or a Flask `Blueprint`). What clashes stops
+the start with a sentence.
 """
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 from collections import Counter
 from collections.abc import Iterable
 from importlib.metadata import entry_points
 from importlib.resources.abc import Traversable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
+
+from flask import Blueprint
 
 import blueprints
 from models import migrate
@@ -22,12 +27,16 @@ from policies.syntax.vocabulary import Function
 from ...description.operations import operation_id
 from ...jobs.hooks import Hook, hooks_of
 from ...protocol import messages
+from ...request.endpoint import Endpoint
 from ..collection import Collection
 from ..registry import Registry
 from ..routes import Routes
 from .contents import Plugin, PluginError, beside, contents, migrations_of, modules_of, place_of, policy_of
-from .declarations import bad_erasure, bad_guard, functions_of, unknown_event, unusable
+from .declarations import bad_action, bad_filter, functions_of, unknown_event, unusable, wrong_with
+from .places import place, raised_at
+from .plain import routes_of
 
+_VARIABLE = re.compile("<[^>]*>")
 GROUP = "gatepost.collections"
 NOT_COLLECTIONS = frozenset(("commands", "http", "testing"))  # packages of `blueprints` that serve collections
 
@@ -41,43 +50,62 @@ def discover(extra: Iterable[Plugin] = ()) -> Registry:
     routes: dict[str, Routes] = {}
     functions: dict[str, Function] = {}
     hooks: dict[str, Hook] = {}
+    paths: set[tuple[str, str]] = set()
     policies: dict[str, Path] = {}
     migrations: dict[str, Path] = dict(migrate.SHIPPED)
     translations: list[Traversable] = [messages.SHIPPED]
 
     def add(source: str, module: Plugin) -> None:
         for found in contents(module):
+            if isinstance(found, Blueprint):
+                found = routes_of(source, found)
             if isinstance(found, Routes):
                 claim(source, routes, found.name, found)
+                for endpoint in found.endpoints:
+                    claim_path(source, endpoint.handler, endpoint)
             else:
-                collection = found()
-                if (reason := bad_guard(collection)) is not None:
-                    raise PluginError(f"{source}: {found.__name__}.guarded {reason}")
-                if (reason := bad_erasure(collection)) is not None:
-                    raise PluginError(f"{source}: {found.__name__}.{reason}")
-                if collection.search != collection.model.searched:
-                    raise PluginError(f"{source}: {found.__name__}.search and {collection.model.__name__}.searched "
-                                      "differ; only what a new row is indexed by can be searched for")
+                collection = made(source, found)
                 claim(source, collections, found.name, collection)
+                for endpoint in collection.endpoints():
+                    claim_path(source, found, endpoint)
         for function in functions_of(modules_of(module)):
             if functions.setdefault(function.name, function) is not function:
-                raise PluginError(f"{source}: the name of the function {function.name!r} is taken")
+                raise PluginError(f"{source}: the name of the function {function.name!r} is taken "
+                                  f"({place(function.holds)})")
             if (reason := unusable(function)) is not None:
-                raise PluginError(f"{source}: the function {function.name!r} cannot be used: {reason}")
+                raise PluginError(f"{source}: the function {function.name!r} cannot be used: {reason} "
+                                  f"({place(function.holds)})")
 
         hooks.update((hook.name, hook) for hook in hooks_of(modules_of(module)))
 
+    def made(source: str, found: type[Collection]) -> Collection:
+        if (reason := bad_filter(found)) is not None:
+            raise PluginError(f"{source}: {place(found)}: {found.__name__}.{reason}")
+        collection = found()
+        if (wrong := bad_action(collection)) is not None:
+            raise PluginError(f"{source}: {place(wrong[0].method)}: {wrong[1]}")
+        if (reason := wrong_with(collection)) is not None:
+            raise PluginError(f"{source}: {place(found)}: {reason}")
+        return collection
+
     def claim(source: str, taken: dict[str, Any], name: str, found: Any) -> None:
         if name in collections or name in routes:
-            raise PluginError(f"{source}: the name {name!r} is taken")
+            raise PluginError(f"{source}: {place(found)}: the name {name!r} is taken")
         resource = getattr(found, "resource", None)
         if resource is not None and any(resource == other.resource for other in collections.values()):
-            raise PluginError(f"{source}: the resource {resource!r} is taken")
+            raise PluginError(f"{source}: {place(found)}: the resource {resource!r} is taken")
         taken[name] = found
 
+    def claim_path(source: str, declared: Any, endpoint: Endpoint) -> None:
+        way = endpoint.method, _VARIABLE.sub("<>", endpoint.path)
+        if way in paths:
+            raise PluginError(f"{source}: {place(declared)}: {endpoint.method} {endpoint.path} is taken")
+        paths.add(way)
+
     def add_plugin(source: str, plugin: Plugin) -> None:
-        if isinstance(plugin, type) and not issubclass(plugin, Collection):
-            raise PluginError(f"{source} is no Collection, and no module of one")
+        if not isinstance(plugin, ModuleType | Routes | Blueprint) and not (
+                isinstance(plugin, type) and issubclass(plugin, Collection)):
+            raise PluginError(f"{source} is no Collection, no Routes, no Blueprint, and no module of one")
         try:
             policies.update(policy_of(source, plugin))
             migrations.update(migrations_of(plugin))
@@ -85,7 +113,8 @@ def discover(extra: Iterable[Plugin] = ()) -> Registry:
                 translations.append(brought)
             add(source, plugin)
         except (AttributeError, KeyError, TypeError) as error:
-            raise PluginError(f"{source} does not declare a usable collection: {error}") from error
+            at = f" ({place(plugin)})" if isinstance(plugin, type) else ""
+            raise PluginError(f"{source} does not declare a usable collection: {error}{at}") from error
 
     for info in pkgutil.iter_modules(blueprints.__path__):
         if info.name not in NOT_COLLECTIONS:
@@ -94,14 +123,16 @@ def discover(extra: Iterable[Plugin] = ()) -> Registry:
         try:
             plugin = point.load()
         except Exception as error:
-            raise PluginError(f"plugin {point.name} ({point.value}) cannot be imported: {error}") from error
+            at = raised_at(error, point.module)
+            raise PluginError(f"plugin {point.name} ({point.value}) cannot be imported: {error}"
+                              f"{'' if at is None else f' ({at})'}") from error
         add_plugin(f"plugin {point.name} ({point.value})", plugin)
     besides = tuple(extra)
     for plugin in besides:
-        add_plugin(plugin.__name__, plugin)
+        add_plugin(place_of(plugin), plugin)
     for hook in hooks.values():
         if (reason := unknown_event(hook, collections.values())) is not None:
-            raise PluginError(f"{hook.name}: {reason}")
+            raise PluginError(f"{hook.name}: {reason} ({place(hook.handle)})")
     registry = Registry(collections, routes, functions, hooks, policies, migrations, tuple(translations),
                         tuple(map(place_of, besides)))
     operations = Counter(operation_id(group, endpoint)
