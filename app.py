@@ -39,6 +39,7 @@ from blueprints.http.protocol import versions
 from blueprints.http.protocol.answer_headers import AnswerHeaders
 from blueprints.http.protocol.messages import Translations
 from blueprints.http.request.call import Services
+from blueprints.http.resources.plugins import tables
 from blueprints.http.resources.plugins.contents import Plugin
 from blueprints.http.resources.plugins.discovery import discover
 from blueprints.http.resources.routes import answer_options, refuse_strays
@@ -50,7 +51,6 @@ from blueprints.http.security.keys import Keys
 from models.engine.connect import open_database
 from models.engine.database import Database
 from models.migrate import obstacle
-from models.records.search import is_current
 from models.tables.load import undo_left
 from models.tables.policy_version import START
 from models.tables.tenant import Tenant
@@ -85,10 +85,7 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
             if (said := obstacle(database, registry.migrations)) is not None:
                 raise NotReady(said)
             known_keys.check(database, keys)
-            for name, collection in registry.collections.items():
-                if collection.search and not is_current(database, collection.model):
-                    raise NotReady(f"The words of {name} have no index, or one that all tenants share. Its plugin "
-                                   "needs a migration that calls ddl.searchable (docs/plugins.md, Search).")
+            tables.check(database, registry.collections.values())
             tenant = _default_tenant(settings)
         policy = Watcher(source_of(settings, registry, database, tenant.id), keep=settings.instance)
     except BaseException:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 from importlib import import_module, invalidate_caches
@@ -11,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from blueprints.http.pipeline.application import NotReady
 from blueprints.http.resources.plugins.contents import PluginError, serves
 from blueprints.http.resources.plugins.discovery import discover
 from models.engine.connect import open_database
@@ -48,7 +48,7 @@ def test_an_installed_plugin_passes_the_contract_with_its_one_test(environment, 
     environ = Instance(tmp_path / "unused", environment).environ()
     done = subprocess.run(command, env=environ, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stdout
-    assert "14 passed" in done.stdout
+    assert "16 passed" in done.stdout
 
 
 def test_an_installed_plugin_is_migrated_by_command_and_served(environment, tmp_path):
@@ -86,6 +86,21 @@ def test_the_doctor_says_once_what_is_wrong_with_a_plugin(environment, tmp_path)
     found = gatepost({"PYTHONPATH": f"{target}:{ROOT}"}, instance.folder, "doctor")
     failing = [line.split()[1] for line in found.stdout.splitlines() if line.startswith("FAIL")]
     assert (found.returncode, failing, found.stdout.count("notes.csv is missing")) == (1, ["plugins"], 1)
+
+
+def test_the_doctor_and_the_start_say_what_the_table_of_a_plugin_lacks(environment, tmp_path):
+    instance = Instance(tmp_path / "instance").made()
+    assert gatepost(environment, instance.folder, "migrate").returncode == 0
+    with sqlite3.connect(instance.folder / "gatepost.db") as database:
+        database.execute("DROP INDEX notes_updated_at")
+    database.close()
+    sentence = ("/sample_notes/notes.py:28: Notes can be sorted by 'updated_at', and no index serves that; "
+                'a migration makes one with ddl.index(db, "notes", "updated_at")')
+    found = gatepost(environment, instance.folder, "doctor")
+    failing = [line.split()[1] for line in found.stdout.splitlines() if line.startswith("FAIL")]
+    assert (found.returncode, failing, found.stdout.count(sentence)) == (1, ["plugins"], 1)
+    refused = gatepost(environment, instance.folder, "serve", "--port", "0")
+    assert (refused.returncode, refused.stderr.count(sentence), "Traceback" in refused.stderr) == (1, 1, False)
 
 
 def test_rules_that_a_plugin_left_behind_are_named_with_the_way_out(environment, tmp_path):
@@ -140,12 +155,14 @@ def source(**replaced: str) -> str:
 @pytest.mark.parametrize(("edit", "entry", "sentence"), [
     ({"notes.csv": None}, None, r"^plugin notes \(.*\): notes\.csv is missing"),
     ({"notes.py": "import nowhere_to_be_found"}, None, "^plugin notes .* cannot be imported: .*nowhere_to_be_found"),
-    ({"notes.py": "1 / 0"}, None, "^plugin notes .* cannot be imported: division by zero"),
-    ({"notes.py": "def"}, None, "^plugin notes .* cannot be imported: "),
+    ({"notes.py": "\n1 / 0"}, None, r"^plugin notes .* cannot be imported: division by zero \(.*/notes\.py:2\)$"),
+    ({"notes.py": "\ndef"}, None, r"^plugin notes .* cannot be imported: .*\(.*/notes\.py:2\)$"),
+    ({"notes.py": source().replace("def finish(self, note: Note)", "def finish(self)")}, None,
+     r"cannot be imported: the method of the action 'finish' takes .* \(.*/notes\.py:\d+\)$"),
     ({}, "notes = {package}.notes:Missing", "^plugin notes .* cannot be imported: .*Missing"),
     ({"notes.py": source(notes="articles"), "articles.csv": NO_RULES}, None,
      "^plugin notes .*: (the name 'articles' is taken|articles.csv is a policy file)"),
-    ({"notes.py": source(note="article")}, None, "^plugin notes .*: the resource 'article' is taken"),
+    ({"notes.py": source(note="article")}, None, r"^plugin notes .*/notes\.py:28: the resource 'article' is taken"),
     ({"notes.py": source(notes="roles"), "roles.csv": NO_RULES}, None, "^plugin notes .*: roles.csv is a policy file"),
     ({"notes.py": source(notes="policy"), "policy.csv": NO_RULES}, None, "^plugin notes .*: the name 'policy'"),
     ({"notes.py": source().replace("expand = ", 'search = ("text",)\n    expand = ')}, None,
@@ -295,7 +312,7 @@ def test_a_search_without_an_index_by_tenant_stops_the_start_until_a_migration_m
     url = new_database(dialect, request, migrated=False)
     migrated(url)
     new_instance(tmp_path / "instance", url, "default")
-    with pytest.raises(NotReady, match=r"The words of notes have no index, or one that all tenants share\."):
+    with pytest.raises(PluginError, match=r"notes\.py:\d+: the words of notes have no index, or one that all tenants"):
         make_app(tmp_path / "instance", url)
     (folder / "migrations" / "0003_search.py").write_text(shown("ddl.searchable"), encoding="utf-8")
     migrated(url)

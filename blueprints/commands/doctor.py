@@ -14,13 +14,15 @@ import apsw
 import click
 
 from blueprints.commands import doctor_checks as own
-from blueprints.commands.context import database_of, load_settings, migrations, settle_restore
+from blueprints.commands.context import database_of, load_settings, migrations, registry, settle_restore
 from blueprints.commands.printing import echo_lines
 from blueprints.commands.server import AppFactory, services_for
 from blueprints.http.health import checks
 from blueprints.http.health.checks import Found, State
 from blueprints.http.nodes.survey import survey
 from blueprints.http.operations.pulse import Pulse
+from blueprints.http.resources.plugins import tables
+from blueprints.http.resources.plugins.contents import PluginError
 from blueprints.http.resources.plugins.discovery import GROUP, discover
 from blueprints.http.security.keys import Keys
 from models.engine.database import Database
@@ -84,7 +86,8 @@ def _of_the_database(create_app: AppFactory, settings: Settings, database: Datab
     if not current:
         # Which keys are the right ones, only the database knows.
         yield "keys", lambda: own.key_file(settings)
-    yield "plugins", _plugins
+    lacking = _lacking(database) if current else None
+    yield "plugins", lambda: _plugins(lacking)
     # Migrations and rules are those of the plugins, too: with a broken one, each would say the same again.
     with suppress(click.ClickException):
         directories = migrations()
@@ -93,7 +96,8 @@ def _of_the_database(create_app: AppFactory, settings: Settings, database: Datab
     if current:
         yield "keys", lambda: checks.keys(database, Keys.load(settings.secret_file), settings.secret_file)
         yield "writes", lambda: checks.writes(own.beat(Pulse(database)))
-        yield "policy", lambda: _policy(create_app)
+        if lacking is None:  # else no app can be made, and it would be said twice
+            yield "policy", lambda: _policy(create_app)
         yield "tokens", lambda: own.tokens(database)
         yield "admins", lambda: own.administrators(database)
         yield "jobs", lambda: checks.jobs(backlog(database))
@@ -110,9 +114,20 @@ def _versions() -> Found:
                            f"SQLite {apsw.sqlitelibversion()}")
 
 
-def _plugins() -> Found:
+def _plugins(lacking: str | None) -> Found:
     migrations()
-    return Found(State.OK, ", ".join(sorted(point.name for point in entry_points(group=GROUP))) or "none")
+    names = ", ".join(sorted(point.name for point in entry_points(group=GROUP))) or "none"
+    return Found(State.OK, names) if lacking is None else Found(State.DOWN, lacking)
+
+
+def _lacking(database: Database) -> str | None:
+    """What a table lacks for what its collection declares, if one does: the service would not start."""
+    try:
+        with database.connected():
+            tables.check(database, registry().collections.values())
+    except PluginError as error:
+        return str(error)
+    return None
 
 
 def _is_current(database: Database) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
 from typing import Any, cast
@@ -18,6 +18,7 @@ from blueprints.http.request.call import Services
 from blueprints.http.request.environment import RequestEnvironment
 from blueprints.http.request.identity import guest
 from blueprints.http.resources.collection import Collection
+from blueprints.http.resources.plugins import tables
 from models.base import Rows
 
 from .serving import Caller, log_in
@@ -32,11 +33,13 @@ class Example:
 
     body     the body of the n-th row; may ask the administrator to make what it refers to
     changes  a PATCH that changes it
+    actions  action → what is sent with it, where it takes a body
     """
 
     collection: type[Collection]
     body: Callable[[Caller, int], Mapping[str, Any]]
     changes: Mapping[str, Any]
+    actions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 _numbers = count(1)
@@ -137,8 +140,8 @@ def a_body_that_is_wrong_is_refused(world: World) -> None:
     refused(world.admin.patch(f"{world.path}/{row['id']}", {"id": NOBODY}), 400, "read_only_field")
     refused(world.admin.post(world.path, data=b"{", content_type="application/json"), 400, "malformed_json")
     refused(world.admin.post(world.path, data=b"x=1"), 415, "unsupported_media_type")
-    for name, field in world.collection.body_schema.load_fields.items():
-        if field.required:
+    for name, declared in world.collection.body_schema.load_fields.items():
+        if declared.required:
             body = {key: value for key, value in world.body().items() if key != name}
             refused(world.admin.post(world.path, body), 400, "missing_field")
 
@@ -209,15 +212,38 @@ def fields_and_expansions_are_answered_as_asked(world: World) -> None:
         refused(world.admin.get(f"{world.path}?{query}"), 400, "invalid_parameter")
 
 
-def every_action_moves_the_row_or_says_why_not(world: World) -> None:
+def every_action_does_its_work_or_says_why_not(world: World) -> None:
     for found in world.collection.actions:
         row = world.made()
-        answer = world.admin.post(f"{world.path}/{row['id']}/{found.name}")
-        if row[found.state] in found.transitions:
-            assert answer.status_code == 200, answer.text
-            assert answer.get_json()[found.state] == found.transitions[row[found.state]]
-        else:
+        one, sent = f"{world.path}/{row['id']}", world.example.actions.get(found.name)
+        if found.body_required:
+            refused(world.admin.post(f"{one}/{found.name}", {}), 400, "missing_field")
+            assert sent is not None, f"the Example lacks what is sent with the action: actions={{{found.name!r}: …}}"
+        answer = world.admin.post(f"{one}/{found.name}", *([] if sent is None else [dict(sent)]))
+        if not found.starts_from(row):
             refused(answer, 409, "invalid_transition")
+        elif answer.status_code != 409:
+            assert answer.status_code == 200, answer.text
+            if found.transitions:
+                assert answer.get_json()[found.state] == found.transitions[row[found.state]]
+        else:  # a Conflict of its method, which says what stands against it
+            assert answer.mimetype == PROBLEM, answer.text
+        if answer.status_code == 409:
+            assert world.admin.get(one).get_json() == row
+
+
+def what_a_body_may_leave_out_can_be_left_out(world: World) -> None:
+    collection = world.collection
+    for name, declared in collection.body_schema.load_fields.items():
+        body = {key: value for key, value in world.body().items() if key != name}
+        if not declared.required:
+            answer = world.admin.post(world.path, body)
+            assert answer.status_code < 500, f"without {name}: {answer.text}"
+
+
+def its_table_serves_what_it_declares(world: World) -> None:
+    with world.services.database.connected():
+        tables.check(world.services.database, [world.collection])
 
 
 def answers_equal_what_the_schema_dumps(world: World) -> None:
@@ -237,8 +263,8 @@ CHECKS: tuple[Callable[[World], None], ...] = (
     a_stale_version_is_refused, a_body_that_is_wrong_is_refused, a_path_or_query_that_is_wrong_is_refused,
     another_tenant_sees_and_reaches_nothing, a_guest_may_only_what_the_policy_says,
     every_order_walks_through_all_rows_once, every_filter_finds_the_row_that_it_fits,
-    fields_and_expansions_are_answered_as_asked, every_action_moves_the_row_or_says_why_not,
-    answers_equal_what_the_schema_dumps)
+    fields_and_expansions_are_answered_as_asked, every_action_does_its_work_or_says_why_not,
+    answers_equal_what_the_schema_dumps, what_a_body_may_leave_out_can_be_left_out, its_table_serves_what_it_declares)
 
 
 def contract(*examples: Example) -> Callable[..., None]:

@@ -6,14 +6,20 @@ import re
 import sys
 from types import ModuleType
 
+import peewee as pw
 import pytest
 
 from app import create_app
 from blueprints.http.resources.plugins.contents import PluginError
 from blueprints.http.resources.plugins.discovery import discover
-from gatepost import Routes, StrictSchema
+from gatepost import Line, Routes, StrictSchema, action
 from gatepost.testing import log_in, served
+from models.engine.connect import open_database
+from models.migrate import upgrade
+from tests.apps import make_app, new_instance
+from tests.databases import new_database
 from tests.http.resources.letters.letters import Letters
+from tests.http.resources.shelf.books import Book, Books, BookSchema
 
 app = served(create_app, Letters)
 
@@ -121,3 +127,97 @@ def test_an_operation_that_is_called_like_another_one_stops_the_start(monkeypatc
     monkeypatch.setitem(sys.modules, "gadgets", plugin)
     with pytest.raises(PluginError, match="'session_log_in' is declared 2 times"):
         discover([plugin])
+
+
+HERE = r"tests/http/resources/shelf/books\.py"
+
+
+def changed(**declared):
+    return type("Books", (Books,), {**declared, "__module__": Books.__module__})
+
+
+@pytest.mark.parametrize(("declared", "sentence"), [
+    ({"filters": {"tags": ("eq",)}}, "filters has the operator 'eq' for 'tags', which is a list"),
+    ({"filters": {"stars": ("has",)}}, "filters has the operator 'has' for 'stars', which is no list"),
+    ({"filters": {"stars": ("gtt",)}}, "filters has the operator 'gtt' for 'stars'; did you mean gt?"),
+    ({"filters": {"stars": "eq"}}, r"filters\['stars'\] must be several operators, such as \('eq', 'in'\)"),
+    ({"model": type("Bare", (Book,), {"shelf": pw.TextField()})},
+     "a body never has 'shelf', and the column of Bare has neither default nor null"),
+    ({"schema": type("Loose", (BookSchema,), {"title": Line()})},
+     "a body may leave out 'title', and the column of Book has neither default nor null"),
+])
+def test_a_declaration_that_would_fail_later_is_named_by_file(declared, sentence):
+    with pytest.raises(PluginError, match=f"{HERE}[:0-9]*: .*{sentence}"):
+        discover([changed(**declared)])
+
+
+@pytest.mark.parametrize(("name", "more", "sentence"), [
+    ("update", {}, "the action 'update' has a name that means something else already"),
+    ("share", {}, "the action 'share' has a name that means something else already"),
+    ("created", {}, "the action 'created' has a name that means something else already"),
+    ("rate", {}, "the action 'rate' has a name that means something else already"),
+    ("Rate it", {}, "the action 'Rate it' must be called by small letters, digits and _"),
+    ("go", {"transitions": {"a": "b"}, "state": "place"}, "moves the column 'place', which Book lacks"),
+])
+def test_an_action_that_cannot_be_is_named_by_file_and_line(name, more, sentence):
+    @action(name, **more)
+    def another(self, book):
+        """Nothing."""
+
+    with pytest.raises(PluginError, match=rf"test_declarations\.py:\d+: .*{sentence}"):
+        discover([changed(another=another)])
+
+
+@pytest.mark.parametrize("method", [lambda self: None, lambda self, call, row, more: None, lambda *them: None,
+                                    lambda self, call, *, row: None])
+def test_a_method_that_is_no_action_is_refused_where_it_is_declared(method):
+    with pytest.raises(TypeError, match="the method of the action 'go' takes"):
+        action("go")(method)
+
+
+@pytest.mark.parametrize(("more", "sentence"), [
+    ({"transitions": ["a", "b"]}, "the transitions of the action 'go' say which state follows which"),
+    ({"body": {"stars": 3}}, "the body of the action 'go' is a schema, not dict"),
+    ({"body": dict}, "the body of the action 'go' is a schema, not dict"),
+])
+def test_an_action_of_another_form_is_refused_where_it_is_declared(more, sentence):
+    with pytest.raises(TypeError, match=sentence):
+        action("go", **more)(lambda self, row: None)
+
+
+NO_INDEX = "DROP INDEX books_stars"
+STARTS = [
+    (NO_INDEX, "Books can be sorted by 'stars', and no index serves that; "
+               'a migration makes one with ddl.index(db, "books", "stars")'),
+    ("DROP INDEX books_status_created_at", "Books can be sorted by 'status,-created_at', and no index serves that; "
+     'a migration makes one with ddl.index(db, "books", "status,-created_at")'),
+    ("DROP INDEX books_created_at", "Books can be sorted by 'created_at', and no index serves that; "
+     'a migration makes one with ddl.index(db, "books", "created_at")'),
+    ("DROP TABLE books", "there is no table 'books' of Book; a migration makes it with ddl.table"),
+    ("ALTER TABLE books RENAME COLUMN secrets TO secret",
+     "the table 'books' has no column 'secrets', which Book names; a migration adds it"),
+    ({"sqlite": "DROP TABLE books_search", "postgres": "ALTER TABLE books DROP COLUMN search"},
+     "the words of books have no index, or one that all tenants share; "
+     'a migration makes it with ddl.searchable(db, "books", ("title",))'),
+    ({"sqlite": ("DROP INDEX books_stars", "ALTER TABLE books DROP COLUMN stars",
+                 "ALTER TABLE books ADD COLUMN stars INTEGER NOT NULL DEFAULT 1",
+                 "CREATE INDEX books_stars ON books (tenant_id, stars, id)"),
+      "postgres": "ALTER TABLE books ALTER COLUMN stars SET NOT NULL"},
+     "a body may leave out 'stars', and the column 'stars' of the table 'books' takes no null, as Book says it does"),
+]
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "postgres"])
+@pytest.mark.parametrize(("broken", "sentence"), STARTS)
+def test_a_table_that_does_not_serve_its_collection_stops_the_start(tmp_path, request, dialect, broken, sentence):
+    url = new_database(dialect, request, migrated=False)
+    database = open_database(url, pool_size=1, synchronous="normal", statement_timeout=10)
+    upgrade(database, discover([Books]).migrations)
+    statements = broken[dialect] if isinstance(broken, dict) else broken
+    with database.connected():
+        for statement in [statements] if isinstance(statements, str) else statements:
+            database.execute_sql(statement)
+    database.close_all()
+    new_instance(tmp_path / "instance", url, "default")
+    with pytest.raises(PluginError, match=rf"{HERE}:\d+: {re.escape(sentence)}$"):
+        make_app(tmp_path / "instance", url, [Books])

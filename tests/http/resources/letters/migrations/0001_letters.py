@@ -4,17 +4,6 @@ from models import ddl
 
 
 def up(migrator, db):
-    ddl.run(db, """
-        CREATE TABLE letters (
-            id {id} NOT NULL PRIMARY KEY,
-            tenant_id {id} NOT NULL REFERENCES tenants (id) ON DELETE RESTRICT,
-            version INTEGER NOT NULL,
-            created_at {time} NOT NULL,
-            updated_at {time} NOT NULL,
-            text {key} NOT NULL,
-            code {key} NOT NULL,
-            stars INTEGER NOT NULL,
-            remark {key},
-            place {key} NOT NULL
-        ) {strict}
-        """)
+    ddl.table(db, "letters", "text {key} NOT NULL", "code {key} NOT NULL", "stars INTEGER NOT NULL", "remark {key}",
+              "place {key} NOT NULL", owned=False)
+    ddl.index(db, "letters", "code")

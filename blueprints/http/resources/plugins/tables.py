@@ -1,0 +1,56 @@
+"""What the tables of collections lack for what the collections declare: asked once the migrations are applied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from models.base import Record
+from models.catalog import Catalog, look
+from models.engine.database import Database
+from models.records import search
+
+from ..collection import Collection
+from .contents import PluginError
+from .declarations import takes_bodies
+from .places import place
+
+
+def check(database: Database, collections: Iterable[Collection]) -> None:
+    """Raises `PluginError` for the first collection whose table cannot serve it. The database is connected."""
+    found = list(collections)
+    catalog = look(database, (one.model._meta.table_name for one in found))
+    for collection in found:
+        for reason in lacking(database, catalog, collection):
+            raise PluginError(f"{place(type(collection))}: {reason}")
+
+
+def lacking(database: Database, catalog: Catalog, collection: Collection) -> Iterator[str]:
+    """What is wrong with the table of a collection, a sentence each."""
+    model, named = collection.model, type(collection).__name__
+    table, fields = model._meta.table_name, model._meta.fields
+    known = catalog.columns.get(table)
+    if known is None:
+        yield f"there is no table {table!r} of {model.__name__}; a migration makes it with ddl.table"
+        return
+    if missing := [field.column_name for field in fields.values() if field.column_name not in known]:
+        yield f"the table {table!r} has no column {missing[0]!r}, which {model.__name__} names; a migration adds it"
+        return
+    if collection.search and not search.is_current(database, model):
+        columns = "".join(f'"{name}", ' for name in collection.search).rstrip(" ")
+        yield (f"the words of {collection.name} have no index, or one that all tenants share; "
+               f'a migration makes it with ddl.searchable(db, "{table}", ({columns}))')
+    for text in dict.fromkeys((*collection.sort, collection.default_sort)):
+        keys = tuple(f"{'-' if key.descending else ''}{key.column.column_name}"
+                     for key in collection.listing.query.orders[text].keys)
+        if not catalog.serves(table, keys):
+            wanted = text if "," in text else text.removeprefix("-")  # one key is read forward and backward
+            yield (f"{named} can be sorted by {text!r}, and no index serves that; "
+                   f'a migration makes one with ddl.index(db, "{table}", "{wanted}")')
+    if not takes_bodies(collection):
+        return
+    required = {name for name, field in collection.body_schema.load_fields.items() if field.required}
+    for name, field in fields.items():
+        if (known[field.column_name] and field.null and field.default is None and name not in required
+                and name not in Record._meta.fields and name != "owner_id"):
+            yield (f"a body may leave out {name!r}, and the column {field.column_name!r} of the table {table!r} takes "
+                   f"no null, as {model.__name__} says it does")
