@@ -58,7 +58,9 @@ class Hook:
     def run(self, task: Task) -> Any:
         """Run one of its jobs."""
         task.trail = partial(self._record, task)  # also where the function itself calls `finish`
-        return self.handle(task)
+        # A function reads rows where it likes, not in transactions alone.
+        with task.services.database.connected():
+            return self.handle(task)
 
     def _record(self, task: Task) -> None:
         facts = {"job": task.kind, "event": task.payload.get("event"), "count": len(task.payload.get("ids", ()))}

@@ -19,6 +19,7 @@ from gatepost import Problem
 from models.tables.audit import Audit
 from models.tables.category import Category
 from models.tables.job import Job
+from models.tables.page import Page
 from tests.apps import close, make_app
 
 seen = []
@@ -28,6 +29,16 @@ seen = []
 def follow(task):
     """A subscriber of each test."""
     seen.append((task.payload["event"], task.payload["ids"]))
+
+
+@on("pages.publish")
+def look(task):
+    """Reads outside of a transaction, by an id and by a query, and writes in one."""
+    rows = task.rows(Page)
+    page = rows.find(task.payload["ids"][0])
+    seen.extend([page.title, [one.id for one in rows.select().where(Page.title == page.title)]])
+    task.once("rename", lambda: rows.change({Page.title: "Seen"}, Page.id == page.id))
+    seen.append(rows.find(page.id).title)
 
 
 @on("articles.publish")
@@ -44,7 +55,7 @@ def digest(task):
 def app(instance_folder, database_url):
     made = make_app(instance_folder, database_url)
     registry = made.extensions["gatepost"].registry
-    subscribed = {hook.name: hook for hook in (follow, tell)}
+    subscribed = {hook.name: hook for hook in (follow, tell, look)}
     object.__setattr__(registry, "hooks", subscribed)
     vars(registry).pop("subscribers", None)
     made.extensions["gatepost"].jobs.kinds = {name: hook.run for name, hook in subscribed.items()}
@@ -85,6 +96,14 @@ def test_an_action_is_an_event_of_its_own(as_role, given, app):
     assert as_role("editor").post(f"/api/articles/{article.id}/publish").status_code == 200
     run_jobs(app)
     assert seen == [("articles.publish", [article.id])]
+
+
+def test_a_function_reads_rows_where_it_likes(as_role, given, app):
+    page = given.page("draft")
+    title = page.title
+    assert as_role("editor").post(f"/api/pages/{page.id}/publish").status_code == 200
+    run_jobs(app)
+    assert seen == [title, [page.id], "Seen"]
 
 
 @pytest.mark.parametrize("refused", [
