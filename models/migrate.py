@@ -19,6 +19,7 @@ from models.engine.sealer import Sealer
 
 SHIPPED: Mapping[str, Path] = {"gatepost": Path(__file__).parent / "migrations"}
 _ROLLING = "rolling_migrations"  # the table of what older code may serve beside
+_HISTORY = "migrations_"  # with which the name of a history's table begins
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,40}")
 
 # What was applied is returned; peewee would log it, also where the database is a temporary one.
@@ -54,6 +55,11 @@ def obstacle(database: Database, directories: Mapping[str, Path] = SHIPPED) -> s
         if not waiting:
             return None
         return _is_newer(newer) if newer else missing(waiting)
+
+
+def histories(database: Database) -> frozenset[str]:
+    """The names of the histories that the database has, also those of plugins that are not installed."""
+    return frozenset(table.removeprefix(_HISTORY) for table in database.get_tables() if table.startswith(_HISTORY))
 
 
 def missing(waiting: Sequence[str]) -> str:
@@ -110,7 +116,7 @@ class _Runner(Runner):
     """Applies the migrations of one directory; the database keeps which of them are rolling."""
 
     def __init__(self, database: Database, directory: Path, history: str) -> None:
-        super().__init__(database, str(directory), table_name=f"migrations_{history}")  # type: ignore[no-untyped-call]
+        super().__init__(database, str(directory), table_name=f"{_HISTORY}{history}")  # type: ignore[no-untyped-call]
         self._history = history
 
     def migrations(self) -> list[Migration]:

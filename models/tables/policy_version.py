@@ -159,6 +159,12 @@ def untold() -> Iterator[int]:
     yield from [seq for seq, in found]
 
 
+def packaged(most: int) -> Iterator[tuple[int, list[str]]]:
+    """The numbers of the newest `most` rows, and which of their files came with packages of plugins; where some did."""
+    found: Any = listed(PolicyVersion.seq, PolicyVersion.packaged).limit(most)
+    yield from [(row.seq, row.packaged) for row in found if row.packaged]
+
+
 def by_number(seq: int) -> PolicyVersion | None:
     """One row."""
     found: PolicyVersion | None = PolicyVersion.get_or_none(PolicyVersion.seq == seq)

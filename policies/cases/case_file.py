@@ -113,9 +113,13 @@ class _Reader(World):
         """Every word of `who` or `what`; one that is not known is a finding."""
         found = self.words(node, f"a {kind}")
         for word, item in found:
-            if word not in names and word not in self.refused:
+            if word not in names and word not in self.refused and (kind == "principal" or not self.is_gone(word)):
                 self.report(item, f"there is no {kind} {word!r}{_as_list(word) or did_you_mean(word, names)}")
         return [word for word, _ in found]
+
+    def is_gone(self, word: str) -> bool:
+        """Whether `what` is an object or a resource of a plugin that was taken out."""
+        return word in self.gone or ("." not in word and self.patterns.gone(f"{word}.*") is not None)
 
     def may(
         self, node: yaml.Node | None, who: tuple[str, ...], things: tuple[Thing, ...], named: set[str], *, whole: bool

@@ -13,7 +13,7 @@ from ..evaluation.principal import FixedEnvironment, Principal
 from ..evaluation.rights import RIGHTS
 from ..syntax.attributes import ENVIRONMENT, SUBJECT
 from ..syntax.roles import GUEST, undeclared
-from ..syntax.vocabulary import Vocabulary
+from ..syntax.vocabulary import Patterns, Vocabulary
 from ..wording.suggestions import did_you_mean, hint
 from .cases import Thing
 from .yaml_nodes import Nodes
@@ -31,6 +31,7 @@ class World(Nodes):
     """The nodes of one file of cases, and what those above `cases` mean.
 
     refused  objects that are reported where they stand, and not once more where they are named
+    gone     objects and resources of a plugin that was taken out
     """
 
     def __init__(self, text: str, file: str, vocabulary: Vocabulary, scopes: Collection[str] | None,
@@ -40,6 +41,8 @@ class World(Nodes):
         self.principals: dict[str, Principal] = {}
         self.things: dict[str, Thing] = {}
         self.refused: set[str] = set()
+        self.gone: set[str] = set()
+        self.patterns = Patterns(vocabulary)
 
     def environment(self, parts: Mapping[str, yaml.Node], default: FixedEnvironment) -> FixedEnvironment:
         values = {}
@@ -114,6 +117,9 @@ class World(Nodes):
         if resource in self.vocabulary.resources:
             for name, at, value in found:
                 self.thing(resource, name, at, value)
+        elif why := self.patterns.gone(f"{resource}.*"):
+            self.warn(key, f"{resource}: {why}; cases about it are left out")
+            self.gone.update((resource, *(name for name, _, _ in found)))
         else:
             hint = did_you_mean(resource, self.vocabulary.resources) or "; is the plugin that has it installed?"
             self.report(key, f"there is no resource {resource!r}{hint}")

@@ -14,6 +14,7 @@ from ..syntax.model import Model
 from ..syntax.roles import GUEST, Roles
 from ..syntax.rules import Lines, Rule, ScopeRule
 from ..syntax.vocabulary import Patterns, Vocabulary
+from ..wording.finding import Finding
 from .compiled import NO_OBJECT, Row, SharedWith, no_shares
 from .fold import Folder
 from .index import Index
@@ -40,6 +41,7 @@ class Policy:
         self.files, self.version = dict(files), version
         self.rules: tuple[Rule, ...] = tuple(lines.rules)
         self.scopes: tuple[ScopeRule, ...] = tuple(lines.scopes)
+        self.remarks: tuple[Finding, ...] = tuple(lines.remarks)
         self.roles = Roles(lines.links)
         self.conditions: Mapping[str, Condition] = model.conditions
         self.patterns = Patterns(vocabulary)

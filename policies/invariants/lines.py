@@ -136,7 +136,7 @@ def _wrong_words(
             return f"{kind} is about a role; what one person may not do is a line of {NEVER}"
     for pattern in (act, *_exceptions(columns)):
         # A pattern may wait for a plugin; a name in full is a misspelling.
-        if not patterns.covered(pattern) and not _PATTERN.fullmatch(pattern):
+        if not patterns.covered(pattern) and not _PATTERN.fullmatch(pattern) and not patterns.gone(pattern):
             return f"{quoted(pattern)} {UNKNOWN_PERMISSION}{did_you_mean(pattern, patterns.permissions)}"
     return wrong_word(rest[0], conditions) if kind in (ATMOST, ALWAYS) and conditions is not None else None
 

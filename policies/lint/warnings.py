@@ -40,7 +40,7 @@ def _of_files(policy: Policy) -> tuple[Finding, ...]:
         Finding(rule.file, rule.line, message, "warning", single_person(rule.sub))
         for rule in policy.rules for message in linter.about(rule)
     }
-    return (*found, *linter.beside_rules(), *policy.model.remarks, *aimless(policy))
+    return (*found, *linter.beside_rules(), *policy.model.remarks, *policy.remarks, *aimless(policy))
 
 
 class _Linter:

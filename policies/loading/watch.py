@@ -265,6 +265,8 @@ class Watcher:
             self.status = Status(policy.version, _now())
 
     def _remember(self, policy: Policy) -> None:
+        for remark in policy.remarks:
+            _log.warning("%s", remark)
         self._packaged = self._source.packaged
         if self._keep is not None:
             try:

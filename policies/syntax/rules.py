@@ -62,11 +62,12 @@ class ScopeRule:
 
 @dataclass
 class Lines:
-    """Everything that the CSV files say."""
+    """Everything that the CSV files say; `remarks` are warnings about lines that have no effect."""
 
     rules: list[Rule] = field(default_factory=list)
     scopes: list[ScopeRule] = field(default_factory=list)
     links: list[RoleLink] = field(default_factory=list)
+    remarks: list[Finding] = field(default_factory=list)
 
 
 class Reader:
@@ -85,6 +86,7 @@ class Reader:
         scope can be of, `branches` the lines of the matcher by which plugins would give further words a meaning."""
         self._roles, self._patterns, self._conditions, self._areas = roles, patterns, conditions, areas
         self._findings, self._branches = findings, branches or {}
+        self._idle: dict[tuple[str, str], list[tuple[int, str]]] = {}  # file, why → lines without effect, and of what
         self._strangers: dict[str, tuple[int, str]] = {}  # how many lines name what is no role, and what was said
         self.lines = Lines()
 
@@ -94,6 +96,8 @@ class Reader:
             if not line.isascii():
                 continue  # an error already
             kind, *columns = (column.strip() for column in line.split(","))
+            if self._is_gone(file, number, kind, columns):
+                continue
             wrong = self._wrong_role(file, kind, columns) or self._wrong(line, kind, columns)
             if wrong and self._again(wrong, columns):
                 continue
@@ -108,7 +112,12 @@ class Reader:
 
     def close(self) -> None:
         """Once every file is read: add on how many more lines a name stands that is no role, and the line of roles.csv
-        that may have misspelt it."""
+        that may have misspelt it; and the remarks about lines without effect."""
+        for (file, why), found in self._idle.items():
+            (number, act), more = found[0], len(found) - 1
+            also = f", and neither {'has' if more == 1 else 'have'} {more} more of this file" if more else ""
+            self.lines.remarks.append(Finding(file, number, f"{quoted(act)}: {why}; this line has no effect{also}",
+                                              "warning"))
         named = {rule.sub for rule in self.lines.rules} | {link.inherits for link in self.lines.links}
         idle = {link.name: link for link in reversed(self.lines.links) if link.name not in named}
         for name, (number, message) in self._strangers.items():
@@ -117,6 +126,16 @@ class Reader:
             if link := idle.get(nearest(name, idle)):
                 self._findings.append(Finding(link.file, link.line, f"no line names the role {quoted(link.name)}; did "
                                                                     f"you mean {name}?"))
+
+    def _is_gone(self, file: str, number: int, kind: str, columns: list[str]) -> bool:
+        """Whether a line is about a permission that is no word any more. What has no effect is noted."""
+        if kind not in ("p", "p2") or len(columns) != len(COLUMNS[kind]):
+            return False
+        act = columns[1]
+        gone = self._patterns.gone(act)
+        if why := gone or self._patterns.idle(act):
+            self._idle.setdefault((file, why), []).append((number, act))
+        return gone is not None
 
     def _again(self, wrong: str, columns: list[str]) -> bool:
         """Whether a name that is no role is told already at enough rules: those of a missing role are wrong alike."""

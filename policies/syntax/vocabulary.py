@@ -105,10 +105,16 @@ class Function:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """All resources and functions by name."""
+    """All resources and functions by name.
+
+    idle  resource → why nothing asks for its permissions, as a clause: a line about them has no effect
+    gone  permission → the same of one that is no word any more: of a plugin that was taken out
+    """
 
     resources: Mapping[str, Resource]
     functions: Mapping[str, Function] = field(default_factory=dict)
+    idle: Mapping[str, str] = field(default_factory=dict)
+    gone: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def by_permission(self) -> Mapping[str, Resource]:
@@ -116,6 +122,11 @@ class Vocabulary:
         return {
             permission: resource for resource in self.resources.values() for permission in sorted(resource.permissions)
         }
+
+    @cached_property
+    def asked(self) -> frozenset[str]:
+        """The permissions that something may ask for."""
+        return frozenset(name for name, resource in self.by_permission.items() if resource.name not in self.idle)
 
 
 class Patterns:
@@ -127,16 +138,33 @@ class Patterns:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.permissions = frozenset(vocabulary.by_permission)
+        self._vocabulary = vocabulary
+        self._gone = {permission.partition(".")[0]: why for permission, why in vocabulary.gone.items()}
         self._known: dict[str, frozenset[str]] = {}
 
     def covered(self, pattern: str) -> frozenset[str]:
         """The permissions that a pattern covers; none when it is misspelt."""
         known = self._known.get(pattern)
         if known is None:
-            if "*" in pattern and not re.search(r"[^a-z0-9_.*]|\*\*", pattern):
-                expression = re.compile(".*".join(map(re.escape, pattern.split("*"))))
-                known = frozenset(filter(expression.fullmatch, self.permissions))
-            else:
-                known = frozenset((pattern,)) & self.permissions
-            self._known[pattern] = known
+            known = self._known[pattern] = _matching(pattern, self.permissions)
         return known
+
+    def idle(self, pattern: str) -> str | None:
+        """Why nothing asks for any permission that a pattern covers, if so."""
+        resources = {self._vocabulary.by_permission[one].name for one in self.covered(pattern)}
+        found = [self._vocabulary.idle.get(one) for one in sorted(resources)]
+        return found[0] if found and all(found) else None
+
+    def gone(self, pattern: str) -> str | None:
+        """Why a pattern covers no permission, where it covered one of a resource that was taken out."""
+        if self.covered(pattern):
+            return None
+        matching = sorted(_matching(pattern, frozenset(self._vocabulary.gone)))
+        return self._gone.get(pattern.partition(".")[0]) or (self._vocabulary.gone[matching[0]] if matching else None)
+
+
+def _matching(pattern: str, permissions: frozenset[str]) -> frozenset[str]:
+    if "*" in pattern and not re.search(r"[^a-z0-9_.*]|\*\*", pattern):
+        expression = re.compile(".*".join(map(re.escape, pattern.split("*"))))
+        return frozenset(filter(expression.fullmatch, permissions))
+    return frozenset((pattern,)) & permissions
