@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -17,6 +18,7 @@ from blueprints.commands.printing import Group
 from blueprints.http.auditing.trail import Trail
 from blueprints.http.health.gauges import Gauges
 from blueprints.http.history.ledger import Ledger
+from blueprints.http.history.left_over import left_over
 from blueprints.http.history.line_uses import EVERY, LineUses
 from blueprints.http.history.stored import source_of
 from blueprints.http.jobs import transfers
@@ -41,7 +43,7 @@ from blueprints.http.protocol.messages import Translations
 from blueprints.http.request.call import Services
 from blueprints.http.resources.plugins import tables
 from blueprints.http.resources.plugins.contents import Plugin
-from blueprints.http.resources.plugins.discovery import discover
+from blueprints.http.resources.plugins.discovery import discover, not_imported
 from blueprints.http.resources.routes import answer_options, refuse_strays
 from blueprints.http.security import known_keys
 from blueprints.http.security.access_tokens import AccessTokens
@@ -69,13 +71,15 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
     Raises `SettingError`, `KeyFileError`, `PluginError`, `PolicyError`, `UnderWay` and `NotReady`, each with a sentence
     for the operator.
     """
-    settings = Settings.load(overrides=config)
-    live = LiveSettings(settings, lambda: Settings.load(settings.instance, config))
+    plugins = tuple(collections)
+    # Which settings plugins have, only they know; whether a setting leaves something out, they need not know.
+    registry = discover(plugins, Settings.load(overrides=config, plugins=not_imported(plugins)).without)
+    settings = Settings.load(overrides=config, plugins=registry.settings)
+    live = LiveSettings(settings, lambda: Settings.load(settings.instance, config, plugins=registry.settings))
     app = Application("gatepost", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = settings.body_limit
     settle(settings)
     keys = Keys.load(settings.secret_file)
-    registry = discover(collections)
     # One connection more, for the chores; half of the threads for requests that need not wait.
     database = open_database(settings.database_url, pool_size=settings.pool_size + 1,
                              synchronous=settings.synchronous, group_commit=settings.group_commit,
@@ -87,6 +91,7 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
             known_keys.check(database, keys)
             tables.check(database, registry.collections.values())
             tenant = _default_tenant(settings)
+            registry = replace(registry, gone=left_over(database, registry))
         policy = Watcher(source_of(settings, registry, database, tenant.id), keep=settings.instance)
     except BaseException:
         database.close_all()

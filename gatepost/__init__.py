@@ -17,12 +17,16 @@ and `settings` may change with every version. `docs/plugins.md` tells how a plug
     a table       Owned, Record; the columns EmailField, IdField, ListField, MoneyField, TimeField
     a condition   Function
     a job         on, every, Task
+    a setting     Setting
+    a command     open_instance, Instance, echo
     a row         Rows, is_id, later, new_id, now
     a migration   ddl, Database
 """
 
 import gatepost_start  # noqa: F401 - before the imports that it looks after
 from app import create_app
+from blueprints.commands.context import Instance, open_instance
+from blueprints.commands.printing import echo
 from blueprints.http.jobs.hooks import every, on
 from blueprints.http.jobs.task import Task
 from blueprints.http.protocol.messages import Message, plural
@@ -56,11 +60,13 @@ from models.base import Owned, Record, Rows, is_id, later, new_id, now
 from models.engine.database import Database
 from models.records.columns import EmailField, IdField, ListField, MoneyField, TimeField
 from policies.syntax.vocabulary import Function
+from settings import Setting
 
 __all__ = [
     "Bool", "Call", "Collection", "Conflict", "Currency", "Database", "Email", "EmailField", "Endpoint", "Fault",
-    "Function", "Id", "IdField", "Int", "Language", "Line", "ListField", "Many", "Message", "MoneyField", "Name",
-    "NewPassword", "Owned", "OwnedSchema", "Problem", "Record", "RecordSchema", "Reference", "Routes", "Rows",
-    "RuleInCode", "Slug", "StrictSchema", "Task", "Text", "Time", "TimeField", "action", "create_app", "ddl", "every",
-    "is_id", "later", "new_id", "now", "on", "permission", "plural", "public", "transition",
+    "Function", "Id", "IdField", "Instance", "Int", "Language", "Line", "ListField", "Many", "Message",
+    "MoneyField", "Name", "NewPassword", "Owned", "OwnedSchema", "Problem", "Record", "RecordSchema", "Reference",
+    "Routes", "Rows", "RuleInCode", "Setting", "Slug", "StrictSchema", "Task", "Text", "Time", "TimeField",
+    "action", "create_app", "ddl", "echo", "every", "is_id", "later", "new_id", "now", "on", "open_instance",
+    "permission", "plural", "public", "transition",
 ]

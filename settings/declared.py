@@ -9,8 +9,9 @@ from zoneinfo import ZoneInfo
 
 from marshmallow import fields
 
-from settings.kinds import by_role, choice, known_origins, known_time_zone, seconds, switch, text, url_of, whole
-from settings.sources import PREFIX, environment_with, from_environment, merge, read_toml
+from settings.kinds import by_role, choice, known_origins, known_time_zone, names, seconds, switch, text, url_of, whole
+from settings.plugins import Plugins, PluginSettings, flattened, imported
+from settings.sources import PREFIX, Known, environment_with, from_environment, merge, read_toml
 
 FILES, DATABASE = "files", "database"  # where the rules are
 
@@ -66,6 +67,7 @@ class Settings:
                                  "where the rules are: files of the instance, or the database, for several nodes")
     policy_edit: bool = live(False, switch(), "let administrators put a policy in force over HTTP")
     explain_refusals: str = live("off", choice("off", "self"), "self: a 403 of the policy tells its caller why")
+    without: tuple[str, ...] = setting((), names(), "shipped collections to leave out, such as comments pages")
     time_zone: str = live("UTC", fields.String(validate=known_time_zone), "the zone of hour, weekday and date")
     language: str = setting("en", text(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*", "a language tag such as en or pt-BR"),
                             "the language of texts when the caller names none")
@@ -134,16 +136,20 @@ class Settings:
     log_level: str = live("info", choice("debug", "info", "warning", "error"), "least severity logged")
     log_requests: bool = live(False, switch(), "log one line for every request")
 
+    # what plugins declare
+    of_plugins: PluginSettings = dataclasses.field(default_factory=PluginSettings)
+
     @classmethod
     def load(
         cls,
         instance: str | Path | None = None,
         overrides: Mapping[str, Any] | None = None,
         environ: Mapping[str, str] = os.environ,
+        plugins: Plugins | None = None,
     ) -> Self:
         """Read all sources and check every value.
 
-        `instance` wins over ``GATEPOST_INSTANCE``; it need not exist yet.
+        `instance` wins over ``GATEPOST_INSTANCE``; it need not exist yet. `plugins` declare further settings.
         Raises `SettingError` at the first source that has something wrong, with all that is wrong in it.
         """
         environment = dict(from_environment(environ))
@@ -152,14 +158,24 @@ class Settings:
         folder = Path(chosen).expanduser().absolute()
         file = folder / "settings.toml"
 
-        declared = {field.name: field for field in dataclasses.fields(cls)}
+        plugins = plugins or {}
+        theirs = PluginSettings.of(plugins)
+        in_tables = {**_known(), **{name: Known(name, one.field, one.secret) for name, one in theirs.declared.items()}}
+        as_variables = {name.replace(".", "_"): known for name, known in in_tables.items()}
         values: dict[str, Any] = {}
-        merge(values, read_toml(file), str(file), declared)
-        merge(values, environment, "the environment", declared, prefix=PREFIX)
-        merge(values, explicit, "the command line or configuration", declared)
+        merge(values, imported(flattened(read_toml(file), plugins), plugins, ".", in_tables), str(file), in_tables)
+        merge(values, imported(environment, plugins, "_", as_variables), "the environment", as_variables, prefix=PREFIX)
+        merge(values, imported(flattened(explicit, plugins), plugins, ".", in_tables),
+              "the command line or configuration", in_tables)
         values["instance"] = folder
         values["database_url"] = values.get("database_url") or f"sqlite:///{folder / 'gatepost.db'}"
-        return cls(**values)
+        said = {name: values.pop(name) for name in theirs.declared.keys() & values.keys()}
+        return cls(**values, of_plugins=theirs.with_values(said))
+
+    @property
+    def own(self) -> Self:
+        """Gatepost's own settings alone, which can be handed to another process."""
+        return dataclasses.replace(self, of_plugins=PluginSettings())
 
     @property
     def environment(self) -> dict[str, str]:
@@ -195,4 +211,11 @@ class Settings:
         return ZoneInfo(self.time_zone)
 
 
-DECLARED = {field.name: field for field in dataclasses.fields(Settings)}
+DECLARED = {field.name: field for field in dataclasses.fields(Settings) if "field" in field.metadata}
+
+
+def _known() -> dict[str, Known]:
+    """Gatepost's own settings, by name."""
+    return {name: Known(name, field.metadata["field"], field.metadata["secret"],
+                        field.default_factory() if field.default_factory is not dataclasses.MISSING else None)
+            for name, field in DECLARED.items()}

@@ -26,6 +26,21 @@ def whole(low: int, high: int) -> fields.Field[Any]:
     return Whole(validate=validate.Range(low, high, error=allowed), error_messages={"invalid": allowed})
 
 
+class _Names(fields.Field[tuple[str, ...]]):
+    """A list of names; in the environment, names between spaces."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> tuple[str, ...]:
+        given = value.replace(",", " ").split() if isinstance(value, str) else value
+        if not isinstance(given, list | tuple) or not all(isinstance(one, str) for one in given):
+            raise ValidationError('a list of names, such as ["comments", "pages"]')
+        return tuple(dict.fromkeys(given))
+
+
+def names() -> fields.Field[Any]:
+    """A list of names."""
+    return _Names()
+
+
 def choice(*choices: str) -> fields.Field[Any]:
     """One of these words."""
     return fields.String(validate=validate.OneOf(choices, error=f"one of {', '.join(choices)}"))

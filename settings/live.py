@@ -50,7 +50,8 @@ class LiveSettings:
                 return
             self.trouble = None
             self._take_over({name: getattr(found, name) for name in DECLARED
-                             if getattr(found, name) != getattr(self.current, name)})
+                             if getattr(found, name) != getattr(self.current, name)},
+                            self.current.of_plugins.changed(found.of_plugins))
 
     def look_soon(self) -> None:
         """Let the thread reload. It waits for nothing: the handler of a signal may call it."""
@@ -95,17 +96,22 @@ class LiveSettings:
                 log.exception("the settings could not be read; they stay as they are")
             self._done = asked
 
-    def _take_over(self, changed: dict[str, object]) -> None:
-        live = {name: value for name, value in changed.items() if DECLARED[name].metadata["live"]}
-        if live:
-            self.current = replace(self.current, **live)  # type: ignore[arg-type]
+    def _take_over(self, ours: dict[str, object], theirs: dict[str, object]) -> None:
+        """`ours` are new values of Gatepost's own settings, by name; `theirs` of those of plugins."""
+        declared = self.current.of_plugins.declared
+        live = {name: value for name, value in ours.items() if DECLARED[name].metadata["live"]}
+        live_theirs = {name: value for name, value in theirs.items() if declared[name].live}
+        taken = [*live, *live_theirs]
+        if taken:
+            self.current = replace(self.current, **live,  # type: ignore[arg-type]
+                                   of_plugins=self.current.of_plugins.with_values(live_theirs))
             self._tell_followers()
         # Names alone: a value may be a secret.
-        if live:
-            log.warning("settings are in force as settings.toml has them now: %s", ", ".join(live))
-        if later := changed.keys() - live.keys():
+        if taken:
+            log.warning("settings are in force as settings.toml has them now: %s", ", ".join(taken))
+        if later := {*ours, *theirs}.difference(taken):
             log.warning("settings have changed that need a restart: %s", ", ".join(sorted(later)))
-        if not changed:
+        if not ours and not theirs:
             log.warning("no setting has changed")
 
     def _tell_followers(self) -> None:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 import difflib
 import os
 import stat
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import Field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from marshmallow import ValidationError
+from marshmallow import ValidationError, fields
 
 PREFIX = "GATEPOST_"
 REDACTED = "********"
@@ -21,6 +20,21 @@ _LARGEST = 1 << 20  # bytes of a file of settings
 
 class SettingError(ValueError):
     """A setting is unknown or has a value that is not allowed; the text names it, its source and what is."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a setting under the name that a source has for it.
+
+    key    its name everywhere else
+    field  reads and checks its value
+    table  the entries of its default, where it is a table
+    """
+
+    key: str
+    field: fields.Field[Any]
+    secret: bool
+    table: Mapping[str, Any] | None = None
 
 
 def from_environment(environ: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
@@ -68,7 +82,7 @@ def _text(file: Path) -> str:
     return content.decode("utf-8").replace("\r\n", "\n")
 
 
-def merge(values: dict[str, Any], source: Mapping[str, Any], where: str, declared: Mapping[str, Field[Any]],
+def merge(values: dict[str, Any], source: Mapping[str, Any], where: str, declared: Mapping[str, Known],
           prefix: str = "") -> None:
     """Check what one source says and lay it over `values`; a table is completed, not replaced."""
     wrong = []
@@ -81,14 +95,14 @@ def merge(values: dict[str, Any], source: Mapping[str, Any], where: str, declare
             continue
         known = declared[name]
         try:
-            value = known.metadata["field"].deserialize(str(raw) if isinstance(raw, Path) else raw)
+            value = known.field.deserialize(str(raw) if isinstance(raw, Path) else raw)
         except ValidationError as error:
-            given = REDACTED if known.metadata["secret"] else repr(raw)
+            given = REDACTED if known.secret else repr(raw)
             wrong.append(f"{shown} ({where}): {given} is not allowed: {_allowed(error.messages)}")
             continue
-        if isinstance(value, dict) and known.default_factory is not dataclasses.MISSING:
-            value = values.get(name, known.default_factory()) | value
-        values[name] = value
+        if isinstance(value, dict) and known.table is not None:
+            value = values.get(known.key, known.table) | value
+        values[known.key] = value
     if wrong:
         raise SettingError("\n".join(wrong))
 

@@ -18,7 +18,7 @@ ALLOWED = {
     "app": {"app", "blueprints", "gatepost_start", "policies", "models", "settings"},
     "settings": {"settings"},
     "gatepost_start": {"app"},
-    "gatepost": {"app", "blueprints", "gatepost_start", "models", "policies"},
+    "gatepost": {"app", "blueprints", "gatepost_start", "models", "policies", "settings"},
     "blueprints": {"blueprints", "gatepost", "policies", "models", "settings"},
     "models": {"models"},
     "policies": {"policies"},

@@ -14,7 +14,7 @@ from blueprints.backups import journal
 from blueprints.backups.journal import UnderWay
 from blueprints.commands.printing import echo
 from blueprints.http.resources.plugins.contents import PluginError
-from blueprints.http.resources.plugins.discovery import discover
+from blueprints.http.resources.plugins.discovery import discover, not_imported
 from blueprints.http.resources.registry import Registry
 from blueprints.http.security import known_keys, passwords
 from blueprints.http.security.keys import KeyFileError, Keys
@@ -25,7 +25,7 @@ from models.migrate import obstacle
 from models.tables.audit import add
 from models.tables.tenant import Tenant
 from models.tables.user import User
-from settings import SettingError, Settings
+from settings import Plugins, SettingError, Settings
 
 MAKE_ADMINISTRATOR = "Make one: gatepost user add EMAIL --role admin, or gatepost user enable EMAIL"
 TENANT = click.option("--tenant", metavar="NAME", help="The default tenant unless given.")
@@ -57,6 +57,10 @@ class Instance:
             raise click.ClickException(str(error)) from error
         return keys
 
+    def record(self, tenant: Tenant, resource: str, action: str, id: str | None = None) -> None:
+        """Add what the operator does by a command to the audit trail of a tenant, inside its transaction."""
+        record(tenant.id, resource, action, id)
+
     def user(self, email: str) -> User:
         """The user with that e-mail, of whatever tenant."""
         found = User.by_email(email)
@@ -80,12 +84,12 @@ def record(tenant_id: str, resource: str, action: str, id: str | None) -> None:
         resource_id=id, result="allowed", reason="command line")
 
 
-def load_settings(**overrides: Any) -> Settings:
-    """The settings in force; options that were not given (None) override nothing."""
+def load_settings(plugins: Plugins | None = None, /, **overrides: Any) -> Settings:
+    """The settings in force; options that were not given (None) override nothing. `plugins` declare further ones;
+    without them, no plugin is imported, and what is said of their settings is not judged."""
     try:
-        return Settings.load(
-            overrides={name: value for name, value in overrides.items() if value is not None}
-        )
+        return Settings.load(overrides={name: value for name, value in overrides.items() if value is not None},
+                             plugins=not_imported() if plugins is None else plugins)
     except SettingError as error:
         raise click.ClickException(str(error)) from None
 
@@ -116,9 +120,10 @@ def open_instance() -> Iterator[Instance]:
     settle_restore(settings)
     require_instance(settings)
     with database_of(settings) as database, sentences(database), database.connected():
-        if (said := obstacle(database, migrations())) is not None:
+        installed = registry()
+        if (said := obstacle(database, installed.migrations)) is not None:
             raise click.ClickException(said)
-        yield Instance(settings, database)
+        yield Instance(load_settings(installed.settings), database)
 
 
 def settle_restore(settings: Settings) -> None:

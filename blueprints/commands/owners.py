@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from blueprints.http.resources.plugins.discovery import not_imported
 from settings import SettingError, Settings
 
 _GRANULARITY = 1.0  # seconds by which a file system may date a change too early
@@ -24,7 +25,7 @@ def watch() -> None:
 
 def _hand_over_all(began: float) -> None:
     with suppress(SettingError):
-        settings = Settings.load()
+        settings = Settings.load(plugins=not_imported())
         for folder in (settings.instance, settings.backups):
             with suppress(OSError):  # the one may be there without the other
                 _hand_over(folder, began)

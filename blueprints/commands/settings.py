@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from blueprints.commands.context import load_settings
+from blueprints.commands.context import load_settings, registry
 from blueprints.commands.printing import echo
 from settings import DECLARED, REDACTED, Settings
 
@@ -19,24 +19,41 @@ _PASSWORD = re.compile(r"([^=]*passw(?:or)?d)=.*", re.DOTALL | re.IGNORECASE)  #
 def settings() -> None:
     """Show every setting, its value and its meaning.
 
-    They come from GATEPOST_* in the environment and from settings.toml in the instance. Secrets are not shown. A
+    They come from GATEPOST_* in the environment and from settings.toml in the instance; notes.limit is of the plugin
+    notes, GATEPOST_NOTES_LIMIT, or limit in the table [notes]. Secrets are not shown. A
     running service takes those marked [live] over from settings.toml when it gets SIGHUP; the others need a restart.
 
     \b
     Example: GATEPOST_PORT=9000 gatepost settings
     """
-    for name, value, help in describe(load_settings()):
+    broken: click.ClickException | None = None
+    try:
+        found = load_settings(registry().settings)
+    except click.ClickException as error:
+        # What is wrong may be a plugin: Gatepost's own settings can be shown all the same.
+        found, broken = load_settings(), error
+    for name, value, help in describe(found):
         echo(f" = {value}", mark=click.style(name, bold=True))
-        echo(f"    {help}{' [live]' if DECLARED[name].metadata['live'] else ''}")
+        echo(f"    {help}")
+    if broken is not None:
+        raise broken
 
 
 def describe(settings: Settings) -> Iterator[tuple[str, str, str]]:
-    """Name, value as text and help of every setting; secrets are redacted."""
+    """Name, value as text and help of every setting, those of a plugin as `notes.limit`; secrets are redacted."""
     for name, declared in DECLARED.items():
         value = getattr(settings, name)
         if declared.metadata["secret"] and value:
             value = _without_password(value)
-        yield name, _shown(value), declared.metadata["help"]
+        yield name, _shown(value), _help(declared.metadata["help"], live=declared.metadata["live"])
+    for name, setting in settings.of_plugins.declared.items():
+        value = settings.of_plugins.values[setting]
+        # Also of a URL nothing is shown: the path of a webhook is often its secret.
+        yield name, REDACTED if setting.secret and value else _shown(value), _help(setting.help, live=setting.live)
+
+
+def _help(help: str, *, live: bool) -> str:
+    return f"{help}{' [live]' if live else ''}"
 
 
 def _without_password(value: str) -> str:
@@ -58,4 +75,4 @@ def _shown(value: Any) -> str:
         return "on" if value else "off"
     if isinstance(value, Mapping):
         return ", ".join(f"{key}={inner}" for key, inner in sorted(value.items()))
-    return str(value)
+    return " ".join(value) if isinstance(value, tuple) else str(value)

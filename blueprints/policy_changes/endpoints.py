@@ -182,7 +182,7 @@ def _question(call: Call, files: Files, parts: tuple[str, ...], since: str | Non
     # What is counted is what the caller would see by reading it.
     environment = FixedEnvironment(hour=own.hour, weekday=own.weekday, date=own.date, now=own.now, ip=own.ip,
                                    device=own.device, method="GET", request=REQUESTS["GET"])
-    return Question(settings=services.settings, extra=cast(Registry, services.registry).extra, files=files,
+    return Question(settings=services.settings.own, extra=cast(Registry, services.registry).extra, files=files,
                     live=call.access.policy.files, guest_tenant=services.guest_tenant,
                     viewer=replace(call.principal, groups=tuple(call.principal.groups)), environment=environment,
                     parts=parts, since=since)

@@ -31,6 +31,7 @@ from policies.questions.replay import replay
 from settings import Settings
 
 from ..http.history.change import Changing
+from ..http.history.left_over import left_over
 from ..http.history.live_rows import compare_rows
 from ..http.history.live_scope import Scope
 from ..http.request.access import Access
@@ -76,12 +77,13 @@ class _Overrun(BaseException):
 
 def answer(asked: Question, tell: Tell) -> None:
     """Tell the findings and each part that is asked for, or `TIMEOUT` or `FAILED` as (part, why) of `INCOMPLETE`."""
-    registry = discover([pkgutil.resolve_name(place) for place in asked.extra])
+    registry = discover([pkgutil.resolve_name(place) for place in asked.extra], asked.settings.without)
     settings = replace(asked.settings, statement_timeout=min(STATEMENT, asked.settings.statement_timeout))
     database = open_database(settings.database_url, pool_size=settings.pool_size, synchronous=settings.synchronous,
                              statement_timeout=settings.statement_timeout)
     try:
         with database.connected():
+            registry = replace(registry, gone=left_over(database, registry))
             _Trial(asked, registry, database).tell(tell)
     finally:
         database.close_all()

@@ -123,7 +123,8 @@ def served(create_app: Callable[..., Flask], *plugins: Plugin, **settings: Any) 
 
     `plugins` are what an entry point would name, a `Collection` class, or a module or package with collections and
     `Routes`. They need not be installed: those that no entry point names are served besides. The instance's model.conf
-    has the branches that their functions ask for (`words`). Jobs are run when a test asks for it (`run_jobs`).
+    has the branches that their functions ask for (`words`). `settings` are Gatepost's own by name, and those of a
+    plugin under its name: `notes={"limit": 3}`. Jobs are run when a test asks for it (`run_jobs`).
     """
 
     @pytest.fixture(scope="module")
@@ -133,9 +134,9 @@ def served(create_app: Callable[..., Flask], *plugins: Plugin, **settings: Any) 
                   "synchronous": "normal", "run_jobs": "off", **settings}
         installed = discover()
         extra = [plugin for plugin in plugins if not serves(installed, plugin)]
-        loaded = Settings.load(overrides=chosen)
-        database = open_database(loaded.database_url, pool_size=1, synchronous="normal", statement_timeout=10)
         known = discover(extra)
+        loaded = Settings.load(overrides=chosen, plugins=known.settings)
+        database = open_database(loaded.database_url, pool_size=1, synchronous="normal", statement_timeout=10)
         install(loaded, database, known.migrations, email="admin@example.org",
                 password="only for these tests", demo=False)
         database.close_all()

@@ -65,7 +65,7 @@ def _settings() -> Table:
             return _code("on" if value else "off")
         if isinstance(value, dict):
             return _codes(f"{key}={inner}" for key, inner in sorted(value.items()))
-        return _code(str(value)) if str(value) else "–"
+        return _code(str(value)) if str(value) and value != () else "–"
 
     rows = {_code(PREFIX + name.upper()): (default(name), "live" if declared.metadata["live"] else "restart",
                                            declared.metadata["help"])

@@ -7,6 +7,8 @@ policy folder: that is an export, which may be edited or old.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,9 +16,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from blueprints.commands.context import load_settings, open_instance, show_path
+from blueprints.commands.context import database_of, load_settings, open_instance, show_path
 from blueprints.commands.policy.output import Unusable
 from blueprints.http.history.exported import edited, is_policy_file, packaged_of, texts_of, unknown_file
+from blueprints.http.history.left_over import left_over
+from models.engine.errors import RowError
+from models.migrate import obstacle
 from models.tables import policy_version
 from policies import SHIPPED, Finding, Policy, PolicyError, load
 from policies.cases.case_file import read_suite
@@ -25,6 +30,7 @@ from policies.loading import snapshot
 from policies.loading.files import Unreadable, read_text
 from policies.loading.loader import CASES_FILE, from_files, packaged
 from policies.questions.diff import decide_alike
+from settings import SettingError
 from settings.declared import DATABASE
 
 if TYPE_CHECKING:
@@ -126,9 +132,21 @@ def registry() -> Registry:
     except ImportError as error:
         raise click.ClickException(f"The collections cannot be imported: {error}") from error
     try:
-        return discover()
-    except PluginError as error:
+        found = discover(without=load_settings().without)
+    except (PluginError, SettingError) as error:
         raise click.ClickException(str(error)) from error
+    return replace(found, gone=_gone(found))
+
+
+def _gone(installed: Registry) -> Mapping[str, str]:
+    """Permissions of plugins that were taken out; none is known where there is no instance whose database answers."""
+    settings = load_settings()
+    if not settings.secret_file.exists():
+        return {}
+    with suppress(RowError, click.ClickException), database_of(settings) as database, database.connected():
+        if obstacle(database, installed.migrations) is None:
+            return left_over(database, installed)
+    return {}
 
 
 def shipped() -> dict[str, Path]:

@@ -105,15 +105,15 @@ class Access:
 
     def permissions(self) -> list[str]:
         """Every permission that the principal may have on some object."""
-        return [name for name in sorted(self.policy.vocabulary.by_permission) if self.may_ever(name)]
+        return [name for name in sorted(self.policy.vocabulary.asked) if self.may_ever(name)]
 
     def patterns(self) -> list[str]:
         """The same, shortened: `article.*` where that is every permission of the resource, `*` where it is every one
         there is."""
-        held, known = self.permissions(), self.policy.vocabulary.by_permission
+        held, known = self.permissions(), self.policy.vocabulary.asked
         if len(held) == len(known):
             return ["*"]
-        wanting = {name.partition(".")[0] for name in known.keys() - set(held)}
+        wanting = {name.partition(".")[0] for name in known.difference(held)}
         resources = [(name, name.partition(".")[0]) for name in held]
         return list(dict.fromkeys(name if resource in wanting else f"{resource}.*" for name, resource in resources))
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.resources.abc import Traversable
 from pathlib import Path
+from typing import Any
 
 import peewee as pw
 from flask_smorest import Blueprint
@@ -17,12 +18,14 @@ from models.records.columns import IdField, JsonField, ListField, RoleField, Tim
 from policies import SHIPPED, Column, Resource, Vocabulary
 from policies.loading import first_release
 from policies.syntax.vocabulary import Function
+from settings import Setting
 
 from ..jobs.hooks import Hook
 from ..request.endpoint import Endpoint
 from .collection import Collection
 from .routes import Routes, blueprint
 
+LEFT_OUT = "the collection {} is left out (setting without)"
 VERBS = ("view", "create", "update", "delete", "export", "import", "manage", "share")
 
 
@@ -35,6 +38,10 @@ class Registry:
     plugin_policies  file name → the rules that a plugin ships
     migrations       name of a history → its directory of migrations: the shipped one, and one of each plugin
     translations     folders of translations: the shipped one, and one of each plugin
+    settings         name of a plugin → the settings that it declares, by name
+    gone             permission → why nothing has it any more: of plugins that were taken out
+    left_out         shipped collections that the setting `without` names: their permissions stay words of policies,
+                     and nothing asks for them
     extra            what `pkgutil.resolve_name` finds by: `package.module`, or `package.module:Collection`
     """
 
@@ -45,7 +52,10 @@ class Registry:
     plugin_policies: Mapping[str, Path]
     migrations: Mapping[str, Path]
     translations: tuple[Traversable, ...]
+    settings: Mapping[str, Mapping[str, Setting[Any]]] = field(default_factory=dict)
+    left_out: Mapping[str, Collection] = field(default_factory=dict)
     extra: tuple[str, ...] = ()
+    gone: Mapping[str, str] = field(default_factory=dict)
 
     def endpoints(self) -> Iterable[tuple[str, str, list[Endpoint]]]:
         """(name, description, endpoints) of every group."""
@@ -81,22 +91,26 @@ class Registry:
     def vocabulary(self) -> Vocabulary:
         """The words of a policy: every permission that some endpoint asks for, and each collection's columns."""
         permissions: dict[str, set[str]] = {}
-        for _, _, endpoints in self.endpoints():
+        collections = [*self.collections.values(), *self.left_out.values()]
+        groups = [endpoints for _, _, endpoints in self.endpoints()]
+        for endpoints in (*groups, *(one.endpoints() for one in self.left_out.values())):
             for endpoint in endpoints:
                 if endpoint.permission is not None:
                     permissions.setdefault(endpoint.permission.partition(".")[0], set()).add(endpoint.permission)
-        tables = {collection.resource: collection for collection in self.collections.values()}
-        for collection in self.collections.values():
+        tables = {collection.resource: collection for collection in collections}
+        for collection in collections:
             if not collection.body_schema.load_fields.keys().isdisjoint(collection.managed):
                 permissions[collection.resource] |= {collection.permission(verb) for verb in VERBS}
             permissions.setdefault(collection.resource, set()).update(collection.guarding)
         return Vocabulary({name: _resource(name, verbs, tables.get(name)) for name, verbs in permissions.items()},
-                          self.functions)
+                          self.functions, idle={one.resource: LEFT_OUT.format(one.name)
+                                                for one in self.left_out.values()}, gone=self.gone)
 
     @property
     def required_policies(self) -> list[str]:
         """The shipped policy files that an instance always had: one that lacks one of them does not start."""
-        return sorted(file.name for file in SHIPPED.iterdir() if file.name in first_release.FILES)
+        absent = {f"{name}.csv" for name in self.left_out}
+        return sorted(file.name for file in SHIPPED.iterdir() if file.name in first_release.FILES - absent)
 
 
 def _resource(name: str, permissions: set[str], collection: Collection | None) -> Resource:
@@ -104,8 +118,8 @@ def _resource(name: str, permissions: set[str], collection: Collection | None) -
         return Resource(name, frozenset(permissions))
     # Conditions may ask for what a row answers, for whose it is and what is declared; never for a hash that it keeps.
     known = {*collection.body_schema.dump_fields, *Owned._meta.fields, *collection.judged}
-    columns = {field.name: _described(field, collection) for field in collection.columns
-               if field.name in known and not isinstance(field, ListField | JsonField)}
+    columns = {column.name: _described(column, collection) for column in collection.columns
+               if column.name in known and not isinstance(column, ListField | JsonField)}
     return Resource(name, frozenset(permissions), columns,
                     lambda: indexes.shipped().get(collection.model._meta.table_name, ()))
 

@@ -18,6 +18,7 @@ from policies.syntax.attributes import ENVIRONMENT, SUBJECT
 from policies.syntax.matcher import FUNCTIONS, OURS
 from policies.syntax.vocabulary import Function
 from policies.wording.suggestions import hint
+from settings import Setting
 
 from ...jobs.hooks import Hook
 from ...reading.filters import OPERATORS, fits
@@ -39,6 +40,12 @@ _OF_CASBIN: Any = FunctionMap  # Casbin carries no types
 def functions_of(modules: Iterable[ModuleType]) -> Iterator[Function]:
     """The functions that stand at the level of these modules, each once."""
     found = (one for module in modules for one in vars(module).values() if isinstance(one, Function))
+    yield from {id(one): one for one in found}.values()
+
+
+def settings_of(modules: Iterable[ModuleType]) -> Iterator[Setting[Any]]:
+    """The settings that stand at the level of these modules, each once."""
+    found = (one for module in modules for one in vars(module).values() if isinstance(one, Setting))
     yield from {id(one): one for one in found}.values()
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
-from collections import Counter
+from collections import Counter, abc
 from collections.abc import Iterable
 from importlib.metadata import entry_points
 from importlib.resources.abc import Traversable
@@ -23,16 +23,19 @@ from flask import Blueprint
 import blueprints
 from models import migrate
 from policies.syntax.vocabulary import Function
+from settings import DECLARED, Plugins, Setting
+from settings.plugins import clash, name_of
 
 from ...description.operations import operation_id
 from ...jobs.hooks import Hook, hooks_of
 from ...protocol import messages
 from ...request.endpoint import Endpoint
 from ..collection import Collection
-from ..registry import Registry
+from ..registry import LEFT_OUT, Registry
 from ..routes import Routes
-from .contents import Plugin, PluginError, beside, contents, migrations_of, modules_of, place_of, policy_of
-from .declarations import bad_action, bad_filter, functions_of, unknown_event, unusable, wrong_with
+from .contents import Plugin, PluginError, beside, contents, migrations_of, modules_of, named, place_of, policy_of
+from .declarations import bad_action, bad_filter, functions_of, settings_of, unknown_event, unusable, wrong_with
+from .leaving_out import refuse_unusable
 from .places import place, raised_at
 from .plain import routes_of
 
@@ -41,16 +44,24 @@ GROUP = "gatepost.collections"
 NOT_COLLECTIONS = frozenset(("commands", "http", "testing"))  # packages of `blueprints` that serve collections
 
 
-def discover(extra: Iterable[Plugin] = ()) -> Registry:
-    """Everything in `blueprints`, in installed plugins, and in `extra`.
+def not_imported(extra: Iterable[Plugin] = ()) -> Plugins:
+    """The names of the plugins that are installed, and of `extra`; which settings they declare is not known."""
+    installed = (name_of(point.name) for point in entry_points(group=GROUP))
+    return dict.fromkeys((*installed, *map(named, extra)))
 
-    Raises `PluginError` for an import error, for what two of them claim, and for rules that are missing.
+
+def discover(extra: Iterable[Plugin] = (), without: abc.Collection[str] = ()) -> Registry:
+    """Everything in `blueprints`, in installed plugins, and in `extra`, but the shipped collections `without`.
+
+    Raises `PluginError` for an import error, for what two of them claim, and for rules that are missing; `SettingError`
+    for a collection that cannot be left out.
     """
     collections: dict[str, Collection] = {}
     routes: dict[str, Routes] = {}
     functions: dict[str, Function] = {}
     hooks: dict[str, Hook] = {}
     paths: set[tuple[str, str]] = set()
+    settings: dict[str, dict[str, Setting[Any]]] = {}
     policies: dict[str, Path] = {}
     migrations: dict[str, Path] = dict(migrate.SHIPPED)
     translations: list[Traversable] = [messages.SHIPPED]
@@ -102,7 +113,16 @@ def discover(extra: Iterable[Plugin] = ()) -> Registry:
             raise PluginError(f"{source}: {place(declared)}: {endpoint.method} {endpoint.path} is taken")
         paths.add(way)
 
-    def add_plugin(source: str, plugin: Plugin) -> None:
+    def add_settings(source: str, name: str, plugin: Plugin) -> None:
+        known = {one for declared in settings.values() for one in declared.values()}
+        mine = settings.setdefault(name, {})
+        for setting in settings_of(modules_of(plugin)):
+            if setting not in known and mine.setdefault(setting.name, setting) is not setting:
+                raise PluginError(f"{source}: the name of the setting {setting.name!r} is taken")
+        if (reason := clash(settings, DECLARED)) is not None:
+            raise PluginError(f"{source}: {reason}; choose another name")
+
+    def add_plugin(source: str, name: str, plugin: Plugin) -> None:
         if not isinstance(plugin, ModuleType | Routes | Blueprint) and not (
                 isinstance(plugin, type) and issubclass(plugin, Collection)):
             raise PluginError(f"{source} is no Collection, no Routes, no Blueprint, and no module of one")
@@ -112,6 +132,7 @@ def discover(extra: Iterable[Plugin] = ()) -> Registry:
             if (brought := beside(plugin, "translations")) is not None:
                 translations.append(brought)
             add(source, plugin)
+            add_settings(source, name, plugin)
         except (AttributeError, KeyError, TypeError) as error:
             at = f" ({place(plugin)})" if isinstance(plugin, type) else ""
             raise PluginError(f"{source} does not declare a usable collection: {error}{at}") from error
@@ -126,15 +147,19 @@ def discover(extra: Iterable[Plugin] = ()) -> Registry:
             at = raised_at(error, point.module)
             raise PluginError(f"plugin {point.name} ({point.value}) cannot be imported: {error}"
                               f"{'' if at is None else f' ({at})'}") from error
-        add_plugin(f"plugin {point.name} ({point.value})", plugin)
+        add_plugin(f"plugin {point.name} ({point.value})", name_of(point.name), plugin)
     besides = tuple(extra)
     for plugin in besides:
-        add_plugin(place_of(plugin), plugin)
+        add_plugin(place_of(plugin), named(plugin), plugin)
+    refuse_unusable(without, collections)
+    left_out = {name: collections.pop(name) for name in without}
     for hook in hooks.values():
         if (reason := unknown_event(hook, collections.values())) is not None:
-            raise PluginError(f"{hook.name}: {reason} ({place(hook.handle)})")
+            absent = next((f"; {LEFT_OUT.format(name)}" for name in left_out
+                           if any(event.startswith(f"{name}.") for event in hook.events)), "")
+            raise PluginError(f"{hook.name}: {reason}{absent} ({place(hook.handle)})")
     registry = Registry(collections, routes, functions, hooks, policies, migrations, tuple(translations),
-                        tuple(map(place_of, besides)))
+                        settings, left_out, tuple(map(place_of, besides)))
     operations = Counter(operation_id(group, endpoint)
                          for group, _, endpoints in registry.endpoints() for endpoint in endpoints)
     for name, claims in operations.items():
