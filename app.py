@@ -14,7 +14,7 @@ import gatepost_start  # noqa: F401 - before the imports that it looks after
 from blueprints.backups.journal import settle, settle_meanwhile
 from blueprints.backups.schedule import Schedule
 from blueprints.commands import commands, owners
-from blueprints.commands.printing import Group
+from blueprints.commands.plugins import Commands
 from blueprints.http.auditing.trail import Trail
 from blueprints.http.health.gauges import Gauges
 from blueprints.http.history.ledger import Ledger
@@ -201,5 +201,5 @@ def _chores(live: LiveSettings, database: Database, epoch: Epoch, policy: Watche
 
 
 cli = click.version_option(package_name="gatepost")(
-    Group("gatepost", commands=commands, callback=owners.watch, context_settings={"obj": create_app},
+    Commands("gatepost", commands=commands, callback=owners.watch, context_settings={"obj": create_app},
           help="A self-hosted JSON API whose access rules you can read."))

@@ -15,6 +15,7 @@ import click
 
 from blueprints.commands import doctor_checks as own
 from blueprints.commands.context import database_of, load_settings, migrations, registry, settle_restore
+from blueprints.commands.plugins import refuse_clashes
 from blueprints.commands.printing import echo_lines
 from blueprints.commands.server import AppFactory, services_for
 from blueprints.http.health import checks
@@ -116,6 +117,7 @@ def _versions() -> Found:
 
 def _plugins(lacking: str | None) -> Found:
     migrations()
+    refuse_clashes()
     names = ", ".join(sorted(point.name for point in entry_points(group=GROUP))) or "none"
     return Found(State.OK, names) if lacking is None else Found(State.DOWN, lacking)
 

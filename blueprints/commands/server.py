@@ -26,6 +26,7 @@ from blueprints.commands.context import (
     show_path,
 )
 from blueprints.commands.install import Outcome, install
+from blueprints.commands.plugins import refuse_clashes
 from blueprints.commands.printing import echo, echo_json, echo_lines
 from blueprints.http.operations import affinity, logs, metrics
 from blueprints.http.pipeline.application import NotReady
@@ -124,6 +125,7 @@ def serve(create_app: AppFactory, /, **options: str | None) -> None:
     Example: gatepost serve --host 0.0.0.0 --port 8080 --workers 4
     """
     settings = load_settings(**options)
+    refuse_clashes()
     place = _place(settings)
     with open_instance() as instance:
         instance.tenant()

@@ -9,6 +9,7 @@ from types import FrameType
 import click
 
 from blueprints.commands.context import load_settings, open_instance
+from blueprints.commands.plugins import refuse_clashes
 from blueprints.commands.printing import echo
 from blueprints.commands.server import AppFactory, app_for, reload_on_hangup
 from blueprints.http.operations import logs
@@ -26,6 +27,7 @@ def worker(create_app: AppFactory) -> None:
     \b
     Example: gatepost worker
     """
+    refuse_clashes()
     with open_instance() as instance:
         instance.tenant()
     logs.configure(load_settings().log_level)

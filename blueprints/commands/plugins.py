@@ -1,0 +1,90 @@
+"""Commands of plugins: entry points of the group `gatepost.commands`, each imported when it is called.
+
+What a plugin does wrong concerns its own command alone: `gatepost --help` and every other command do without it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cached_property
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+import click
+
+from blueprints.commands.printing import Group
+
+GROUP = "gatepost.commands"
+_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+
+
+class Commands(Group):
+    """Gatepost's own commands and, behind them, those of plugins."""
+
+    @cached_property
+    def clash(self) -> str | None:
+        """Why a command of a plugin cannot be told from another, or be typed, as a sentence; None: all can."""
+        for name, points in self._of_plugins.items():
+            shown = ", ".join(map(_shown, points))
+            if name in self.commands:
+                return f"{shown}: gatepost {name} is a command of Gatepost itself; choose another name"
+            if len(points) > 1:
+                return f"{shown}: the command gatepost {name} is brought by each of them"
+            if not _NAME.fullmatch(name):
+                return f"{shown}: the name of a command has small letters, digits and single hyphens"
+        return None
+
+    @cached_property
+    def _of_plugins(self) -> dict[str, list[EntryPoint]]:
+        found: dict[str, list[EntryPoint]] = {}
+        for point in entry_points(group=GROUP):
+            found.setdefault(point.name, []).append(point)
+        return found
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        brought = (name for name in self._of_plugins if name not in self.commands and _NAME.fullmatch(name))
+        return [*super().list_commands(ctx), *sorted(brought)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if (own := super().get_command(ctx, cmd_name)) is not None:
+            return own
+        points = self._of_plugins.get(cmd_name)
+        return None if points is None else _OfPlugin(cmd_name, points)
+
+
+class _OfPlugin(click.Command):
+    """Stands for the command of a plugin until it is called."""
+
+    def __init__(self, name: str, points: Iterable[EntryPoint]) -> None:
+        self._points = list(points)
+        package = self._points[0].dist.name if self._points[0].dist is not None else self._points[0].module
+        super().__init__(name, short_help=f"Of the plugin {package}.")
+
+    def make_context(self, info_name: str | None, args: list[str], parent: click.Context | None = None,
+                     **extra: Any) -> click.Context:
+        return self._imported().make_context(info_name, args, parent, **extra)
+
+    def _imported(self) -> click.Command:
+        point, *others = self._points
+        if others:
+            shown = ", ".join(map(_shown, self._points))
+            raise click.ClickException(f"{shown}: the command gatepost {self.name} is brought by each of them")
+        try:
+            found = point.load()
+        except Exception as error:
+            raise click.ClickException(f"{_shown(point)} cannot be imported: {error}") from error
+        if not isinstance(found, click.Command):
+            raise click.ClickException(f"{_shown(point)} is no command, and no group, of click")
+        return found
+
+
+def refuse_clashes() -> None:
+    """Raises ClickException where a command of a plugin cannot be told from another."""
+    root = click.get_current_context().find_root().command
+    if isinstance(root, Commands) and root.clash is not None:
+        raise click.ClickException(root.clash)
+
+
+def _shown(point: EntryPoint) -> str:
+    return f"plugin command {point.name} ({point.value})"
