@@ -69,7 +69,8 @@ def test_every_make_target_that_is_named_exists(path):
 @every_document
 def test_every_setting_that_is_named_exists(path):
     named = {name.lower().partition("__")[0] for name in re.findall(r"GATEPOST_([A-Z_]+[A-Z])", TEXTS[path])}
-    assert named <= set(DECLARED)
+    # Beside ours, those of the plugin that the guide makes.
+    assert {name for name in named if not name.startswith("notes_")} <= set(DECLARED)
 
 
 @every_document
