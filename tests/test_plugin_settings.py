@@ -158,8 +158,8 @@ def test_a_live_one_is_taken_over_and_another_needs_a_restart(tmp_path, caplog):
 
 HEAD = """
 import peewee as pw
-from flask_smorest import Blueprint
-from gatepost import Call, Collection, Function, Owned, OwnedSchema, Line, Routes, Setting, Task, every, on
+from flask import Blueprint
+from gatepost import Call, Collection, Function, Line, Owned, OwnedSchema, Routes, Setting, Task, every, on, permission
 
 LIMIT = Setting.whole("limit", 5, "most of them", minimum=1, maximum=9)
 
@@ -195,6 +195,15 @@ def things(call: Call) -> dict[str, int]:
     \"\"\"Things.\"\"\"
     return {"limit": LIMIT.of(call)}
 """
+PLAIN = """
+plain = Blueprint("things", __name__)
+
+@plain.get("/api/things")
+@permission("thing.view")
+def things():
+    \"\"\"Things.\"\"\"
+    return {}
+"""
 RULES = "p, user, thing.view, always, allow\n# end\n"
 Install = Callable[..., ModuleType]
 
@@ -227,6 +236,8 @@ KINDS = {
     "a Collection class": ("my-things = PACKAGE.things:Things", {"things": HEAD + COLLECTION}),
     "a module of collections": ("my-things = PACKAGE.things", {"things": HEAD + COLLECTION}),
     "a module of routes": ("my-things = PACKAGE.things", {"things": HEAD + ROUTES}),
+    "Routes": ("my-things = PACKAGE.things:routes", {"things": HEAD + ROUTES}),
+    "a Blueprint": ("my-things = PACKAGE.things:plain", {"things": HEAD + PLAIN}),
     "a package": ("my-things = PACKAGE", {"things": HEAD + COLLECTION, "__init__": "from .things import Things"}),
 }
 
