@@ -12,7 +12,8 @@ from pathlib import Path
 from tests.running import PASSWORD, ROOT, Instance
 
 DOCUMENTS = sorted(
-    [*ROOT.glob("*.md"), ROOT / "policies" / "README.md", *(ROOT / "docs").rglob("*.md")])
+    [*ROOT.glob("*.md"), ROOT / "policies" / "README.md", *(ROOT / "docs").rglob("*.md"),
+     *(ROOT / "clients").glob("*/README.md")])
 _FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _END = "--- end of block {} ---"
 

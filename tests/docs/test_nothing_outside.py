@@ -13,7 +13,8 @@ KINDS = {".py", ".md", ".csv", ".conf", ".txt", ".toml", ".cfg", ".yaml", ".html
 # What the tests make, and what others wrote.
 SKIPPED = {".git", ".venv", "node_modules", "rapidoc-min.js.LICENSE.txt", "LICENSE-rapidoc.txt", "common_passwords.txt"}
 FILES = sorted(path for top in ("*.py", "*.md", "*.toml", "*.cfg", "blueprints/**/*", "models/**/*", "policies/**/*",
-                                "gatepost/**/*", "tests/**/*", "docs/**/*", "benchmarks/**/*", "deploy/**/*")
+                                "gatepost/**/*", "clients/**/*", "tests/**/*", "docs/**/*", "benchmarks/**/*",
+                                "deploy/**/*")
                for path in ROOT.glob(top)
                if path.suffix in KINDS and not SKIPPED & {*path.parts} and path != Path(__file__))
 DOCUMENT = re.compile(r"(?<![\w<*}…/.:-])(?:\.{1,2}/)*[\w/-]+\.md\b")

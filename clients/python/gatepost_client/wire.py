@@ -1,0 +1,99 @@
+"""One request and its answer over HTTP."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import IO, Any
+
+import httpx
+
+from .problems import lost, problem_of
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is sent, the same at each attempt; what it holds may be secret, and is not shown.
+
+    body  bytes as they are, anything else as JSON; None: without a body
+    """
+
+    method: str
+    path: str
+    query: Mapping[str, object] = field(default_factory=dict, repr=False)
+    body: object = field(default=None, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether it does not matter if it arrives twice: it reads, or has a key or a precondition."""
+        reads = self.method == "GET" and self.headers.get("Prefer") != "respond-async"  # that makes a job
+        return reads or not {"Idempotency-Key", "If-Match"}.isdisjoint(self.headers)
+
+
+class Wire:
+    """The connections to one service. Threads may share it."""
+
+    def __init__(self, url: str, timeout: float) -> None:
+        self.url = httpx.URL(url)
+        if self.url.userinfo or not self.url.host or self.url.scheme not in ("http", "https"):
+            raise ValueError("The URL of a service is like https://api.example.org, without a user and a password.")
+        self._http = httpx.Client(base_url=self.url, timeout=timeout, headers={"API-Version": "1"})
+
+    def close(self) -> None:
+        self._http.close()
+
+    def exchange(self, request: Request, token: str | None = None, *, into: IO[bytes] | None = None,
+                 timeout: float | None = None) -> httpx.Response:
+        """The answer, whole; `into` takes the body of a success in place of memory. Raises `GatepostError`."""
+        with self.opened(request, token, timeout) as answer:
+            if into is None:
+                answer.read()
+            else:
+                into.seek(0)
+                into.truncate()
+                for part in answer.iter_bytes():
+                    into.write(part)
+        return answer
+
+    @contextmanager
+    def opened(self, request: Request, token: str | None = None, timeout: float | None = None,
+               ) -> Iterator[httpx.Response]:
+        """The answer before its body was read, to be read within. Raises `GatepostError`, also where a body is cut."""
+        cut = None
+        try:
+            with self._http.stream(
+                    request.method, request.path, params=_parameters(request.query), content=_content(request.body),
+                    headers=_headers(request, token), timeout=timeout or self._http.timeout) as answer:
+                if not answer.is_success:
+                    answer.read()
+                    raise problem_of(answer)
+                yield answer
+        except (httpx.TransportError, httpx.DecodingError) as error:
+            # It knows the request, with what is secret in it, and may be the context of what is raised.
+            error.request = httpx.Request("GET", self.url)
+            cut = type(error).__name__
+        if cut:
+            raise lost(cut)
+
+
+def _headers(request: Request, token: str | None) -> dict[str, str]:
+    kind = {} if request.body is None or isinstance(request.body, bytes) else {"Content-Type": "application/json"}
+    return {**kind, **request.headers, **({"Authorization": f"Bearer {token}"} if token else {})}
+
+
+def _content(body: object) -> bytes | None:
+    return body if body is None or isinstance(body, bytes) else json.dumps(body, ensure_ascii=False).encode()
+
+
+def _parameters(query: Mapping[str, object]) -> dict[str, str]:
+    """As the service reads them: lists with commas, `true` and `false`; None is left out."""
+    return {name: _text(value) for name, value in query.items() if value is not None}
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return ",".join(map(_text, value)) if isinstance(value, list | tuple | set | frozenset) else str(value)
