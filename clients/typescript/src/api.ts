@@ -1,0 +1,6702 @@
+// Made of the OpenAPI document by generate.mjs; what is written here by hand will be lost.
+
+export interface components {
+    schemas: {
+        Fault: {
+            code: string;
+            detail: string;
+            /** @description Where in the body (RFC 6901). */
+            pointer?: string;
+            parameter?: string;
+            header?: string;
+            /** @description Machine-readable values. */
+            meta?: {
+                [key: string]: unknown;
+            };
+        };
+        Reason: {
+            /** @description Why the policy refuses, in one sentence for people, in the language of the answer. */
+            reason: string;
+        };
+        Problem: {
+            type: string;
+            title: string;
+            status: number;
+            detail: string;
+            instance: string;
+            /** @enum {string} */
+            code: "malformed_json" | "invalid_body" | "invalid_field" | "missing_field" | "unknown_field" | "read_only_field" | "invalid_parameter" | "unknown_parameter" | "invalid_header" | "pagination_conflict" | "offset_too_large" | "invalid_cursor" | "cursor_mismatch" | "cursor_expired" | "invalid_reference" | "unknown_scope" | "unsupported_version" | "idempotency_unsupported" | "unauthenticated" | "invalid_token" | "token_expired" | "invalid_credentials" | "forbidden" | "insufficient_scope" | "not_found" | "method_not_allowed" | "not_acceptable" | "conflict" | "already_exists" | "still_referenced" | "invalid_transition" | "out_of_stock" | "last_administrator" | "idempotency_in_progress" | "gone" | "version_conflict" | "body_too_large" | "uri_too_long" | "unsupported_media_type" | "idempotency_mismatch" | "precondition_required" | "rate_limited" | "internal_error" | "unavailable" | "overloaded" | "timeout";
+            request_id: string;
+            errors: components["schemas"]["Fault"][];
+            /** @description Only of a 403 of the policy, where the setting `explain_refusals` is `self`. */
+            meta?: components["schemas"]["Reason"];
+        };
+        /** @enum {string} */
+        JobState: "cancelled" | "done" | "failed" | "running" | "waiting";
+        Job: {
+            /** Format: uuid */
+            id: string;
+            /** @description What is done, such as articles.export. */
+            kind: string;
+            /** @description waiting, running, done, failed or cancelled. */
+            state: components["schemas"]["JobState"];
+            /** @description Rows that were done so far. */
+            progress: number;
+            /** @description How often it was begun; errors of the server are followed by another attempt. */
+            attempts: number;
+            /** Format: date-time */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it ended, however it did.
+             */
+            done_at: string | null;
+            /** @description Of a job that is done, what its kind says; of one that has failed, a problem (RFC 9457). */
+            result: unknown;
+        };
+        Counts: {
+            total: number;
+            by_status: {
+                [key: string]: number;
+            };
+        };
+        PerDay: {
+            /** @description UTC. */
+            date: string;
+            count: number;
+        };
+        Revenue: {
+            /** @description UTC. */
+            date: string;
+            currency: string;
+            /** @description Minor units. */
+            total: number;
+        };
+        DeprecatedUse: {
+            endpoint: string;
+            client: string;
+            count: number;
+            /** Format: date-time */
+            last: string;
+        };
+        Stats: {
+            collections: {
+                [key: string]: components["schemas"]["Counts"];
+            };
+            orders_per_day: components["schemas"]["PerDay"][];
+            revenue_per_day: components["schemas"]["Revenue"][];
+            logins_per_day: components["schemas"]["PerDay"][];
+            refusals_per_day: components["schemas"]["PerDay"][];
+            deprecated_use: components["schemas"]["DeprecatedUse"][];
+        };
+        Subject: {
+            /** @example user */
+            type: string;
+            properties?: {
+                [key: string]: unknown;
+            };
+            /** @example 01941f29-7c00-7000-8000-7dfb4cf67742 */
+            id: string;
+        };
+        Action: {
+            /** @example update */
+            name: string;
+            properties?: {
+                [key: string]: unknown;
+            };
+        };
+        Resource: {
+            /** @example article */
+            type: string;
+            properties?: {
+                [key: string]: unknown;
+            };
+            /** @example 01941f29-7c00-7000-8000-906c7ff47cd7 */
+            id: string;
+        };
+        Evaluation: {
+            subject: components["schemas"]["Subject"];
+            action: components["schemas"]["Action"];
+            resource: components["schemas"]["Resource"];
+            /** @description `time` (RFC 3339), `ip`, `device` and `method` count; without them it is now, and as for the asker's own request. */
+            context?: {
+                [key: string]: unknown;
+            };
+        };
+        Decision: {
+            decision: boolean;
+            /** @description `error`, with `status` and `message`: this one of several is not whole. */
+            context?: {
+                [key: string]: unknown;
+            };
+        };
+        Options: {
+            /**
+             * @description "execute_all" unless given.
+             * @enum {string}
+             */
+            evaluations_semantic?: "execute_all" | "deny_on_first_deny" | "permit_on_first_permit";
+        };
+        Evaluations: {
+            subject?: components["schemas"]["Subject"];
+            action?: components["schemas"]["Action"];
+            resource?: components["schemas"]["Resource"];
+            /** @description `time` (RFC 3339), `ip`, `device` and `method` count; without them it is now, and as for the asker's own request. */
+            context?: {
+                [key: string]: unknown;
+            };
+            /**
+             * @example [
+             *       {
+             *         "subject": {
+             *           "type": "user",
+             *           "id": "01941f29-7c00-7000-8000-7dfb4cf67742"
+             *         },
+             *         "action": {
+             *           "name": "view"
+             *         },
+             *         "resource": {
+             *           "type": "article",
+             *           "id": "01941f29-7c00-7000-8000-906c7ff47cd7"
+             *         }
+             *       },
+             *       {
+             *         "subject": {
+             *           "type": "user",
+             *           "id": "01941f29-7c00-7000-8000-7dfb4cf67742"
+             *         },
+             *         "action": {
+             *           "name": "update"
+             *         },
+             *         "resource": {
+             *           "type": "article",
+             *           "id": "01941f29-7c00-7000-8000-906c7ff47cd7"
+             *         }
+             *       }
+             *     ]
+             */
+            evaluations?: {
+                [key: string]: unknown;
+            }[];
+            options?: components["schemas"]["Options"];
+        };
+        Decisions: {
+            decision?: boolean;
+            evaluations?: components["schemas"]["Decision"][];
+        };
+        Kind: {
+            type: string;
+            properties?: {
+                [key: string]: unknown;
+            };
+        };
+        SearchPage: {
+            token?: string;
+            limit?: number;
+            properties?: {
+                [key: string]: unknown;
+            };
+        };
+        SubjectSearch: {
+            /**
+             * @example {
+             *       "type": "user"
+             *     }
+             */
+            subject: components["schemas"]["Kind"];
+            action: components["schemas"]["Action"];
+            resource: components["schemas"]["Resource"];
+            /** @description `time` (RFC 3339), `ip`, `device` and `method` count; without them it is now, and as for the asker's own request. */
+            context?: {
+                [key: string]: unknown;
+            };
+            page?: components["schemas"]["SearchPage"];
+        };
+        FoundPage: {
+            /** @description Empty: there is no more. */
+            next_token: string;
+            count: number;
+        };
+        Found: {
+            page: components["schemas"]["FoundPage"];
+            results: {
+                [key: string]: unknown;
+            }[];
+        };
+        ResourceSearch: {
+            subject: components["schemas"]["Subject"];
+            action: components["schemas"]["Action"];
+            /**
+             * @example {
+             *       "type": "article"
+             *     }
+             */
+            resource: components["schemas"]["Kind"];
+            /** @description `time` (RFC 3339), `ip`, `device` and `method` count; without them it is now, and as for the asker's own request. */
+            context?: {
+                [key: string]: unknown;
+            };
+            page?: components["schemas"]["SearchPage"];
+        };
+        ActionSearch: {
+            subject: components["schemas"]["Subject"];
+            resource: components["schemas"]["Resource"];
+            /** @description `time` (RFC 3339), `ip`, `device` and `method` count; without them it is now, and as for the asker's own request. */
+            context?: {
+                [key: string]: unknown;
+            };
+            page?: components["schemas"]["SearchPage"];
+        };
+        Configuration: {
+            policy_decision_point: string;
+            access_evaluation_endpoint: string;
+            access_evaluations_endpoint: string;
+            search_subject_endpoint: string;
+            search_resource_endpoint: string;
+            search_action_endpoint: string;
+        };
+        FindingOfHealth: {
+            check: string;
+            /** @enum {string} */
+            state: "ok" | "degraded" | "down";
+            detail: string;
+        };
+        Backlog: {
+            waiting: number;
+            running: number;
+            failed: number;
+            /** @description For how long the oldest job that waits has been due. */
+            seconds: number;
+        };
+        Backups: {
+            made_seconds_ago: number | null;
+            proved_seconds_ago: number | null;
+        };
+        Health: {
+            /** @enum {string} */
+            status: "ok" | "degraded" | "down";
+            checks: {
+                [key: string]: "ok" | "degraded" | "down";
+            };
+            /** @description Only for callers with `policy.view`. */
+            findings?: components["schemas"]["FindingOfHealth"][];
+            /** @description Only for callers with `policy.view`. */
+            policy_version?: string;
+            /** @description Only for callers with `policy.view`. */
+            policy_error?: string;
+            /** @description How many users have a role that the policy has lost; they may do nothing. Only for callers with `policy.view`. */
+            users_without_role?: number;
+            /** @description Only for callers with `policy.view`. */
+            jobs?: components["schemas"]["Backlog"];
+            /** @description Only for callers with `policy.view`. */
+            backups?: components["schemas"]["Backups"];
+            /** @description Seconds since this process has written a row to learn whether writes are possible; at most every 5. Only for callers with `policy.view`. */
+            written_seconds_ago?: number | null;
+            /** @description Only for callers with `policy.view`. */
+            version?: string;
+        };
+        Alive: {
+            /** @enum {string} */
+            status: "ok";
+        };
+        Rule: {
+            file: string;
+            line: number;
+            who: string;
+            permission: string;
+            when: string;
+            /** @enum {string} */
+            effect: "allow" | "deny";
+        };
+        Invariant: {
+            file: string;
+            line: number;
+            /** @enum {string} */
+            kind: "never" | "only" | "atmost" | "always";
+            who: string;
+            permission: string;
+            /** @description The condition of `atmost` and `always`. */
+            when: string | null;
+            /** @description What `never` and `only` leave out. */
+            except: string[];
+        };
+        Policy: {
+            version: string;
+            error: string | null;
+            rules: components["schemas"]["Rule"][];
+            roles: {
+                [key: string]: string[];
+            };
+            conditions: {
+                [key: string]: string;
+            };
+            invariants: components["schemas"]["Invariant"][];
+            warnings: string[];
+        };
+        RuleInCode: {
+            name: string;
+            text: string;
+            /** @description null: it depends on what the request sends, or on the object. */
+            holds: boolean | null;
+            status: number | null;
+        };
+        CircumstancesAnswer: {
+            now: string;
+            hour: number;
+            weekday: number;
+            date: string;
+            ip: string | null;
+            device: string;
+            method: string;
+            request: string;
+        };
+        Fact: {
+            text: string;
+            /** @description null: it depends on the object, and none was named. */
+            holds: boolean | null;
+        };
+        Line: {
+            file: string;
+            line: number;
+            rule: string;
+            /** @description What the user is called whom the line names. */
+            person: string | null;
+            roles: string[];
+            facts: components["schemas"]["Fact"][];
+        };
+        Explanation: {
+            as: string;
+            role: string;
+            /** @enum {string} */
+            kind: "user" | "service" | "guest";
+            roles: string[];
+            permission: string;
+            object: string | null;
+            object_name: string | null;
+            /** @enum {string} */
+            verdict: "allowed" | "refused" | "depends";
+            /** @enum {string} */
+            policy_verdict: "allowed" | "refused" | "depends";
+            summary: string;
+            /** @description The user or role may not view the object, and would be answered 404. */
+            hidden: boolean;
+            /** @description Of the answer; null: it depends on the object, or no request asks for this alone. */
+            status: number | null;
+            /** @description Of the problem, if it is one. */
+            code: string | null;
+            /** @description Which would be answered so, such as `PATCH /api/articles/<id>`. */
+            request: string | null;
+            /** @description Why the user or role may not view the object, if they may not. */
+            view: string | null;
+            rules: components["schemas"]["RuleInCode"][];
+            circumstances: components["schemas"]["CircumstancesAnswer"];
+            decided_by: components["schemas"]["Line"] | null;
+            nearest_misses: components["schemas"]["Line"][];
+            granted_to: {
+                [key: string]: string[];
+            };
+            scopes: string[] | null;
+            scopes_cover: boolean;
+            needed_scopes: string[];
+            sql: string | null;
+            policy_version: string;
+        };
+        Try: {
+            /**
+             * @description File name → its whole text, of at most 1 MiB (4 MiB together); null: the file goes. Names are those of rules (`name.csv`), `model.conf` and `tests.yaml`.
+             * @example {
+             *       "mine.csv": "p, support, order.approve, always, allow\n# end"
+             *     }
+             */
+            files: {
+                [key: string]: string | null;
+            };
+            /** @description Make the decisions of so many days once more, by both policies; needs `audit.view`, too. */
+            replay_days?: number;
+        };
+        Finding: {
+            file: string;
+            line: number;
+            message: string;
+            /** @enum {string} */
+            severity: "error" | "warning";
+        };
+        Example: {
+            gained: string | null;
+            lost: string | null;
+        };
+        Change: {
+            role: string | null;
+            /** @description The id of a user with own lines. */
+            user: string | null;
+            scope: string | null;
+            /** @description The roles with which the change reaches a user whose role is not known; empty: with any. */
+            having: string[];
+            permission: string;
+            /**
+             * @description `+` more is allowed, `-` less, `~` some more and some less, `?` it could not be decided.
+             * @enum {string}
+             */
+            sign: "+" | "-" | "~" | "?";
+            /** @description null: never. */
+            before: string | null;
+            /** @description null: never. */
+            after: string | null;
+            example: components["schemas"]["Example"];
+            /** @description Which say so: `articles.csv:14`. */
+            lines: string[];
+            /** @description Which said otherwise, in the files in force. */
+            lines_before: string[];
+        };
+        Trial: {
+            /** @description The version in force. */
+            base_version: string;
+            /** @description That of the files tried. */
+            version: string | null;
+            findings: components["schemas"]["Finding"][];
+            /** @description How many are about users of other tenants. */
+            findings_left_out: number;
+            /** @description Every effective change, of persons only those of the tenant; the first 1000. */
+            changes: components["schemas"]["Change"][] | null;
+            /** @description How many there are beyond these. */
+            more_changes: number;
+            /** @description Lines of invariants.csv that come (`+ …`) or go (`− …`). */
+            invariants: string[] | null;
+            /** @description What becomes open or closed of the stored rows, as far as the caller may view rows and users: `changes`, `not_counted`, `assumes`, as `gatepost policy diff --rows --json` has them. */
+            rows: {
+                [key: string]: unknown;
+            } | null;
+            /** @description What the decisions of the last days would have been: `let_in`, `refused_now`, `unknown`, as `gatepost policy diff --replay --json` has them. */
+            replay: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Parts of this answer that are not known: `timeout` (it takes longer than 5 seconds) or `failed` (the log of the service says why). */
+            incomplete: {
+                [key: string]: string;
+            };
+        };
+        Apply: {
+            /**
+             * @description File name → its whole text, of at most 1 MiB (4 MiB together); null: the file goes. Names are those of rules (`name.csv`), `model.conf` and `tests.yaml`.
+             * @example {
+             *       "mine.csv": "p, support, order.approve, always, allow\n# end"
+             *     }
+             */
+            files: {
+                [key: string]: string | null;
+            };
+            /** @description Why, for the ledger. */
+            note?: string;
+            /** @description The version in force that the change was made for: `version` of `GET /api/admin/policy`. */
+            base_version: string;
+        };
+        Applied: {
+            /** @description The version in force now. */
+            version: string;
+        };
+        /** @enum {string} */
+        VersionField: "version" | "applied_at" | "cause" | "by" | "note" | "late" | "changes";
+        /** @enum {string} */
+        VersionSort: "-applied_at" | "applied_at";
+        Version: {
+            version: string;
+            /** Format: date-time */
+            applied_at: string;
+            /** @description `start`, `files` (they were edited), `command`, `http`, `revert` or `accept`. */
+            cause: string;
+            /** @description `operator`, `user:<id>`, or `system` where nobody said who it was. */
+            by: string;
+            note: string | null;
+            /** @description Whether the database could not be written when it came into force. */
+            late: boolean;
+            /** @description What it allows that the one before did not, and the reverse: `change` (`more`, `less`, `other`, `undecided`), `permission`, `who`, `before`, `after`; null until that is known. */
+            changes: {
+                [key: string]: unknown;
+            }[] | null;
+        };
+        VersionList: {
+            items: components["schemas"]["Version"][];
+            has_next: boolean;
+            has_prev?: boolean;
+            next_cursor?: string | null;
+            prev_cursor?: string | null;
+            page?: number;
+            page_size?: number;
+            total?: number | null;
+            total_estimate?: number;
+        };
+        VersionWithFiles: {
+            version: string;
+            /** Format: date-time */
+            applied_at: string;
+            /** @description `start`, `files` (they were edited), `command`, `http`, `revert` or `accept`. */
+            cause: string;
+            /** @description `operator`, `user:<id>`, or `system` where nobody said who it was. */
+            by: string;
+            note: string | null;
+            /** @description Whether the database could not be written when it came into force. */
+            late: boolean;
+            /** @description What it allows that the one before did not, and the reverse: `change` (`more`, `less`, `other`, `undecided`), `permission`, `who`, `before`, `after`; null until that is known. */
+            changes: {
+                [key: string]: unknown;
+            }[] | null;
+            files: {
+                [key: string]: string;
+            };
+        };
+        Person: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+        };
+        Place: {
+            file: string;
+            line: number;
+        };
+        Holder: {
+            /** @description null: guests. */
+            user: components["schemas"]["Person"] | null;
+            role: string;
+            /** @description A line that allows it: one without a condition, where there is one. */
+            rule: components["schemas"]["Place"] | null;
+            /** @description At which time, from where or with which device, in the words of model.conf; null: always. */
+            when: string | null;
+            /** @description How many valid service tokens of the user cover it, of those that the caller may see. */
+            tokens: number;
+        };
+        HolderList: {
+            items: components["schemas"]["Holder"][];
+            has_next: boolean;
+            has_prev?: boolean;
+            next_cursor?: string | null;
+            prev_cursor?: string | null;
+            page?: number;
+            page_size?: number;
+            total?: number | null;
+            total_estimate?: number;
+        };
+        Login: {
+            /** @example noor@example.org */
+            email: string;
+            /** @example seven green lanterns */
+            password: string;
+            /** @description Whether the refresh token comes as a cookie, which scripts cannot read: for pages of the service's own origin. false unless given. */
+            cookie?: boolean;
+        };
+        Token: {
+            access_token: string;
+            /** @enum {string} */
+            token_type: "Bearer";
+            /** @description Seconds. */
+            expires_in: number;
+            /** @description Absent where it is in the cookie. */
+            refresh_token?: string;
+            scope: string;
+        };
+        Refresh: {
+            /** @description Needed, unless the cookie of a login is sent. */
+            refresh_token?: string;
+        };
+        Logout: {
+            /** @description false unless given. */
+            all?: boolean;
+        };
+        Register: {
+            /** @example Noor Visser */
+            name: string;
+            /** @example noor@example.org */
+            email: string;
+            /** @example seven green lanterns */
+            password: string;
+        };
+        Registered: {
+            id: string;
+            name: string;
+            role: string;
+        };
+        Account: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            tenant_id: string;
+            version: number;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            owner_id: string;
+            /** @example Noor Visser */
+            name: string;
+            /** @example noor@example.org */
+            email: string;
+            /** @description A role of the policy. */
+            role: string;
+            department: string | null;
+            groups: string[];
+            active: boolean;
+            /** @description What the rules in force let the caller do to some object at this moment, within the scopes of their token: `article.*` where that is all that can be done to articles, `*` where it is all there is. */
+            permissions: string[];
+        };
+        ProfileChanges: {
+            /** @example Noor van Visser */
+            name?: string;
+            email?: string;
+            /** @description Your own password, to change your e-mail address: not needed within 10 minutes of a login. */
+            current_password?: string | null;
+        };
+        Password: {
+            /** @example seven green lanterns */
+            current_password: string;
+            /** @example nine slow ferries */
+            new_password: string;
+        };
+        KeySet: {
+            keys: {
+                [key: string]: unknown;
+            }[];
+        };
+        /** @enum {string} */
+        ArticleField: "id" | "tenant_id" | "version" | "created_at" | "updated_at" | "owner_id" | "department" | "title" | "slug" | "body" | "language" | "category_id" | "status" | "published_at" | "allowed_actions";
+        /** @enum {string} */
+        ArticleSort: "-created_at" | "-published_at" | "-status,created_at" | "-title" | "-updated_at" | "created_at" | "published_at" | "status,-created_at" | "title" | "updated_at";
+        /** @enum {string} */
+        ArticleStatus: "approved" | "archived" | "draft" | "in_review" | "published";
+        /** @enum {string} */
+        ArticleExpansion: "category" | "owner";
+        User: {
+            /** Format: uuid */
+            id: string;
+            /**
+             * Format: uuid
+             * @description Shown with the permission `user.view_private`.
+             */
+            tenant_id?: string;
+            /** @description Shown with the permission `user.view_private`. */
+            version?: number;
+            /**
+             * Format: date-time
+             * @description Shown with the permission `user.view_private`.
+             */
+            created_at?: string;
+            /**
+             * Format: date-time
+             * @description Shown with the permission `user.view_private`.
+             */
+            updated_at?: string;
+            /** @description Shown with the permission `user.view_private`. */
+            owner_id?: string;
+            /** @example Noor Visser */
+            name: string;
+            /**
+             * @description Shown with the permission `user.view_private`.
+             * @example noor@example.org
+             */
+            email?: string;
+            /** @description A role of the policy. */
+            role: string;
+            /** @description Shown with the permission `user.view_private`. */
+            department?: string | null;
+            /** @description Shown with the permission `user.view_private`. */
+            groups?: string[];
+            /** @description Shown with the permission `user.view_private`. */
+            active?: boolean;
+            /** @description What this caller may do to it now, when `fields` names it. */
+            allowed_actions?: ("update" | "delete" | "share" | "disable" | "enable")[];
+        };
+        Category: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            tenant_id: string;
+            version: number;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: uuid */
+            owner_id: string | null;
+            /** @description Shown with the permission `category.view_private`. */
+            department?: string | null;
+            /** @example Walks */
+            name: string;
+            /** @example walks */
+            slug: string;
+            /** Format: uuid */
+            parent_id: string | null;
+            /** @description The object itself, when `expand` names `parent`. */
+            parent?: components["schemas"]["Category"] | null;
+            /** @description The object itself, when `expand` names `owner`. */
+            owner?: components["schemas"]["User"] | null;
+            /** @description What this caller may do to it now, when `fields` names it. */
+            allowed_actions?: ("update" | "delete" | "share")[];
+        };
+        Article: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            tenant_id: string;
+            version: number;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: uuid */
+            owner_id: string | null;
+            /** @description Shown with the permission `article.view_private`. */
+            department?: string | null;
+            /** @example A walk along the river */
+            title: string;
+            /** @example a-walk-along-the-river */
+            slug: string;
+            /** @example It begins at the old mill. */
+            body: string;
+            /** @example en */
+            language: string;
+            /** Format: uuid */
+            category_id: string | null;
+            status: components["schemas"]["ArticleStatus"];
+            /** Format: date-time */
+            published_at: string | null;
+            /** @description The object itself, when `expand` names `category`. */
+            category?: components["schemas"]["Category"] | null;
+            /** @description The object itself, when `expand` names `owner`. */
+            owner?: components["schemas"]["User"] | null;
+            /** @description What this caller may do to it now, when `fields` names it. */
+            allowed_actions?: ("update" | "delete" | "share" | "approve" | "archive" | "publish" | "reject" | "submit")[];
+        };
+        ArticleList: {
+            items: components["schemas"]["Article"][];
+            has_next: boolean;
+            has_prev?: boolean;
+            next_cursor?: string | null;
+            prev_cursor?: string | null;
+            page?: number;
+            page_size?: number;
+            total?: number | null;
+            total_estimate?: number;
+        };
+        NewArticle: {
+            /** Format: uuid */
+            owner_id?: string | null;
+            /** @example A walk along the river */
+            title: string;
+            /** @example a-walk-along-the-river */
+            slug: string;
+            /** @example It begins at the old mill. */
+            body: string;
+            /**
+             * @description "en" unless given.
+             * @example en
+             */
+            language?: string;
+            /** Format: uuid */
+            category_id?: string | null;
+        };
+        ArticleChanges: {
+            /** Format: uuid */
+            owner_id?: string | null;
+            /** @example A walk along the river */
+            title?: string;
+            /** @example a-walk-along-the-river */
+            slug?: string;
+            /** @example It begins at the old mill. */
+            body?: string;
+            /** @example en */
+            language?: string;
+            /** Format: uuid */
+            category_id?: string | null;
+        };
+        LineFault: {
+            line: number;
+            code: string;
+            detail: string;
+            pointer: string | null;
+        };
+        Imported: {
+            /** @description New rows. */
+            imported: number;
+            /** @description Lines whose row was there already. */
+            updated: number;
+            /** @description Lines that were left out. */
+            failed: number;
+            errors: components["schemas"]["LineFault"][];
+        };
+        /** @enum {string} */
+        ShareField: "grantee" | "right" | "granted_by" | "created_at";
+        /** @enum {string} */
+        ShareSort: "-created_at" | "created_at";
+        /** @enum {string} */
+        ShareRight: "delete" | "manage" | "read" | "write";
+        Share: {
+            /**
+             * @description Use user:<id>, group:<name> or role:<name>.
+             * @example user:01941f29-7c00-7000-8000-7dfb4cf67742
+             */
+            grantee: string;
+            /** @example read */
+            right: components["schemas"]["ShareRight"];
+            /** Format: uuid */
+            granted_by: string | null;
+            /** Format: date-time */
+            created_at: string;
+        };
+        ShareList: {
+            items: components["schemas"]["Share"][];
+            has_next: boolean;
+            has_prev?: boolean;
+            next_cursor?: string | null;
+            prev_cursor?: string | null;
+            page?: number;
+            page_size?: number;
+            total?: number | null;
+            total_estimate?: number;
+        };
+        NewShare: {
+            /**
+             * @description Use user:<id>, group:<name> or role:<name>.
+             * @example user:01941f29-7c00-7000-8000-7dfb4cf67742
+             */
+            grantee: string;
+            /**
+             * @example read
+             * @enum {string}
+             */
+            right: "read" | "write" | "delete" | "manage";
+        };
+        /** @enum {string} */
+        AuditField: "id" | "time" | "principal" | "role" | "action" | "resource" | "resource_id" | "address" | "result" | "reason" | "policy_version" | "request_id" | "facts" | "count" | "allowed_actions";
+        /** @enum {string} */
+        AuditSort: "-time" | "time";
+        Audit: {
+            /** Format: uuid */
+            id: string;
+            /** Format: date-time */
+            time: string;
+            principal: string;
+            role: string;
+            action: string;
+            resource: string;
+            /** Format: uuid */
+            resource_id: string | null;
+            address: string | null;
+            /** @enum {string} */
+            result: "allowed" | "refused" | "failed";
+            reason: string | null;
+            policy_version: string | null;
+            request_id: string | null;
+            /** @description By what the policy decided; or the e-mail of a failed login, the fields that a body could not set, the filters and the number of rows of an export. Shown with the permission `audit.view_facts`. */
+            facts?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description How many of the same this stands for. */
+            count: number;
+            /** @description What this caller may do to it now, when `fields` names it. */
+            allowed_actions?: ("update" | "delete" | "share")[];
+        };
+        AuditList: {
+            items: components["schemas"]["Audit"][];
+            has_next: boolean;
+            has_prev?: boolean;
+            next_cursor?: string | null;
+            prev_cursor?: string | null;
+            page?: number;
+            page_size?: number;
+            total?: number | null;
+            total_estimate?: number;
+        };
+        /** @enum {string} */
+        CategoryField: "id" | "tenant_id" | "version" | "created_at" | "updated_at" | "owner_id" | "department" | "name" | "slug" | "parent_id" | "allowed_actions";
+        /** @enum {string} */
+        CategorySort: "-created_at" | "-name" | "-updated_at" | "created_at" | "name" | "updated_at";
+        /** @enum {string} */
+        CategoryExpansion: "parent" | "owner";
+        CategoryList: {
+            items: components["schemas"]["Category"][];
+            has_next: boolean;
+            has_prev?: boolean;
+            next_cursor?: string | null;
+            prev_cursor?: string | null;
+            page?: number;
+            page_size?: number;
+            total?: number | null;
+            total_estimate?: number;
+        };
+        NewCategory: {
+            /** Format: uuid */
+            owner_id?: string | null;
+            /** @example Walks */
+            name: string;
+            /** @example walks */
+            slug: string;
+            /** Format: uuid */
+            parent_id?: string | null;
+        };
+        CategoryChanges: {
+            /** Format: uuid */
+            owner_id?: string | null;
+            /** @example Walks */
+            name?: string;
+            /** @example walks */
+            slug?: string;
+            /** Format: uuid */
+            parent_id?: string | null;
+        };
+        /** @enum {string} */
+        CommentField: "id" | "tenant_id" | "version" | "created_at" | "updated_at" | "owner_id" | "department" | "article_id" | "body" | "status" | "allowed_actions";
+        /** @enum {string} */
+        CommentSort: "-created_at" | "-status,created_at" | "-updated_at" | "created_at" | "status,-created_at" | "updated_at";
+        /** @enum {string} */
+        CommentStatus: "approved" | "pending" | "rejected";
+        /** @enum {string} */
+        CommentExpansion: "article" | "owner";
+        Comment: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            tenant_id: string;
+            version: number;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: uuid */
+            owner_id: string | null;
+            /** @description Shown with the permission `comment.view_private`. */
+            department?: string | null;
+            /** Format: uuid */
+            article_id: string;
+            /** @example I was there last week. */
+            body: string;
+            status: components["schemas"]["CommentStatus"];
+            /** @description The object itself, when `expand` names `article`. */
+            article?: components["schemas"]["Article"] | null;
+            /** @description The object itself, when `expand` names `owner`. */
+            owner?: components["schemas"]["User"] | null;
+            /** @description What this caller may do to it now, when `fields` names it. */
+            allowed_actions?: ("update" | "delete" | "share" | "approve" | "reject")[];
+        };
+        CommentList: {
+            items: components["schemas"]["Comment"][];
+            has_next: boolean;
+            has_prev?: boolean;
+            next_cursor?: string | null;
+            prev_cursor?: string | null;
+            page?: number;
+            page_size?: number;
+            total?: number | null;
+            total_estimate?: number;
+        };
+        NewComment: {
+            /** Format: uuid */
+            owner_id?: string | null;
+            /** Format: uuid */
+            article_id: string;
+            /** @example I was there last week. */
+            body: string;
+        };
+        CommentReplacement: {
+            /** Format: uuid */
+            owner_id?: string | null;
+            /** @example I was there last week. */
+            body: string;
+        };
+        CommentChanges: {
+            /** Format: uuid */
+            owner_id?: string | null;
+            /** @example I was there last week. */
+            body?: string;
+        };
+        /** @enum {string} */
+        ContactField: "id" | "tenant_id" | "version" | "created_at" | "updated_at" | "name" | "email" | "subject" | "body" | "allowed_actions";
+        /** @enum {string} */
+        ContactSort: "-created_at" | "-updated_at" | "created_at" | "updated_at";
+        Contact: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            tenant_id: string;
+            version: number;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** @example Noor Visser */
+            name: string;
+            /** @example noor@example.org */
+            email: string;
+            /** @example Opening hours */
+            subject: string;
+            /** @example Are you open on Sundays? */
+            body: string;
+            /** @description What this caller may do to it now, when `fields` names it. */
+            allowed_actions?: ("update" | "delete" | "share")[];
+        };
+        ContactList: {
+            items: components["schemas"]["Contact"][];
+            has_next: boolean;
+            has_prev?: boolean;
+            next_cursor?: string | null;
+            prev_cursor?: string | null;
+            page?: number;
+            page_size?: number;
+            total?: number | null;
+            total_estimate?: number;
+        };
+        NewContact: {
+            /** @example Noor Visser */
+            name: string;
+            /** @example noor@example.org */
+            email: string;
+            /** @example Opening hours */
+            subject: string;
+            /** @example Are you open on Sundays? */
+            body: string;
+        };
+        Receipt: {
+            /** Format: uuid */
+            id: string;
+        };
+        /** @enum {string} */
+        JobField: "id" | "kind" | "state" | "progress" | "attempts" | "created_at" | "done_at" | "result";
+        /** @enum {string} */
+        JobSort: "-created_at" | "created_at";
+        JobList: {
+            items: components["schemas"]["Job"][];
+            has_next: boolean;
+            has_prev?: boolean;
+            next_cursor?: string | null;
+            prev_cursor?: string | null;
+            page?: number;
+            page_size?: number;
+            total?: number | null;
+            total_estimate?: number;
+        };
+        /** @enum {string} */
+        OrderField: "id" | "tenant_id" | "version" | "created_at" | "updated_at" | "owner_id" | "department" | "items" | "note" | "total" | "currency" | "status" | "allowed_actions";
+        /** @enum {string} */
+        OrderSort: "-created_at" | "-status,created_at" | "-total" | "-updated_at" | "created_at" | "status,-created_at" | "total" | "updated_at";
+        /** @enum {string} */
+        OrderStatus: "approved" | "cancelled" | "completed" | "pending" | "refunded" | "rejected" | "shipped";
+        /** @enum {string} */
+        OrderExpansion: "owner" | "items.product";
+        /** @enum {string} */
+        ProductStatus: "active" | "archived" | "draft";
+        Product: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            tenant_id: string;
+            version: number;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: uuid */
+            owner_id: string | null;
+            /** @description Shown with the permission `product.view_private`. */
+            department?: string | null;
+            /** @example Walnut desk */
+            name: string;
+            /** @example desk-walnut */
+            sku: string;
+            description: string | null;
+            /**
+             * @description Minor units of `currency`.
+             * @example 24900
+             */
+            price: number;
+            /** @example EUR */
+            currency: string;
+            /** @example 12 */
+            stock: number;
+            /** Format: uuid */
+            category_id: string | null;
+            status: components["schemas"]["ProductStatus"];
+            /** @description The object itself, when `expand` names `category`. */
+            category?: components["schemas"]["Category"] | null;
+            /** @description The object itself, when `expand` names `owner`. */
+            owner?: components["schemas"]["User"] | null;
+            /** @description What this caller may do to it now, when `fields` names it. */
+            allowed_actions?: ("update" | "delete" | "share" | "archive" | "publish")[];
+        };
+        OrderItem: {
+            /** Format: uuid */
+            product_id: string;
+            /** @example 1 */
+            quantity: number;
+            unit_price: number;
+            /** @description The object itself, when `expand` names `items.product`. */
+            product?: components["schemas"]["Product"] | null;
+        };
+        Order: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            tenant_id: string;
+            version: number;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: uuid */
+            owner_id: string | null;
+            /** @description Shown with the permission `order.view_private`. */
+            department?: string | null;
+            items: components["schemas"]["OrderItem"][];
+            /** @example Ring twice. */
+            note: string | null;
+            total: number;
+            currency: string;
+            status: components["schemas"]["OrderStatus"];
+            /** @description The object itself, when `expand` names `owner`. */
+            owner?: components["schemas"]["User"] | null;
+            /** @description What this caller may do to it now, when `fields` names it. */
+            allowed_actions?: ("update" | "delete" | "share" | "approve" | "cancel" | "complete" | "refund" | "reject" | "ship")[];
+        };
+        OrderList: {
+            items: components["schemas"]["Order"][];
+            has_next: boolean;
+            has_prev?: boolean;
+            next_cursor?: string | null;
+            prev_cursor?: string | null;
+            page?: number;
+            page_size?: number;
+            total?: number | null;
+            total_estimate?: number;
+        };
+        NewOrderItem: {
+            /** Format: uuid */
+            product_id: string;
+            /** @example 1 */
+            quantity: number;
+        };
+        NewOrder: {
+            /** Format: uuid */
+            owner_id?: string | null;
+            items: components["schemas"]["NewOrderItem"][];
+            /** @example Ring twice. */
+            note?: string | null;
+        };
+        OrderReplacement: {
+            /** Format: uuid */
+            owner_id?: string | null;
+            /** @example Ring twice. */
+            note?: string | null;
+        };
+        OrderChanges: {
+            /** Format: uuid */
+            owner_id?: string | null;
+            /** @example Ring twice. */
+            note?: string | null;
+        };
+        /** @enum {string} */
+        PageField: "id" | "tenant_id" | "version" | "created_at" | "updated_at" | "owner_id" | "department" | "slug" | "title" | "body" | "language" | "status" | "published_at" | "allowed_actions";
+        /** @enum {string} */
+        PageSort: "-created_at" | "-published_at" | "-slug" | "-status,created_at" | "-title" | "-updated_at" | "created_at" | "published_at" | "slug" | "status,-created_at" | "title" | "updated_at";
+        /** @enum {string} */
+        PageStatus: "archived" | "draft" | "published";
+        /** @enum {string} */
+        PageExpansion: "owner";
+        Page: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            tenant_id: string;
+            version: number;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: uuid */
+            owner_id: string | null;
+            /** @description Shown with the permission `page.view_private`. */
+            department?: string | null;
+            /** @example opening-hours */
+            slug: string;
+            /** @example Opening hours */
+            title: string;
+            /** @example From nine to five. */
+            body: string;
+            /** @example en */
+            language: string;
+            status: components["schemas"]["PageStatus"];
+            /** Format: date-time */
+            published_at: string | null;
+            /** @description The object itself, when `expand` names `owner`. */
+            owner?: components["schemas"]["User"] | null;
+            /** @description What this caller may do to it now, when `fields` names it. */
+            allowed_actions?: ("update" | "delete" | "share" | "archive" | "publish")[];
+        };
+        PageList: {
+            items: components["schemas"]["Page"][];
+            has_next: boolean;
+            has_prev?: boolean;
+            next_cursor?: string | null;
+            prev_cursor?: string | null;
+            page?: number;
+            page_size?: number;
+            total?: number | null;
+            total_estimate?: number;
+        };
+        PageText: {
+            /** Format: uuid */
+            id?: string;
+            /** Format: uuid */
+            tenant_id?: string;
+            version?: number;
+            /** Format: date-time */
+            created_at?: string;
+            /** Format: date-time */
+            updated_at?: string;
+            /** Format: uuid */
+            owner_id?: string | null;
+            department?: string | null;
+            /** @example opening-hours */
+            slug: string;
+            /** @example Opening hours */
+            title: string;
+            /** @example From nine to five. */
+            body: string;
+            /** @example en */
+            language: string;
+            status?: components["schemas"]["PageStatus"];
+            /** Format: date-time */
+            published_at?: string | null;
+            /** @description The object itself, when `expand` names `owner`. */
+            owner?: components["schemas"]["User"] | null;
+            /** @description What this caller may do to it now, when `fields` names it. */
+            allowed_actions?: ("update" | "delete" | "share" | "archive" | "publish")[];
+        };
+        NewPage: {
+            /** Format: uuid */
+            owner_id?: string | null;
+            /** @example opening-hours */
+            slug: string;
+            /** @example Opening hours */
+            title: string;
+            /** @example From nine to five. */
+            body: string;
+            /** @example en */
+            language: string;
+        };
+        PageChanges: {
+            /** Format: uuid */
+            owner_id?: string | null;
+            /** @example opening-hours */
+            slug?: string;
+            /** @example Opening hours */
+            title?: string;
+            /** @example From nine to five. */
+            body?: string;
+            /** @example en */
+            language?: string;
+        };
+        /** @enum {string} */
+        ProductField: "id" | "tenant_id" | "version" | "created_at" | "updated_at" | "owner_id" | "department" | "name" | "sku" | "description" | "price" | "currency" | "stock" | "category_id" | "status" | "allowed_actions";
+        /** @enum {string} */
+        ProductSort: "-created_at" | "-name" | "-price" | "-status,created_at" | "-stock" | "-updated_at" | "created_at" | "name" | "price" | "status,-created_at" | "stock" | "updated_at";
+        /** @enum {string} */
+        ProductExpansion: "category" | "owner";
+        ProductList: {
+            items: components["schemas"]["Product"][];
+            has_next: boolean;
+            has_prev?: boolean;
+            next_cursor?: string | null;
+            prev_cursor?: string | null;
+            page?: number;
+            page_size?: number;
+            total?: number | null;
+            total_estimate?: number;
+        };
+        NewProduct: {
+            /** Format: uuid */
+            owner_id?: string | null;
+            /** @example Walnut desk */
+            name: string;
+            /** @example desk-walnut */
+            sku: string;
+            description?: string | null;
+            /**
+             * @description Minor units of `currency`.
+             * @example 24900
+             */
+            price: number;
+            /** @example EUR */
+            currency: string;
+            /**
+             * @description 0 unless given.
+             * @example 12
+             */
+            stock?: number;
+            /** Format: uuid */
+            category_id?: string | null;
+        };
+        ProductChanges: {
+            /** Format: uuid */
+            owner_id?: string | null;
+            /** @example Walnut desk */
+            name?: string;
+            /** @example desk-walnut */
+            sku?: string;
+            description?: string | null;
+            /**
+             * @description Minor units of `currency`.
+             * @example 24900
+             */
+            price?: number;
+            /** @example EUR */
+            currency?: string;
+            /** @example 12 */
+            stock?: number;
+            /** Format: uuid */
+            category_id?: string | null;
+        };
+        /** @enum {string} */
+        SessionField: "id" | "created_at" | "last_used_at" | "address" | "device" | "current";
+        /** @enum {string} */
+        SessionSort: "-created_at" | "created_at";
+        Session: {
+            /** Format: uuid */
+            id: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            last_used_at: string;
+            /** @description The address that it was opened from; null where that was not kept, before an upgrade. */
+            address: string | null;
+            /** @description The kind of device that opened it: desktop, mobile, tablet, bot or other. */
+            device: string | null;
+            /** @description Whether this request belongs to it. */
+            current: boolean;
+        };
+        SessionList: {
+            items: components["schemas"]["Session"][];
+            has_next: boolean;
+            has_prev?: boolean;
+            next_cursor?: string | null;
+            prev_cursor?: string | null;
+            page?: number;
+            page_size?: number;
+            total?: number | null;
+            total_estimate?: number;
+        };
+        /** @enum {string} */
+        ServiceTokenField: "id" | "name" | "scopes" | "expires_at" | "last_used_at" | "token" | "allowed_actions";
+        /** @enum {string} */
+        ServiceTokenSort: "-created_at" | "created_at";
+        ServiceToken: {
+            /** Format: uuid */
+            id: string;
+            /** @example Backup of articles */
+            name: string;
+            /**
+             * @example [
+             *       "read:articles"
+             *     ]
+             */
+            scopes: string[];
+            /** Format: date-time */
+            expires_at: string | null;
+            /** Format: date-time */
+            last_used_at: string | null;
+            token?: string;
+            /** @description What this caller may do to it now, when `fields` names it. */
+            allowed_actions?: ("update" | "delete" | "share")[];
+        };
+        ServiceTokenList: {
+            items: components["schemas"]["ServiceToken"][];
+            has_next: boolean;
+            has_prev?: boolean;
+            next_cursor?: string | null;
+            prev_cursor?: string | null;
+            page?: number;
+            page_size?: number;
+            total?: number | null;
+            total_estimate?: number;
+        };
+        NewServiceToken: {
+            /** @example Backup of articles */
+            name: string;
+            /**
+             * @example [
+             *       "read:articles"
+             *     ]
+             */
+            scopes: string[];
+            /** @description Seconds; 90 days unless given, at most the setting token_max_days. */
+            expires_in?: number;
+            /** @description Your own password, to make a token: not needed within 10 minutes of a login. */
+            current_password?: string | null;
+        };
+        /** @enum {string} */
+        UserField: "id" | "tenant_id" | "version" | "created_at" | "updated_at" | "owner_id" | "name" | "email" | "role" | "department" | "groups" | "active" | "allowed_actions";
+        /** @enum {string} */
+        UserSort: "-created_at" | "-email" | "-name" | "-updated_at" | "created_at" | "email" | "name" | "updated_at";
+        UserList: {
+            items: components["schemas"]["User"][];
+            has_next: boolean;
+            has_prev?: boolean;
+            next_cursor?: string | null;
+            prev_cursor?: string | null;
+            page?: number;
+            page_size?: number;
+            total?: number | null;
+            total_estimate?: number;
+        };
+        NewUser: {
+            /** @example Noor Visser */
+            name: string;
+            /** @example noor@example.org */
+            email: string;
+            /** @example seven green lanterns */
+            password: string;
+            /** @description A role of the policy. "user" unless given. */
+            role?: string;
+            department?: string | null;
+            groups?: string[];
+        };
+        UserReplacement: {
+            /** @example Noor Visser */
+            name: string;
+            /** @example noor@example.org */
+            email?: string;
+            /** @description A role of the policy. "user" unless given. */
+            role?: string;
+            department?: string | null;
+            groups?: string[];
+            /** @description Your own password, to change your own e-mail address: not needed within 10 minutes of a login. */
+            current_password?: string | null;
+        };
+        UserChanges: {
+            /** @example Noor Visser */
+            name?: string;
+            /** @example noor@example.org */
+            email?: string;
+            /** @description A role of the policy. */
+            role?: string;
+            department?: string | null;
+            groups?: string[];
+            /** @description Your own password, to change your own e-mail address: not needed within 10 minutes of a login. */
+            current_password?: string | null;
+        };
+    };
+    responses: never;
+    parameters: {
+        /**
+         * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+         * @example de
+         */
+        lang: string;
+        /** @description At this time, such as 2026-11-18T22:00: in the zone of the settings unless it has an offset. */
+        at: string;
+        /** @description From this address. */
+        ip: string;
+        /** @description With this kind of device. */
+        device: "desktop" | "mobile" | "tablet" | "bot" | "other";
+        /** @description What is asked about, such as article.publish. */
+        permission: string;
+        /** @description How many rows a page has at most. It has 20 unless given. */
+        limit: number;
+        /** @description Another name of `limit`. */
+        page_size: number;
+        /** @description As `limit`, of pages that go forward: with `after`. */
+        first: number;
+        /** @description As `limit`, of pages that go back: with `before`, which it needs. */
+        last: number;
+        /** @description Another name of `after`. */
+        cursor: string;
+        /** @description A cursor that an earlier answer had: the page begins behind its row. */
+        after: string;
+        /** @description A cursor that an earlier answer had: the page ends before its row. */
+        before: string;
+        /** @description The number of the page, from 1; instead of a cursor. */
+        page: number;
+        /** @description How many rows to skip; instead of a cursor. */
+        offset: number;
+        /** @description Leave out rows created after the first page was read. */
+        snapshot: boolean;
+        /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+        "articles.fields": components["schemas"]["ArticleField"][];
+        /** @description The order of the rows; `-` stands before what descends. Without it: `-created_at`. */
+        "articles.sort": components["schemas"]["ArticleSort"];
+        /** @description Only rows that have all these words in title or body. Words in double quotes must stand beside each other. */
+        q: string;
+        /** @description What becomes of rows that only a share opens to the caller: they are listed with the others (`include`, the default), or left out (`exclude`). `only` lists nothing but rows that are shared with the caller. */
+        shared: "include" | "exclude" | "only";
+        /** @description Only rows whose status is exactly this. */
+        "articles.status": components["schemas"]["ArticleStatus"];
+        /** @description Only rows whose status is any other than this. */
+        "articles.status__ne": components["schemas"]["ArticleStatus"];
+        /** @description Only rows whose status is one of these, which are separated by commas. */
+        "articles.status__in": components["schemas"]["ArticleStatus"][];
+        /** @description Only rows whose title is exactly this. */
+        "articles.title": string;
+        /** @description Only rows whose title contains this text. */
+        title__contains: string;
+        /** @description Only rows whose title starts with this text. */
+        "articles.title__startswith": string;
+        /** @description Only rows whose slug is exactly this. */
+        slug: string;
+        /** @description Only rows whose slug is one of these, which are separated by commas. */
+        slug__in: string[];
+        /** @description Only rows whose language is exactly this. */
+        language: string;
+        /** @description Only rows whose language is one of these, which are separated by commas. */
+        language__in: string[];
+        /** @description Only rows whose category has this id or slug. */
+        category: string;
+        /** @description Only rows whose category has this id. */
+        category_id: string;
+        /** @description Only rows whose category has one of these ids, which are separated by commas. */
+        category_id__in: string[];
+        /** @description Only rows without any category (`true`), or only rows that have one (`false`). */
+        category_id__isnull: boolean;
+        /** @description Only rows whose owner has this id. */
+        owner_id: string;
+        /** @description Only rows whose owner has one of these ids, which are separated by commas. */
+        owner_id__in: string[];
+        /** @description Only rows created at this time or later. */
+        created_at__gte: string;
+        /** @description Only rows created before this time. */
+        created_at__lt: string;
+        /** @description Only rows published at this time or later. */
+        "articles.published_at__gte": string;
+        /** @description Only rows published before this time. */
+        "articles.published_at__lt": string;
+        /** @description Only rows that were never published (`true`), or only rows that were (`false`). */
+        "articles.published_at__isnull": boolean;
+        /** @description References to answer as objects beside their ids, separated by commas. */
+        "articles.expand": components["schemas"]["ArticleExpansion"][];
+        /**
+         * @description The id of the object.
+         * @example 01941f29-7c00-7000-8000-906c7ff47cd7
+         */
+        "articles.id": string;
+        /** @description skip: leave out the lines that fail, as long as fewer than a thousand faults are found. Without it, one failing line undoes all. */
+        on_error: "skip";
+        /** @description A line updates the row that has this value, if there is one. */
+        key: "slug";
+        /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+        fields: components["schemas"]["ShareField"][];
+        /** @description The order of the rows; `-` stands before what descends. Without it: `created_at`. */
+        sort: components["schemas"]["ShareSort"];
+        /** @description Use user:<id>, group:<name> or role:<name>. `me` is the caller's own user:<id>, which no permission is needed to give up. */
+        grantee: string;
+        /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+        "categories.fields": components["schemas"]["CategoryField"][];
+        /** @description The order of the rows; `-` stands before what descends. Without it: `name`. */
+        "categories.sort": components["schemas"]["CategorySort"];
+        /** @description Only rows whose name is exactly this. */
+        name: string;
+        /** @description Only rows whose name contains this text. */
+        name__contains: string;
+        /** @description Only rows whose name starts with this text. */
+        name__startswith: string;
+        /** @description Only rows whose parent has this id. */
+        "categories.parent_id": string;
+        /** @description Only rows without any parent (`true`), or only rows that have one (`false`). */
+        "categories.parent_id__isnull": boolean;
+        /** @description References to answer as objects beside their ids, separated by commas. */
+        "categories.expand": components["schemas"]["CategoryExpansion"][];
+        /**
+         * @description The id of the object.
+         * @example 01941f29-7c00-7000-8000-a6216ea03e57
+         */
+        "categories.id": string;
+        /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+        "comments.fields": components["schemas"]["CommentField"][];
+        /** @description The order of the rows; `-` stands before what descends. Without it: `-created_at`. */
+        "comments.sort": components["schemas"]["CommentSort"];
+        /** @description Only rows that have all these words in body. Words in double quotes must stand beside each other. */
+        "comments.q": string;
+        /** @description Only rows whose status is exactly this. */
+        "comments.status": components["schemas"]["CommentStatus"];
+        /** @description Only rows whose status is any other than this. */
+        "comments.status__ne": components["schemas"]["CommentStatus"];
+        /** @description Only rows whose status is one of these, which are separated by commas. */
+        "comments.status__in": components["schemas"]["CommentStatus"][];
+        /** @description Only rows whose article has this id. */
+        "comments.article_id": string;
+        /** @description Only rows whose article has one of these ids, which are separated by commas. */
+        "comments.article_id__in": string[];
+        /** @description Only rows whose body contains this text. */
+        body__contains: string;
+        /** @description References to answer as objects beside their ids, separated by commas. */
+        "comments.expand": components["schemas"]["CommentExpansion"][];
+        /**
+         * @description The id of the object.
+         * @example 01941f29-7c00-7000-8000-2b4244fb2663
+         */
+        "comments.id": string;
+        /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+        "contact.fields": components["schemas"]["ContactField"][];
+        /** @description Only rows whose email is exactly this. */
+        email: string;
+        /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+        "jobs.fields": components["schemas"]["JobField"][];
+        /** @description The id of the object. */
+        id: string;
+        /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+        "orders.fields": components["schemas"]["OrderField"][];
+        /** @description The order of the rows; `-` stands before what descends. Without it: `-created_at`. */
+        "orders.sort": components["schemas"]["OrderSort"];
+        /** @description Only rows whose status is exactly this. */
+        "orders.status": components["schemas"]["OrderStatus"];
+        /** @description Only rows whose status is any other than this. */
+        "orders.status__ne": components["schemas"]["OrderStatus"];
+        /** @description Only rows whose status is one of these, which are separated by commas. */
+        "orders.status__in": components["schemas"]["OrderStatus"][];
+        /** @description Only rows whose total is exactly this. */
+        "orders.total": number;
+        /** @description Only rows whose total is less than this. */
+        "orders.total__lt": number;
+        /** @description Only rows whose total is at most this. */
+        "orders.total__lte": number;
+        /** @description Only rows whose total is more than this. */
+        "orders.total__gt": number;
+        /** @description Only rows whose total is at least this. */
+        "orders.total__gte": number;
+        /** @description Only rows whose currency is exactly this. */
+        currency: string;
+        /** @description References to answer as objects beside their ids, separated by commas. */
+        "orders.expand": components["schemas"]["OrderExpansion"][];
+        /**
+         * @description The id of the object.
+         * @example 01941f29-7c00-7000-8000-1c168adb00d2
+         */
+        "orders.id": string;
+        /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+        "pages.fields": components["schemas"]["PageField"][];
+        /** @description The order of the rows; `-` stands before what descends. Without it: `slug`. */
+        "pages.sort": components["schemas"]["PageSort"];
+        /** @description Only rows whose status is exactly this. */
+        "pages.status": components["schemas"]["PageStatus"];
+        /** @description Only rows whose status is one of these, which are separated by commas. */
+        "pages.status__in": components["schemas"]["PageStatus"][];
+        /** @description References to answer as objects beside their ids, separated by commas. */
+        "pages.expand": components["schemas"]["PageExpansion"][];
+        /**
+         * @description The id of the object.
+         * @example 01941f29-7c00-7000-8000-bfa062de040f
+         */
+        "pages.id": string;
+        /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+        "products.fields": components["schemas"]["ProductField"][];
+        /** @description The order of the rows; `-` stands before what descends. Without it: `-created_at`. */
+        "products.sort": components["schemas"]["ProductSort"];
+        /** @description Only rows that have all these words in name or description. Words in double quotes must stand beside each other. */
+        "products.q": string;
+        /** @description Only rows whose status is exactly this. */
+        "products.status": components["schemas"]["ProductStatus"];
+        /** @description Only rows whose status is any other than this. */
+        "products.status__ne": components["schemas"]["ProductStatus"];
+        /** @description Only rows whose status is one of these, which are separated by commas. */
+        "products.status__in": components["schemas"]["ProductStatus"][];
+        /** @description Only rows whose sku is exactly this. */
+        "products.sku": string;
+        /** @description Only rows whose sku is one of these, which are separated by commas. */
+        "products.sku__in": string[];
+        /** @description Only rows whose price is exactly this. */
+        "products.price": number;
+        /** @description Only rows whose price is less than this. */
+        "products.price__lt": number;
+        /** @description Only rows whose price is at most this. */
+        "products.price__lte": number;
+        /** @description Only rows whose price is more than this. */
+        "products.price__gt": number;
+        /** @description Only rows whose price is at least this. */
+        "products.price__gte": number;
+        /** @description Only rows whose stock is exactly this. */
+        "products.stock": number;
+        /** @description Only rows whose stock is less than this. */
+        "products.stock__lt": number;
+        /** @description Only rows whose stock is at least this. */
+        "products.stock__gte": number;
+        /** @description References to answer as objects beside their ids, separated by commas. */
+        "products.expand": components["schemas"]["ProductExpansion"][];
+        /**
+         * @description The id of the object.
+         * @example 01941f29-7c00-7000-8000-0a3e27b8ca81
+         */
+        "products.id": string;
+        /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+        "users.fields": components["schemas"]["UserField"][];
+        /** @description The order of the rows; `-` stands before what descends. Without it: `name`. */
+        "users.sort": components["schemas"]["UserSort"];
+        /** @description Only rows whose role is exactly this. */
+        "users.role": string;
+        /** @description Only rows whose role is one of these, which are separated by commas. */
+        "users.role__in": string[];
+        /** @description Only rows whose email starts with this text. */
+        "users.email__startswith": string;
+        /** @description Only rows whose department is exactly this. */
+        "users.department": string;
+        /** @description Only rows without any department (`true`), or only rows that have one (`false`). */
+        "users.department__isnull": boolean;
+        /** @description Only rows that are active (`true`), or only rows that are not (`false`). */
+        "users.active": boolean;
+        /**
+         * @description The id of the object.
+         * @example 01941f29-7c00-7000-8000-7dfb4cf67742
+         */
+        "users.id": string;
+    };
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export interface operations {
+    admin_stats: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Stats"];
+                };
+            };
+        };
+    };
+    health_get: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Health"];
+                };
+            };
+        };
+    };
+    health_live: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Alive"];
+                };
+            };
+        };
+    };
+    policy_rules: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Policy"];
+                };
+            };
+        };
+    };
+    policy_explain: {
+        parameters: {
+            query: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description At this time, such as 2026-11-18T22:00: in the zone of the settings unless it has an offset. */
+                at?: components["parameters"]["at"];
+                /** @description From this address. */
+                ip?: components["parameters"]["ip"];
+                /** @description With this kind of device. */
+                device?: components["parameters"]["device"];
+                /** @description By this method, instead of the one that the permission is asked for with. */
+                method?: "GET" | "POST" | "HEAD" | "PUT" | "PATCH" | "DELETE";
+                /** @description By a service token with these scopes, separated by commas. */
+                scope?: string[];
+                /** @description An e-mail, a user's id, or a role. */
+                as: string;
+                /** @description What is asked about, such as article.publish. */
+                permission: components["parameters"]["permission"];
+                /** @description The object; without it, the answer is about any. */
+                id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Explanation"];
+                };
+            };
+        };
+    };
+    policy_try: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Try"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Trial"];
+                };
+            };
+        };
+    };
+    policy_apply: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Apply"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Applied"];
+                };
+            };
+        };
+    };
+    policy_versions: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+                fields?: components["schemas"]["VersionField"][];
+                /** @description The order of the rows; `-` stands before what descends. Without it: `-applied_at`. */
+                sort?: components["schemas"]["VersionSort"];
+                /** @description How many rows a page has at most. It has 20 unless given. */
+                limit?: components["parameters"]["limit"];
+                /** @description Another name of `limit`. */
+                page_size?: components["parameters"]["page_size"];
+                /** @description As `limit`, of pages that go forward: with `after`. */
+                first?: components["parameters"]["first"];
+                /** @description As `limit`, of pages that go back: with `before`, which it needs. */
+                last?: components["parameters"]["last"];
+                /** @description Another name of `after`. */
+                cursor?: components["parameters"]["cursor"];
+                /** @description A cursor that an earlier answer had: the page begins behind its row. */
+                after?: components["parameters"]["after"];
+                /** @description A cursor that an earlier answer had: the page ends before its row. */
+                before?: components["parameters"]["before"];
+                /** @description The number of the page, from 1; instead of a cursor. */
+                page?: components["parameters"]["page"];
+                /** @description How many rows to skip; instead of a cursor. */
+                offset?: components["parameters"]["offset"];
+                /** @description Leave out rows created after the first page was read. */
+                snapshot?: components["parameters"]["snapshot"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VersionList"];
+                };
+            };
+        };
+    };
+    policy_version: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VersionWithFiles"];
+                };
+            };
+        };
+    };
+    policy_who: {
+        parameters: {
+            query: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description What is asked about, such as article.publish. */
+                permission: components["parameters"]["permission"];
+                /** @description The object; without it, those who may do it to some object. */
+                id?: string;
+                /** @description At this time, such as 2026-11-18T22:00: in the zone of the settings unless it has an offset. */
+                at?: components["parameters"]["at"];
+                /** @description From this address. */
+                ip?: components["parameters"]["ip"];
+                /** @description With this kind of device. */
+                device?: components["parameters"]["device"];
+                /** @description How many rows a page has at most. It has 20 unless given. */
+                limit?: components["parameters"]["limit"];
+                /** @description Another name of `limit`. */
+                page_size?: components["parameters"]["page_size"];
+                /** @description As `limit`, of pages that go forward: with `after`. */
+                first?: components["parameters"]["first"];
+                /** @description As `limit`, of pages that go back: with `before`, which it needs. */
+                last?: components["parameters"]["last"];
+                /** @description Another name of `after`. */
+                cursor?: components["parameters"]["cursor"];
+                /** @description A cursor that an earlier answer had: the page begins behind its row. */
+                after?: components["parameters"]["after"];
+                /** @description A cursor that an earlier answer had: the page ends before its row. */
+                before?: components["parameters"]["before"];
+                /** @description The number of the page, from 1; instead of a cursor. */
+                page?: components["parameters"]["page"];
+                /** @description How many rows to skip; instead of a cursor. */
+                offset?: components["parameters"]["offset"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HolderList"];
+                };
+            };
+        };
+    };
+    profile_export: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
+                };
+            };
+        };
+    };
+    ping: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Alive"];
+                };
+            };
+        };
+    };
+    openapi: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+        };
+    };
+    openapi_3_0: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+        };
+    };
+    session_log_in: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Login"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Token"];
+                };
+            };
+        };
+    };
+    session_refresh: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Refresh"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Token"];
+                };
+            };
+        };
+    };
+    session_log_out: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Logout"];
+            };
+        };
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    session_register: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Register"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Registered"];
+                };
+            };
+        };
+    };
+    profile_get: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Account"];
+                };
+            };
+        };
+    };
+    profile_update: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/merge-patch+json": components["schemas"]["ProfileChanges"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Account"];
+                };
+            };
+        };
+    };
+    profile_change_password: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Password"];
+            };
+        };
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    articles_list: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+                fields?: components["parameters"]["articles.fields"];
+                /** @description The order of the rows; `-` stands before what descends. Without it: `-created_at`. */
+                sort?: components["parameters"]["articles.sort"];
+                /** @description Only rows that have all these words in title or body. Words in double quotes must stand beside each other. */
+                q?: components["parameters"]["q"];
+                /** @description What becomes of rows that only a share opens to the caller: they are listed with the others (`include`, the default), or left out (`exclude`). `only` lists nothing but rows that are shared with the caller. */
+                shared?: components["parameters"]["shared"];
+                /** @description Only rows whose status is exactly this. */
+                status?: components["parameters"]["articles.status"];
+                /** @description Only rows whose status is any other than this. */
+                status__ne?: components["parameters"]["articles.status__ne"];
+                /** @description Only rows whose status is one of these, which are separated by commas. */
+                status__in?: components["parameters"]["articles.status__in"];
+                /** @description Only rows whose title is exactly this. */
+                title?: components["parameters"]["articles.title"];
+                /** @description Only rows whose title contains this text. */
+                title__contains?: components["parameters"]["title__contains"];
+                /** @description Only rows whose title starts with this text. */
+                title__startswith?: components["parameters"]["articles.title__startswith"];
+                /** @description Only rows whose slug is exactly this. */
+                slug?: components["parameters"]["slug"];
+                /** @description Only rows whose slug is one of these, which are separated by commas. */
+                slug__in?: components["parameters"]["slug__in"];
+                /** @description Only rows whose language is exactly this. */
+                language?: components["parameters"]["language"];
+                /** @description Only rows whose language is one of these, which are separated by commas. */
+                language__in?: components["parameters"]["language__in"];
+                /** @description Only rows whose category has this id or slug. */
+                category?: components["parameters"]["category"];
+                /** @description Only rows whose category has this id. */
+                category_id?: components["parameters"]["category_id"];
+                /** @description Only rows whose category has one of these ids, which are separated by commas. */
+                category_id__in?: components["parameters"]["category_id__in"];
+                /** @description Only rows without any category (`true`), or only rows that have one (`false`). */
+                category_id__isnull?: components["parameters"]["category_id__isnull"];
+                /** @description Only rows whose owner has this id. */
+                owner_id?: components["parameters"]["owner_id"];
+                /** @description Only rows whose owner has one of these ids, which are separated by commas. */
+                owner_id__in?: components["parameters"]["owner_id__in"];
+                /** @description Only rows created at this time or later. */
+                created_at__gte?: components["parameters"]["created_at__gte"];
+                /** @description Only rows created before this time. */
+                created_at__lt?: components["parameters"]["created_at__lt"];
+                /** @description Only rows published at this time or later. */
+                published_at__gte?: components["parameters"]["articles.published_at__gte"];
+                /** @description Only rows published before this time. */
+                published_at__lt?: components["parameters"]["articles.published_at__lt"];
+                /** @description Only rows that were never published (`true`), or only rows that were (`false`). */
+                published_at__isnull?: components["parameters"]["articles.published_at__isnull"];
+                /** @description References to answer as objects beside their ids, separated by commas. */
+                expand?: components["parameters"]["articles.expand"];
+                /** @description How many rows a page has at most. It has 20 unless given. */
+                limit?: components["parameters"]["limit"];
+                /** @description Another name of `limit`. */
+                page_size?: components["parameters"]["page_size"];
+                /** @description As `limit`, of pages that go forward: with `after`. */
+                first?: components["parameters"]["first"];
+                /** @description As `limit`, of pages that go back: with `before`, which it needs. */
+                last?: components["parameters"]["last"];
+                /** @description Another name of `after`. */
+                cursor?: components["parameters"]["cursor"];
+                /** @description A cursor that an earlier answer had: the page begins behind its row. */
+                after?: components["parameters"]["after"];
+                /** @description A cursor that an earlier answer had: the page ends before its row. */
+                before?: components["parameters"]["before"];
+                /** @description The number of the page, from 1; instead of a cursor. */
+                page?: components["parameters"]["page"];
+                /** @description How many rows to skip; instead of a cursor. */
+                offset?: components["parameters"]["offset"];
+                /** @description Leave out rows created after the first page was read. */
+                snapshot?: components["parameters"]["snapshot"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ArticleList"];
+                };
+            };
+        };
+    };
+    articles_create: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewArticle"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Article"];
+                };
+            };
+        };
+    };
+    articles_get: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+                fields?: components["parameters"]["articles.fields"];
+                /** @description References to answer as objects beside their ids, separated by commas. */
+                expand?: components["parameters"]["articles.expand"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-906c7ff47cd7
+                 */
+                id: components["parameters"]["articles.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Article"];
+                };
+            };
+        };
+    };
+    articles_replace: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-906c7ff47cd7
+                 */
+                id: components["parameters"]["articles.id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewArticle"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Article"];
+                };
+            };
+        };
+    };
+    articles_delete: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-906c7ff47cd7
+                 */
+                id: components["parameters"]["articles.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    articles_update: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-906c7ff47cd7
+                 */
+                id: components["parameters"]["articles.id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/merge-patch+json": components["schemas"]["ArticleChanges"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Article"];
+                };
+            };
+        };
+    };
+    articles_approve: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-906c7ff47cd7
+                 */
+                id: components["parameters"]["articles.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Article"];
+                };
+            };
+        };
+    };
+    articles_archive: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-906c7ff47cd7
+                 */
+                id: components["parameters"]["articles.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Article"];
+                };
+            };
+        };
+    };
+    articles_publish: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-906c7ff47cd7
+                 */
+                id: components["parameters"]["articles.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Article"];
+                };
+            };
+        };
+    };
+    articles_reject: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-906c7ff47cd7
+                 */
+                id: components["parameters"]["articles.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Article"];
+                };
+            };
+        };
+    };
+    articles_submit: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-906c7ff47cd7
+                 */
+                id: components["parameters"]["articles.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Article"];
+                };
+            };
+        };
+    };
+    articles_export: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+                fields?: components["parameters"]["articles.fields"];
+                /** @description The order of the rows; `-` stands before what descends. Without it: `-created_at`. */
+                sort?: components["parameters"]["articles.sort"];
+                /** @description Only rows that have all these words in title or body. Words in double quotes must stand beside each other. */
+                q?: components["parameters"]["q"];
+                /** @description What becomes of rows that only a share opens to the caller: they are listed with the others (`include`, the default), or left out (`exclude`). `only` lists nothing but rows that are shared with the caller. */
+                shared?: components["parameters"]["shared"];
+                /** @description Only rows whose status is exactly this. */
+                status?: components["parameters"]["articles.status"];
+                /** @description Only rows whose status is any other than this. */
+                status__ne?: components["parameters"]["articles.status__ne"];
+                /** @description Only rows whose status is one of these, which are separated by commas. */
+                status__in?: components["parameters"]["articles.status__in"];
+                /** @description Only rows whose title is exactly this. */
+                title?: components["parameters"]["articles.title"];
+                /** @description Only rows whose title contains this text. */
+                title__contains?: components["parameters"]["title__contains"];
+                /** @description Only rows whose title starts with this text. */
+                title__startswith?: components["parameters"]["articles.title__startswith"];
+                /** @description Only rows whose slug is exactly this. */
+                slug?: components["parameters"]["slug"];
+                /** @description Only rows whose slug is one of these, which are separated by commas. */
+                slug__in?: components["parameters"]["slug__in"];
+                /** @description Only rows whose language is exactly this. */
+                language?: components["parameters"]["language"];
+                /** @description Only rows whose language is one of these, which are separated by commas. */
+                language__in?: components["parameters"]["language__in"];
+                /** @description Only rows whose category has this id or slug. */
+                category?: components["parameters"]["category"];
+                /** @description Only rows whose category has this id. */
+                category_id?: components["parameters"]["category_id"];
+                /** @description Only rows whose category has one of these ids, which are separated by commas. */
+                category_id__in?: components["parameters"]["category_id__in"];
+                /** @description Only rows without any category (`true`), or only rows that have one (`false`). */
+                category_id__isnull?: components["parameters"]["category_id__isnull"];
+                /** @description Only rows whose owner has this id. */
+                owner_id?: components["parameters"]["owner_id"];
+                /** @description Only rows whose owner has one of these ids, which are separated by commas. */
+                owner_id__in?: components["parameters"]["owner_id__in"];
+                /** @description Only rows created at this time or later. */
+                created_at__gte?: components["parameters"]["created_at__gte"];
+                /** @description Only rows created before this time. */
+                created_at__lt?: components["parameters"]["created_at__lt"];
+                /** @description Only rows published at this time or later. */
+                published_at__gte?: components["parameters"]["articles.published_at__gte"];
+                /** @description Only rows published before this time. */
+                published_at__lt?: components["parameters"]["articles.published_at__lt"];
+                /** @description Only rows that were never published (`true`), or only rows that were (`false`). */
+                published_at__isnull?: components["parameters"]["articles.published_at__isnull"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
+                    "text/csv": string;
+                };
+            };
+        };
+    };
+    articles_import: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description skip: leave out the lines that fail, as long as fewer than a thousand faults are found. Without it, one failing line undoes all. */
+                on_error?: components["parameters"]["on_error"];
+                /** @description A line updates the row that has this value, if there is one. */
+                key?: components["parameters"]["key"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/x-ndjson": string;
+                "text/csv": string;
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Imported"];
+                };
+            };
+        };
+    };
+    articles_shares: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+                fields?: components["parameters"]["fields"];
+                /** @description The order of the rows; `-` stands before what descends. Without it: `created_at`. */
+                sort?: components["parameters"]["sort"];
+                /** @description How many rows a page has at most. It has 20 unless given. */
+                limit?: components["parameters"]["limit"];
+                /** @description Another name of `limit`. */
+                page_size?: components["parameters"]["page_size"];
+                /** @description As `limit`, of pages that go forward: with `after`. */
+                first?: components["parameters"]["first"];
+                /** @description As `limit`, of pages that go back: with `before`, which it needs. */
+                last?: components["parameters"]["last"];
+                /** @description Another name of `after`. */
+                cursor?: components["parameters"]["cursor"];
+                /** @description A cursor that an earlier answer had: the page begins behind its row. */
+                after?: components["parameters"]["after"];
+                /** @description A cursor that an earlier answer had: the page ends before its row. */
+                before?: components["parameters"]["before"];
+                /** @description The number of the page, from 1; instead of a cursor. */
+                page?: components["parameters"]["page"];
+                /** @description How many rows to skip; instead of a cursor. */
+                offset?: components["parameters"]["offset"];
+                /** @description Leave out rows created after the first page was read. */
+                snapshot?: components["parameters"]["snapshot"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-906c7ff47cd7
+                 */
+                id: components["parameters"]["articles.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShareList"];
+                };
+            };
+        };
+    };
+    articles_share: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-906c7ff47cd7
+                 */
+                id: components["parameters"]["articles.id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewShare"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShareList"];
+                };
+            };
+        };
+    };
+    articles_unshare: {
+        parameters: {
+            query: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Use user:<id>, group:<name> or role:<name>. `me` is the caller's own user:<id>, which no permission is needed to give up. */
+                grantee: components["parameters"]["grantee"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-906c7ff47cd7
+                 */
+                id: components["parameters"]["articles.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    audit_list: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+                fields?: components["schemas"]["AuditField"][];
+                /** @description The order of the rows; `-` stands before what descends. Without it: `-time`. */
+                sort?: components["schemas"]["AuditSort"];
+                /** @description Only rows whose principal is exactly this. */
+                principal?: string;
+                /** @description Only rows whose action is exactly this. */
+                action?: string;
+                /** @description Only rows whose action is one of these, which are separated by commas. */
+                action__in?: string[];
+                /** @description Only rows whose resource is exactly this. */
+                resource?: string;
+                /** @description Only rows whose resource has this id. */
+                resource_id?: string;
+                /** @description Only rows whose result is exactly this. */
+                result?: string;
+                /** @description Only rows whose result is one of these, which are separated by commas. */
+                result__in?: string[];
+                /** @description Only rows whose time is this time or later. */
+                time__gte?: string;
+                /** @description Only rows whose time is before this time. */
+                time__lt?: string;
+                /** @description How many rows a page has at most. It has 20 unless given. */
+                limit?: components["parameters"]["limit"];
+                /** @description Another name of `limit`. */
+                page_size?: components["parameters"]["page_size"];
+                /** @description As `limit`, of pages that go forward: with `after`. */
+                first?: components["parameters"]["first"];
+                /** @description As `limit`, of pages that go back: with `before`, which it needs. */
+                last?: components["parameters"]["last"];
+                /** @description Another name of `after`. */
+                cursor?: components["parameters"]["cursor"];
+                /** @description A cursor that an earlier answer had: the page begins behind its row. */
+                after?: components["parameters"]["after"];
+                /** @description A cursor that an earlier answer had: the page ends before its row. */
+                before?: components["parameters"]["before"];
+                /** @description The number of the page, from 1; instead of a cursor. */
+                page?: components["parameters"]["page"];
+                /** @description How many rows to skip; instead of a cursor. */
+                offset?: components["parameters"]["offset"];
+                /** @description Leave out rows created after the first page was read. */
+                snapshot?: components["parameters"]["snapshot"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditList"];
+                };
+            };
+        };
+    };
+    categories_list: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+                fields?: components["parameters"]["categories.fields"];
+                /** @description The order of the rows; `-` stands before what descends. Without it: `name`. */
+                sort?: components["parameters"]["categories.sort"];
+                /** @description What becomes of rows that only a share opens to the caller: they are listed with the others (`include`, the default), or left out (`exclude`). `only` lists nothing but rows that are shared with the caller. */
+                shared?: components["parameters"]["shared"];
+                /** @description Only rows whose slug is exactly this. */
+                slug?: components["parameters"]["slug"];
+                /** @description Only rows whose slug is one of these, which are separated by commas. */
+                slug__in?: components["parameters"]["slug__in"];
+                /** @description Only rows whose name is exactly this. */
+                name?: components["parameters"]["name"];
+                /** @description Only rows whose name contains this text. */
+                name__contains?: components["parameters"]["name__contains"];
+                /** @description Only rows whose name starts with this text. */
+                name__startswith?: components["parameters"]["name__startswith"];
+                /** @description Only rows whose parent has this id. */
+                parent_id?: components["parameters"]["categories.parent_id"];
+                /** @description Only rows without any parent (`true`), or only rows that have one (`false`). */
+                parent_id__isnull?: components["parameters"]["categories.parent_id__isnull"];
+                /** @description References to answer as objects beside their ids, separated by commas. */
+                expand?: components["parameters"]["categories.expand"];
+                /** @description How many rows a page has at most. It has 20 unless given. */
+                limit?: components["parameters"]["limit"];
+                /** @description Another name of `limit`. */
+                page_size?: components["parameters"]["page_size"];
+                /** @description As `limit`, of pages that go forward: with `after`. */
+                first?: components["parameters"]["first"];
+                /** @description As `limit`, of pages that go back: with `before`, which it needs. */
+                last?: components["parameters"]["last"];
+                /** @description Another name of `after`. */
+                cursor?: components["parameters"]["cursor"];
+                /** @description A cursor that an earlier answer had: the page begins behind its row. */
+                after?: components["parameters"]["after"];
+                /** @description A cursor that an earlier answer had: the page ends before its row. */
+                before?: components["parameters"]["before"];
+                /** @description The number of the page, from 1; instead of a cursor. */
+                page?: components["parameters"]["page"];
+                /** @description How many rows to skip; instead of a cursor. */
+                offset?: components["parameters"]["offset"];
+                /** @description Leave out rows created after the first page was read. */
+                snapshot?: components["parameters"]["snapshot"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CategoryList"];
+                };
+            };
+        };
+    };
+    categories_create: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewCategory"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Category"];
+                };
+            };
+        };
+    };
+    categories_get: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+                fields?: components["parameters"]["categories.fields"];
+                /** @description References to answer as objects beside their ids, separated by commas. */
+                expand?: components["parameters"]["categories.expand"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-a6216ea03e57
+                 */
+                id: components["parameters"]["categories.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Category"];
+                };
+            };
+        };
+    };
+    categories_replace: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-a6216ea03e57
+                 */
+                id: components["parameters"]["categories.id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewCategory"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Category"];
+                };
+            };
+        };
+    };
+    categories_delete: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-a6216ea03e57
+                 */
+                id: components["parameters"]["categories.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    categories_update: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-a6216ea03e57
+                 */
+                id: components["parameters"]["categories.id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/merge-patch+json": components["schemas"]["CategoryChanges"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Category"];
+                };
+            };
+        };
+    };
+    categories_export: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+                fields?: components["parameters"]["categories.fields"];
+                /** @description The order of the rows; `-` stands before what descends. Without it: `name`. */
+                sort?: components["parameters"]["categories.sort"];
+                /** @description What becomes of rows that only a share opens to the caller: they are listed with the others (`include`, the default), or left out (`exclude`). `only` lists nothing but rows that are shared with the caller. */
+                shared?: components["parameters"]["shared"];
+                /** @description Only rows whose slug is exactly this. */
+                slug?: components["parameters"]["slug"];
+                /** @description Only rows whose slug is one of these, which are separated by commas. */
+                slug__in?: components["parameters"]["slug__in"];
+                /** @description Only rows whose name is exactly this. */
+                name?: components["parameters"]["name"];
+                /** @description Only rows whose name contains this text. */
+                name__contains?: components["parameters"]["name__contains"];
+                /** @description Only rows whose name starts with this text. */
+                name__startswith?: components["parameters"]["name__startswith"];
+                /** @description Only rows whose parent has this id. */
+                parent_id?: components["parameters"]["categories.parent_id"];
+                /** @description Only rows without any parent (`true`), or only rows that have one (`false`). */
+                parent_id__isnull?: components["parameters"]["categories.parent_id__isnull"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
+                    "text/csv": string;
+                };
+            };
+        };
+    };
+    categories_import: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description skip: leave out the lines that fail, as long as fewer than a thousand faults are found. Without it, one failing line undoes all. */
+                on_error?: components["parameters"]["on_error"];
+                /** @description A line updates the row that has this value, if there is one. */
+                key?: components["parameters"]["key"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/x-ndjson": string;
+                "text/csv": string;
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Imported"];
+                };
+            };
+        };
+    };
+    categories_shares: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+                fields?: components["parameters"]["fields"];
+                /** @description The order of the rows; `-` stands before what descends. Without it: `created_at`. */
+                sort?: components["parameters"]["sort"];
+                /** @description How many rows a page has at most. It has 20 unless given. */
+                limit?: components["parameters"]["limit"];
+                /** @description Another name of `limit`. */
+                page_size?: components["parameters"]["page_size"];
+                /** @description As `limit`, of pages that go forward: with `after`. */
+                first?: components["parameters"]["first"];
+                /** @description As `limit`, of pages that go back: with `before`, which it needs. */
+                last?: components["parameters"]["last"];
+                /** @description Another name of `after`. */
+                cursor?: components["parameters"]["cursor"];
+                /** @description A cursor that an earlier answer had: the page begins behind its row. */
+                after?: components["parameters"]["after"];
+                /** @description A cursor that an earlier answer had: the page ends before its row. */
+                before?: components["parameters"]["before"];
+                /** @description The number of the page, from 1; instead of a cursor. */
+                page?: components["parameters"]["page"];
+                /** @description How many rows to skip; instead of a cursor. */
+                offset?: components["parameters"]["offset"];
+                /** @description Leave out rows created after the first page was read. */
+                snapshot?: components["parameters"]["snapshot"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-a6216ea03e57
+                 */
+                id: components["parameters"]["categories.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShareList"];
+                };
+            };
+        };
+    };
+    categories_share: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-a6216ea03e57
+                 */
+                id: components["parameters"]["categories.id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewShare"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShareList"];
+                };
+            };
+        };
+    };
+    categories_unshare: {
+        parameters: {
+            query: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Use user:<id>, group:<name> or role:<name>. `me` is the caller's own user:<id>, which no permission is needed to give up. */
+                grantee: components["parameters"]["grantee"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-a6216ea03e57
+                 */
+                id: components["parameters"]["categories.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    comments_list: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+                fields?: components["parameters"]["comments.fields"];
+                /** @description The order of the rows; `-` stands before what descends. Without it: `-created_at`. */
+                sort?: components["parameters"]["comments.sort"];
+                /** @description Only rows that have all these words in body. Words in double quotes must stand beside each other. */
+                q?: components["parameters"]["comments.q"];
+                /** @description What becomes of rows that only a share opens to the caller: they are listed with the others (`include`, the default), or left out (`exclude`). `only` lists nothing but rows that are shared with the caller. */
+                shared?: components["parameters"]["shared"];
+                /** @description Only rows whose status is exactly this. */
+                status?: components["parameters"]["comments.status"];
+                /** @description Only rows whose status is any other than this. */
+                status__ne?: components["parameters"]["comments.status__ne"];
+                /** @description Only rows whose status is one of these, which are separated by commas. */
+                status__in?: components["parameters"]["comments.status__in"];
+                /** @description Only rows whose article has this id. */
+                article_id?: components["parameters"]["comments.article_id"];
+                /** @description Only rows whose article has one of these ids, which are separated by commas. */
+                article_id__in?: components["parameters"]["comments.article_id__in"];
+                /** @description Only rows whose owner has this id. */
+                owner_id?: components["parameters"]["owner_id"];
+                /** @description Only rows whose owner has one of these ids, which are separated by commas. */
+                owner_id__in?: components["parameters"]["owner_id__in"];
+                /** @description Only rows whose body contains this text. */
+                body__contains?: components["parameters"]["body__contains"];
+                /** @description Only rows created at this time or later. */
+                created_at__gte?: components["parameters"]["created_at__gte"];
+                /** @description Only rows created before this time. */
+                created_at__lt?: components["parameters"]["created_at__lt"];
+                /** @description References to answer as objects beside their ids, separated by commas. */
+                expand?: components["parameters"]["comments.expand"];
+                /** @description How many rows a page has at most. It has 20 unless given. */
+                limit?: components["parameters"]["limit"];
+                /** @description Another name of `limit`. */
+                page_size?: components["parameters"]["page_size"];
+                /** @description As `limit`, of pages that go forward: with `after`. */
+                first?: components["parameters"]["first"];
+                /** @description As `limit`, of pages that go back: with `before`, which it needs. */
+                last?: components["parameters"]["last"];
+                /** @description Another name of `after`. */
+                cursor?: components["parameters"]["cursor"];
+                /** @description A cursor that an earlier answer had: the page begins behind its row. */
+                after?: components["parameters"]["after"];
+                /** @description A cursor that an earlier answer had: the page ends before its row. */
+                before?: components["parameters"]["before"];
+                /** @description The number of the page, from 1; instead of a cursor. */
+                page?: components["parameters"]["page"];
+                /** @description How many rows to skip; instead of a cursor. */
+                offset?: components["parameters"]["offset"];
+                /** @description Leave out rows created after the first page was read. */
+                snapshot?: components["parameters"]["snapshot"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CommentList"];
+                };
+            };
+        };
+    };
+    comments_create: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewComment"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Comment"];
+                };
+            };
+        };
+    };
+    comments_get: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+                fields?: components["parameters"]["comments.fields"];
+                /** @description References to answer as objects beside their ids, separated by commas. */
+                expand?: components["parameters"]["comments.expand"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-2b4244fb2663
+                 */
+                id: components["parameters"]["comments.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Comment"];
+                };
+            };
+        };
+    };
+    comments_replace: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-2b4244fb2663
+                 */
+                id: components["parameters"]["comments.id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CommentReplacement"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Comment"];
+                };
+            };
+        };
+    };
+    comments_delete: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-2b4244fb2663
+                 */
+                id: components["parameters"]["comments.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    comments_update: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-2b4244fb2663
+                 */
+                id: components["parameters"]["comments.id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/merge-patch+json": components["schemas"]["CommentChanges"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Comment"];
+                };
+            };
+        };
+    };
+    comments_approve: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-2b4244fb2663
+                 */
+                id: components["parameters"]["comments.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Comment"];
+                };
+            };
+        };
+    };
+    comments_reject: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-2b4244fb2663
+                 */
+                id: components["parameters"]["comments.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Comment"];
+                };
+            };
+        };
+    };
+    comments_export: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+                fields?: components["parameters"]["comments.fields"];
+                /** @description The order of the rows; `-` stands before what descends. Without it: `-created_at`. */
+                sort?: components["parameters"]["comments.sort"];
+                /** @description Only rows that have all these words in body. Words in double quotes must stand beside each other. */
+                q?: components["parameters"]["comments.q"];
+                /** @description What becomes of rows that only a share opens to the caller: they are listed with the others (`include`, the default), or left out (`exclude`). `only` lists nothing but rows that are shared with the caller. */
+                shared?: components["parameters"]["shared"];
+                /** @description Only rows whose status is exactly this. */
+                status?: components["parameters"]["comments.status"];
+                /** @description Only rows whose status is any other than this. */
+                status__ne?: components["parameters"]["comments.status__ne"];
+                /** @description Only rows whose status is one of these, which are separated by commas. */
+                status__in?: components["parameters"]["comments.status__in"];
+                /** @description Only rows whose article has this id. */
+                article_id?: components["parameters"]["comments.article_id"];
+                /** @description Only rows whose article has one of these ids, which are separated by commas. */
+                article_id__in?: components["parameters"]["comments.article_id__in"];
+                /** @description Only rows whose owner has this id. */
+                owner_id?: components["parameters"]["owner_id"];
+                /** @description Only rows whose owner has one of these ids, which are separated by commas. */
+                owner_id__in?: components["parameters"]["owner_id__in"];
+                /** @description Only rows whose body contains this text. */
+                body__contains?: components["parameters"]["body__contains"];
+                /** @description Only rows created at this time or later. */
+                created_at__gte?: components["parameters"]["created_at__gte"];
+                /** @description Only rows created before this time. */
+                created_at__lt?: components["parameters"]["created_at__lt"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
+                    "text/csv": string;
+                };
+            };
+        };
+    };
+    comments_import: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description skip: leave out the lines that fail, as long as fewer than a thousand faults are found. Without it, one failing line undoes all. */
+                on_error?: components["parameters"]["on_error"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/x-ndjson": string;
+                "text/csv": string;
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Imported"];
+                };
+            };
+        };
+    };
+    comments_shares: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+                fields?: components["parameters"]["fields"];
+                /** @description The order of the rows; `-` stands before what descends. Without it: `created_at`. */
+                sort?: components["parameters"]["sort"];
+                /** @description How many rows a page has at most. It has 20 unless given. */
+                limit?: components["parameters"]["limit"];
+                /** @description Another name of `limit`. */
+                page_size?: components["parameters"]["page_size"];
+                /** @description As `limit`, of pages that go forward: with `after`. */
+                first?: components["parameters"]["first"];
+                /** @description As `limit`, of pages that go back: with `before`, which it needs. */
+                last?: components["parameters"]["last"];
+                /** @description Another name of `after`. */
+                cursor?: components["parameters"]["cursor"];
+                /** @description A cursor that an earlier answer had: the page begins behind its row. */
+                after?: components["parameters"]["after"];
+                /** @description A cursor that an earlier answer had: the page ends before its row. */
+                before?: components["parameters"]["before"];
+                /** @description The number of the page, from 1; instead of a cursor. */
+                page?: components["parameters"]["page"];
+                /** @description How many rows to skip; instead of a cursor. */
+                offset?: components["parameters"]["offset"];
+                /** @description Leave out rows created after the first page was read. */
+                snapshot?: components["parameters"]["snapshot"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-2b4244fb2663
+                 */
+                id: components["parameters"]["comments.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShareList"];
+                };
+            };
+        };
+    };
+    comments_share: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-2b4244fb2663
+                 */
+                id: components["parameters"]["comments.id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewShare"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShareList"];
+                };
+            };
+        };
+    };
+    comments_unshare: {
+        parameters: {
+            query: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Use user:<id>, group:<name> or role:<name>. `me` is the caller's own user:<id>, which no permission is needed to give up. */
+                grantee: components["parameters"]["grantee"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-2b4244fb2663
+                 */
+                id: components["parameters"]["comments.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    contact_list: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+                fields?: components["parameters"]["contact.fields"];
+                /** @description The order of the rows; `-` stands before what descends. Without it: `-created_at`. */
+                sort?: components["schemas"]["ContactSort"];
+                /** @description Only rows whose name contains this text. */
+                name__contains?: components["parameters"]["name__contains"];
+                /** @description Only rows whose email is exactly this. */
+                email?: components["parameters"]["email"];
+                /** @description Only rows whose subject contains this text. */
+                subject__contains?: string;
+                /** @description Only rows whose body contains this text. */
+                body__contains?: components["parameters"]["body__contains"];
+                /** @description Only rows created at this time or later. */
+                created_at__gte?: components["parameters"]["created_at__gte"];
+                /** @description Only rows created before this time. */
+                created_at__lt?: components["parameters"]["created_at__lt"];
+                /** @description How many rows a page has at most. It has 20 unless given. */
+                limit?: components["parameters"]["limit"];
+                /** @description Another name of `limit`. */
+                page_size?: components["parameters"]["page_size"];
+                /** @description As `limit`, of pages that go forward: with `after`. */
+                first?: components["parameters"]["first"];
+                /** @description As `limit`, of pages that go back: with `before`, which it needs. */
+                last?: components["parameters"]["last"];
+                /** @description Another name of `after`. */
+                cursor?: components["parameters"]["cursor"];
+                /** @description A cursor that an earlier answer had: the page begins behind its row. */
+                after?: components["parameters"]["after"];
+                /** @description A cursor that an earlier answer had: the page ends before its row. */
+                before?: components["parameters"]["before"];
+                /** @description The number of the page, from 1; instead of a cursor. */
+                page?: components["parameters"]["page"];
+                /** @description How many rows to skip; instead of a cursor. */
+                offset?: components["parameters"]["offset"];
+                /** @description Leave out rows created after the first page was read. */
+                snapshot?: components["parameters"]["snapshot"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ContactList"];
+                };
+            };
+        };
+    };
+    contact_create: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewContact"];
+            };
+        };
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Receipt"];
+                };
+            };
+        };
+    };
+    contact_get: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+                fields?: components["parameters"]["contact.fields"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-093e7d5fdbaa
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Contact"];
+                };
+            };
+        };
+    };
+    contact_delete: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-093e7d5fdbaa
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    jobs_list: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+                fields?: components["parameters"]["jobs.fields"];
+                /** @description The order of the rows; `-` stands before what descends. Without it: `-created_at`. */
+                sort?: components["schemas"]["JobSort"];
+                /** @description Only rows whose state is exactly this. */
+                state?: components["schemas"]["JobState"];
+                /** @description Only rows whose kind is exactly this. */
+                kind?: string;
+                /** @description Only rows whose owner has this id. */
+                owner_id?: components["parameters"]["owner_id"];
+                /** @description How many rows a page has at most. It has 20 unless given. */
+                limit?: components["parameters"]["limit"];
+                /** @description Another name of `limit`. */
+                page_size?: components["parameters"]["page_size"];
+                /** @description As `limit`, of pages that go forward: with `after`. */
+                first?: components["parameters"]["first"];
+                /** @description As `limit`, of pages that go back: with `before`, which it needs. */
+                last?: components["parameters"]["last"];
+                /** @description Another name of `after`. */
+                cursor?: components["parameters"]["cursor"];
+                /** @description A cursor that an earlier answer had: the page begins behind its row. */
+                after?: components["parameters"]["after"];
+                /** @description A cursor that an earlier answer had: the page ends before its row. */
+                before?: components["parameters"]["before"];
+                /** @description The number of the page, from 1; instead of a cursor. */
+                page?: components["parameters"]["page"];
+                /** @description How many rows to skip; instead of a cursor. */
+                offset?: components["parameters"]["offset"];
+                /** @description Leave out rows created after the first page was read. */
+                snapshot?: components["parameters"]["snapshot"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobList"];
+                };
+            };
+        };
+    };
+    jobs_get: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+                fields?: components["parameters"]["jobs.fields"];
+            };
+            header?: never;
+            path: {
+                /** @description The id of the object. */
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+        };
+    };
+    jobs_delete: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /** @description The id of the object. */
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    jobs_retry: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /** @description The id of the object. */
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+        };
+    };
+    jobs_file: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /** @description The id of the object. */
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
+                    "text/csv": string;
+                };
+            };
+        };
+    };
+    orders_list: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+                fields?: components["parameters"]["orders.fields"];
+                /** @description The order of the rows; `-` stands before what descends. Without it: `-created_at`. */
+                sort?: components["parameters"]["orders.sort"];
+                /** @description What becomes of rows that only a share opens to the caller: they are listed with the others (`include`, the default), or left out (`exclude`). `only` lists nothing but rows that are shared with the caller. */
+                shared?: components["parameters"]["shared"];
+                /** @description Only rows whose status is exactly this. */
+                status?: components["parameters"]["orders.status"];
+                /** @description Only rows whose status is any other than this. */
+                status__ne?: components["parameters"]["orders.status__ne"];
+                /** @description Only rows whose status is one of these, which are separated by commas. */
+                status__in?: components["parameters"]["orders.status__in"];
+                /** @description Only rows whose total is exactly this. */
+                total?: components["parameters"]["orders.total"];
+                /** @description Only rows whose total is less than this. */
+                total__lt?: components["parameters"]["orders.total__lt"];
+                /** @description Only rows whose total is at most this. */
+                total__lte?: components["parameters"]["orders.total__lte"];
+                /** @description Only rows whose total is more than this. */
+                total__gt?: components["parameters"]["orders.total__gt"];
+                /** @description Only rows whose total is at least this. */
+                total__gte?: components["parameters"]["orders.total__gte"];
+                /** @description Only rows whose currency is exactly this. */
+                currency?: components["parameters"]["currency"];
+                /** @description Only rows whose owner has this id. */
+                owner_id?: components["parameters"]["owner_id"];
+                /** @description Only rows whose owner has one of these ids, which are separated by commas. */
+                owner_id__in?: components["parameters"]["owner_id__in"];
+                /** @description Only rows created at this time or later. */
+                created_at__gte?: components["parameters"]["created_at__gte"];
+                /** @description Only rows created before this time. */
+                created_at__lt?: components["parameters"]["created_at__lt"];
+                /** @description References to answer as objects beside their ids, separated by commas. */
+                expand?: components["parameters"]["orders.expand"];
+                /** @description How many rows a page has at most. It has 20 unless given. */
+                limit?: components["parameters"]["limit"];
+                /** @description Another name of `limit`. */
+                page_size?: components["parameters"]["page_size"];
+                /** @description As `limit`, of pages that go forward: with `after`. */
+                first?: components["parameters"]["first"];
+                /** @description As `limit`, of pages that go back: with `before`, which it needs. */
+                last?: components["parameters"]["last"];
+                /** @description Another name of `after`. */
+                cursor?: components["parameters"]["cursor"];
+                /** @description A cursor that an earlier answer had: the page begins behind its row. */
+                after?: components["parameters"]["after"];
+                /** @description A cursor that an earlier answer had: the page ends before its row. */
+                before?: components["parameters"]["before"];
+                /** @description The number of the page, from 1; instead of a cursor. */
+                page?: components["parameters"]["page"];
+                /** @description How many rows to skip; instead of a cursor. */
+                offset?: components["parameters"]["offset"];
+                /** @description Leave out rows created after the first page was read. */
+                snapshot?: components["parameters"]["snapshot"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OrderList"];
+                };
+            };
+        };
+    };
+    orders_create: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewOrder"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Order"];
+                };
+            };
+        };
+    };
+    orders_get: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+                fields?: components["parameters"]["orders.fields"];
+                /** @description References to answer as objects beside their ids, separated by commas. */
+                expand?: components["parameters"]["orders.expand"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-1c168adb00d2
+                 */
+                id: components["parameters"]["orders.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Order"];
+                };
+            };
+        };
+    };
+    orders_replace: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-1c168adb00d2
+                 */
+                id: components["parameters"]["orders.id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OrderReplacement"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Order"];
+                };
+            };
+        };
+    };
+    orders_delete: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-1c168adb00d2
+                 */
+                id: components["parameters"]["orders.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    orders_update: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-1c168adb00d2
+                 */
+                id: components["parameters"]["orders.id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/merge-patch+json": components["schemas"]["OrderChanges"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Order"];
+                };
+            };
+        };
+    };
+    orders_approve: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-1c168adb00d2
+                 */
+                id: components["parameters"]["orders.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Order"];
+                };
+            };
+        };
+    };
+    orders_cancel: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-1c168adb00d2
+                 */
+                id: components["parameters"]["orders.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Order"];
+                };
+            };
+        };
+    };
+    orders_complete: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-1c168adb00d2
+                 */
+                id: components["parameters"]["orders.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Order"];
+                };
+            };
+        };
+    };
+    orders_refund: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-1c168adb00d2
+                 */
+                id: components["parameters"]["orders.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Order"];
+                };
+            };
+        };
+    };
+    orders_reject: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-1c168adb00d2
+                 */
+                id: components["parameters"]["orders.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Order"];
+                };
+            };
+        };
+    };
+    orders_ship: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-1c168adb00d2
+                 */
+                id: components["parameters"]["orders.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Order"];
+                };
+            };
+        };
+    };
+    orders_export: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+                fields?: components["parameters"]["orders.fields"];
+                /** @description The order of the rows; `-` stands before what descends. Without it: `-created_at`. */
+                sort?: components["parameters"]["orders.sort"];
+                /** @description What becomes of rows that only a share opens to the caller: they are listed with the others (`include`, the default), or left out (`exclude`). `only` lists nothing but rows that are shared with the caller. */
+                shared?: components["parameters"]["shared"];
+                /** @description Only rows whose status is exactly this. */
+                status?: components["parameters"]["orders.status"];
+                /** @description Only rows whose status is any other than this. */
+                status__ne?: components["parameters"]["orders.status__ne"];
+                /** @description Only rows whose status is one of these, which are separated by commas. */
+                status__in?: components["parameters"]["orders.status__in"];
+                /** @description Only rows whose total is exactly this. */
+                total?: components["parameters"]["orders.total"];
+                /** @description Only rows whose total is less than this. */
+                total__lt?: components["parameters"]["orders.total__lt"];
+                /** @description Only rows whose total is at most this. */
+                total__lte?: components["parameters"]["orders.total__lte"];
+                /** @description Only rows whose total is more than this. */
+                total__gt?: components["parameters"]["orders.total__gt"];
+                /** @description Only rows whose total is at least this. */
+                total__gte?: components["parameters"]["orders.total__gte"];
+                /** @description Only rows whose currency is exactly this. */
+                currency?: components["parameters"]["currency"];
+                /** @description Only rows whose owner has this id. */
+                owner_id?: components["parameters"]["owner_id"];
+                /** @description Only rows whose owner has one of these ids, which are separated by commas. */
+                owner_id__in?: components["parameters"]["owner_id__in"];
+                /** @description Only rows created at this time or later. */
+                created_at__gte?: components["parameters"]["created_at__gte"];
+                /** @description Only rows created before this time. */
+                created_at__lt?: components["parameters"]["created_at__lt"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
+                    "text/csv": string;
+                };
+            };
+        };
+    };
+    orders_shares: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+                fields?: components["parameters"]["fields"];
+                /** @description The order of the rows; `-` stands before what descends. Without it: `created_at`. */
+                sort?: components["parameters"]["sort"];
+                /** @description How many rows a page has at most. It has 20 unless given. */
+                limit?: components["parameters"]["limit"];
+                /** @description Another name of `limit`. */
+                page_size?: components["parameters"]["page_size"];
+                /** @description As `limit`, of pages that go forward: with `after`. */
+                first?: components["parameters"]["first"];
+                /** @description As `limit`, of pages that go back: with `before`, which it needs. */
+                last?: components["parameters"]["last"];
+                /** @description Another name of `after`. */
+                cursor?: components["parameters"]["cursor"];
+                /** @description A cursor that an earlier answer had: the page begins behind its row. */
+                after?: components["parameters"]["after"];
+                /** @description A cursor that an earlier answer had: the page ends before its row. */
+                before?: components["parameters"]["before"];
+                /** @description The number of the page, from 1; instead of a cursor. */
+                page?: components["parameters"]["page"];
+                /** @description How many rows to skip; instead of a cursor. */
+                offset?: components["parameters"]["offset"];
+                /** @description Leave out rows created after the first page was read. */
+                snapshot?: components["parameters"]["snapshot"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-1c168adb00d2
+                 */
+                id: components["parameters"]["orders.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShareList"];
+                };
+            };
+        };
+    };
+    orders_share: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-1c168adb00d2
+                 */
+                id: components["parameters"]["orders.id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewShare"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShareList"];
+                };
+            };
+        };
+    };
+    orders_unshare: {
+        parameters: {
+            query: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Use user:<id>, group:<name> or role:<name>. `me` is the caller's own user:<id>, which no permission is needed to give up. */
+                grantee: components["parameters"]["grantee"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-1c168adb00d2
+                 */
+                id: components["parameters"]["orders.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    pages_list: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+                fields?: components["parameters"]["pages.fields"];
+                /** @description The order of the rows; `-` stands before what descends. Without it: `slug`. */
+                sort?: components["parameters"]["pages.sort"];
+                /** @description Only rows that have all these words in title or body. Words in double quotes must stand beside each other. */
+                q?: components["parameters"]["q"];
+                /** @description What becomes of rows that only a share opens to the caller: they are listed with the others (`include`, the default), or left out (`exclude`). `only` lists nothing but rows that are shared with the caller. */
+                shared?: components["parameters"]["shared"];
+                /** @description Only rows whose status is exactly this. */
+                status?: components["parameters"]["pages.status"];
+                /** @description Only rows whose status is one of these, which are separated by commas. */
+                status__in?: components["parameters"]["pages.status__in"];
+                /** @description Only rows whose slug is exactly this. */
+                slug?: components["parameters"]["slug"];
+                /** @description Only rows whose slug is one of these, which are separated by commas. */
+                slug__in?: components["parameters"]["slug__in"];
+                /** @description Only rows whose language is exactly this. */
+                language?: components["parameters"]["language"];
+                /** @description Only rows whose language is one of these, which are separated by commas. */
+                language__in?: components["parameters"]["language__in"];
+                /** @description Only rows whose title contains this text. */
+                title__contains?: components["parameters"]["title__contains"];
+                /** @description References to answer as objects beside their ids, separated by commas. */
+                expand?: components["parameters"]["pages.expand"];
+                /** @description How many rows a page has at most. It has 20 unless given. */
+                limit?: components["parameters"]["limit"];
+                /** @description Another name of `limit`. */
+                page_size?: components["parameters"]["page_size"];
+                /** @description As `limit`, of pages that go forward: with `after`. */
+                first?: components["parameters"]["first"];
+                /** @description As `limit`, of pages that go back: with `before`, which it needs. */
+                last?: components["parameters"]["last"];
+                /** @description Another name of `after`. */
+                cursor?: components["parameters"]["cursor"];
+                /** @description A cursor that an earlier answer had: the page begins behind its row. */
+                after?: components["parameters"]["after"];
+                /** @description A cursor that an earlier answer had: the page ends before its row. */
+                before?: components["parameters"]["before"];
+                /** @description The number of the page, from 1; instead of a cursor. */
+                page?: components["parameters"]["page"];
+                /** @description How many rows to skip; instead of a cursor. */
+                offset?: components["parameters"]["offset"];
+                /** @description Leave out rows created after the first page was read. */
+                snapshot?: components["parameters"]["snapshot"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageList"];
+                };
+            };
+        };
+    };
+    pages_create: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewPage"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page"];
+                };
+            };
+        };
+    };
+    pages_get: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+                fields?: components["parameters"]["pages.fields"];
+                /** @description References to answer as objects beside their ids, separated by commas. */
+                expand?: components["parameters"]["pages.expand"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id or the slug of the object.
+                 * @example imprint
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageText"];
+                };
+            };
+        };
+    };
+    pages_replace: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-bfa062de040f
+                 */
+                id: components["parameters"]["pages.id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewPage"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page"];
+                };
+            };
+        };
+    };
+    pages_delete: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-bfa062de040f
+                 */
+                id: components["parameters"]["pages.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    pages_update: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-bfa062de040f
+                 */
+                id: components["parameters"]["pages.id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/merge-patch+json": components["schemas"]["PageChanges"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page"];
+                };
+            };
+        };
+    };
+    pages_archive: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-bfa062de040f
+                 */
+                id: components["parameters"]["pages.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page"];
+                };
+            };
+        };
+    };
+    pages_publish: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-bfa062de040f
+                 */
+                id: components["parameters"]["pages.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page"];
+                };
+            };
+        };
+    };
+    pages_export: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+                fields?: components["parameters"]["pages.fields"];
+                /** @description The order of the rows; `-` stands before what descends. Without it: `slug`. */
+                sort?: components["parameters"]["pages.sort"];
+                /** @description Only rows that have all these words in title or body. Words in double quotes must stand beside each other. */
+                q?: components["parameters"]["q"];
+                /** @description What becomes of rows that only a share opens to the caller: they are listed with the others (`include`, the default), or left out (`exclude`). `only` lists nothing but rows that are shared with the caller. */
+                shared?: components["parameters"]["shared"];
+                /** @description Only rows whose status is exactly this. */
+                status?: components["parameters"]["pages.status"];
+                /** @description Only rows whose status is one of these, which are separated by commas. */
+                status__in?: components["parameters"]["pages.status__in"];
+                /** @description Only rows whose slug is exactly this. */
+                slug?: components["parameters"]["slug"];
+                /** @description Only rows whose slug is one of these, which are separated by commas. */
+                slug__in?: components["parameters"]["slug__in"];
+                /** @description Only rows whose language is exactly this. */
+                language?: components["parameters"]["language"];
+                /** @description Only rows whose language is one of these, which are separated by commas. */
+                language__in?: components["parameters"]["language__in"];
+                /** @description Only rows whose title contains this text. */
+                title__contains?: components["parameters"]["title__contains"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
+                    "text/csv": string;
+                };
+            };
+        };
+    };
+    pages_import: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description skip: leave out the lines that fail, as long as fewer than a thousand faults are found. Without it, one failing line undoes all. */
+                on_error?: components["parameters"]["on_error"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/x-ndjson": string;
+                "text/csv": string;
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Imported"];
+                };
+            };
+        };
+    };
+    pages_shares: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+                fields?: components["parameters"]["fields"];
+                /** @description The order of the rows; `-` stands before what descends. Without it: `created_at`. */
+                sort?: components["parameters"]["sort"];
+                /** @description How many rows a page has at most. It has 20 unless given. */
+                limit?: components["parameters"]["limit"];
+                /** @description Another name of `limit`. */
+                page_size?: components["parameters"]["page_size"];
+                /** @description As `limit`, of pages that go forward: with `after`. */
+                first?: components["parameters"]["first"];
+                /** @description As `limit`, of pages that go back: with `before`, which it needs. */
+                last?: components["parameters"]["last"];
+                /** @description Another name of `after`. */
+                cursor?: components["parameters"]["cursor"];
+                /** @description A cursor that an earlier answer had: the page begins behind its row. */
+                after?: components["parameters"]["after"];
+                /** @description A cursor that an earlier answer had: the page ends before its row. */
+                before?: components["parameters"]["before"];
+                /** @description The number of the page, from 1; instead of a cursor. */
+                page?: components["parameters"]["page"];
+                /** @description How many rows to skip; instead of a cursor. */
+                offset?: components["parameters"]["offset"];
+                /** @description Leave out rows created after the first page was read. */
+                snapshot?: components["parameters"]["snapshot"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-bfa062de040f
+                 */
+                id: components["parameters"]["pages.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShareList"];
+                };
+            };
+        };
+    };
+    pages_share: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-bfa062de040f
+                 */
+                id: components["parameters"]["pages.id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewShare"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShareList"];
+                };
+            };
+        };
+    };
+    pages_unshare: {
+        parameters: {
+            query: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Use user:<id>, group:<name> or role:<name>. `me` is the caller's own user:<id>, which no permission is needed to give up. */
+                grantee: components["parameters"]["grantee"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-bfa062de040f
+                 */
+                id: components["parameters"]["pages.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    products_list: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+                fields?: components["parameters"]["products.fields"];
+                /** @description The order of the rows; `-` stands before what descends. Without it: `-created_at`. */
+                sort?: components["parameters"]["products.sort"];
+                /** @description Only rows that have all these words in name or description. Words in double quotes must stand beside each other. */
+                q?: components["parameters"]["products.q"];
+                /** @description What becomes of rows that only a share opens to the caller: they are listed with the others (`include`, the default), or left out (`exclude`). `only` lists nothing but rows that are shared with the caller. */
+                shared?: components["parameters"]["shared"];
+                /** @description Only rows whose status is exactly this. */
+                status?: components["parameters"]["products.status"];
+                /** @description Only rows whose status is any other than this. */
+                status__ne?: components["parameters"]["products.status__ne"];
+                /** @description Only rows whose status is one of these, which are separated by commas. */
+                status__in?: components["parameters"]["products.status__in"];
+                /** @description Only rows whose name is exactly this. */
+                name?: components["parameters"]["name"];
+                /** @description Only rows whose name contains this text. */
+                name__contains?: components["parameters"]["name__contains"];
+                /** @description Only rows whose name starts with this text. */
+                name__startswith?: components["parameters"]["name__startswith"];
+                /** @description Only rows whose sku is exactly this. */
+                sku?: components["parameters"]["products.sku"];
+                /** @description Only rows whose sku is one of these, which are separated by commas. */
+                sku__in?: components["parameters"]["products.sku__in"];
+                /** @description Only rows whose price is exactly this. */
+                price?: components["parameters"]["products.price"];
+                /** @description Only rows whose price is less than this. */
+                price__lt?: components["parameters"]["products.price__lt"];
+                /** @description Only rows whose price is at most this. */
+                price__lte?: components["parameters"]["products.price__lte"];
+                /** @description Only rows whose price is more than this. */
+                price__gt?: components["parameters"]["products.price__gt"];
+                /** @description Only rows whose price is at least this. */
+                price__gte?: components["parameters"]["products.price__gte"];
+                /** @description Only rows whose currency is exactly this. */
+                currency?: components["parameters"]["currency"];
+                /** @description Only rows whose stock is exactly this. */
+                stock?: components["parameters"]["products.stock"];
+                /** @description Only rows whose stock is less than this. */
+                stock__lt?: components["parameters"]["products.stock__lt"];
+                /** @description Only rows whose stock is at least this. */
+                stock__gte?: components["parameters"]["products.stock__gte"];
+                /** @description Only rows whose category has this id or slug. */
+                category?: components["parameters"]["category"];
+                /** @description Only rows whose category has this id. */
+                category_id?: components["parameters"]["category_id"];
+                /** @description Only rows whose category has one of these ids, which are separated by commas. */
+                category_id__in?: components["parameters"]["category_id__in"];
+                /** @description Only rows without any category (`true`), or only rows that have one (`false`). */
+                category_id__isnull?: components["parameters"]["category_id__isnull"];
+                /** @description Only rows whose owner has this id. */
+                owner_id?: components["parameters"]["owner_id"];
+                /** @description Only rows whose owner has one of these ids, which are separated by commas. */
+                owner_id__in?: components["parameters"]["owner_id__in"];
+                /** @description Only rows created at this time or later. */
+                created_at__gte?: components["parameters"]["created_at__gte"];
+                /** @description Only rows created before this time. */
+                created_at__lt?: components["parameters"]["created_at__lt"];
+                /** @description References to answer as objects beside their ids, separated by commas. */
+                expand?: components["parameters"]["products.expand"];
+                /** @description How many rows a page has at most. It has 20 unless given. */
+                limit?: components["parameters"]["limit"];
+                /** @description Another name of `limit`. */
+                page_size?: components["parameters"]["page_size"];
+                /** @description As `limit`, of pages that go forward: with `after`. */
+                first?: components["parameters"]["first"];
+                /** @description As `limit`, of pages that go back: with `before`, which it needs. */
+                last?: components["parameters"]["last"];
+                /** @description Another name of `after`. */
+                cursor?: components["parameters"]["cursor"];
+                /** @description A cursor that an earlier answer had: the page begins behind its row. */
+                after?: components["parameters"]["after"];
+                /** @description A cursor that an earlier answer had: the page ends before its row. */
+                before?: components["parameters"]["before"];
+                /** @description The number of the page, from 1; instead of a cursor. */
+                page?: components["parameters"]["page"];
+                /** @description How many rows to skip; instead of a cursor. */
+                offset?: components["parameters"]["offset"];
+                /** @description Leave out rows created after the first page was read. */
+                snapshot?: components["parameters"]["snapshot"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProductList"];
+                };
+            };
+        };
+    };
+    products_create: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewProduct"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Product"];
+                };
+            };
+        };
+    };
+    products_get: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+                fields?: components["parameters"]["products.fields"];
+                /** @description References to answer as objects beside their ids, separated by commas. */
+                expand?: components["parameters"]["products.expand"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-0a3e27b8ca81
+                 */
+                id: components["parameters"]["products.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Product"];
+                };
+            };
+        };
+    };
+    products_replace: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-0a3e27b8ca81
+                 */
+                id: components["parameters"]["products.id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewProduct"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Product"];
+                };
+            };
+        };
+    };
+    products_delete: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-0a3e27b8ca81
+                 */
+                id: components["parameters"]["products.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    products_update: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-0a3e27b8ca81
+                 */
+                id: components["parameters"]["products.id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/merge-patch+json": components["schemas"]["ProductChanges"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Product"];
+                };
+            };
+        };
+    };
+    products_archive: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-0a3e27b8ca81
+                 */
+                id: components["parameters"]["products.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Product"];
+                };
+            };
+        };
+    };
+    products_publish: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-0a3e27b8ca81
+                 */
+                id: components["parameters"]["products.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Product"];
+                };
+            };
+        };
+    };
+    products_export: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+                fields?: components["parameters"]["products.fields"];
+                /** @description The order of the rows; `-` stands before what descends. Without it: `-created_at`. */
+                sort?: components["parameters"]["products.sort"];
+                /** @description Only rows that have all these words in name or description. Words in double quotes must stand beside each other. */
+                q?: components["parameters"]["products.q"];
+                /** @description What becomes of rows that only a share opens to the caller: they are listed with the others (`include`, the default), or left out (`exclude`). `only` lists nothing but rows that are shared with the caller. */
+                shared?: components["parameters"]["shared"];
+                /** @description Only rows whose status is exactly this. */
+                status?: components["parameters"]["products.status"];
+                /** @description Only rows whose status is any other than this. */
+                status__ne?: components["parameters"]["products.status__ne"];
+                /** @description Only rows whose status is one of these, which are separated by commas. */
+                status__in?: components["parameters"]["products.status__in"];
+                /** @description Only rows whose name is exactly this. */
+                name?: components["parameters"]["name"];
+                /** @description Only rows whose name contains this text. */
+                name__contains?: components["parameters"]["name__contains"];
+                /** @description Only rows whose name starts with this text. */
+                name__startswith?: components["parameters"]["name__startswith"];
+                /** @description Only rows whose sku is exactly this. */
+                sku?: components["parameters"]["products.sku"];
+                /** @description Only rows whose sku is one of these, which are separated by commas. */
+                sku__in?: components["parameters"]["products.sku__in"];
+                /** @description Only rows whose price is exactly this. */
+                price?: components["parameters"]["products.price"];
+                /** @description Only rows whose price is less than this. */
+                price__lt?: components["parameters"]["products.price__lt"];
+                /** @description Only rows whose price is at most this. */
+                price__lte?: components["parameters"]["products.price__lte"];
+                /** @description Only rows whose price is more than this. */
+                price__gt?: components["parameters"]["products.price__gt"];
+                /** @description Only rows whose price is at least this. */
+                price__gte?: components["parameters"]["products.price__gte"];
+                /** @description Only rows whose currency is exactly this. */
+                currency?: components["parameters"]["currency"];
+                /** @description Only rows whose stock is exactly this. */
+                stock?: components["parameters"]["products.stock"];
+                /** @description Only rows whose stock is less than this. */
+                stock__lt?: components["parameters"]["products.stock__lt"];
+                /** @description Only rows whose stock is at least this. */
+                stock__gte?: components["parameters"]["products.stock__gte"];
+                /** @description Only rows whose category has this id or slug. */
+                category?: components["parameters"]["category"];
+                /** @description Only rows whose category has this id. */
+                category_id?: components["parameters"]["category_id"];
+                /** @description Only rows whose category has one of these ids, which are separated by commas. */
+                category_id__in?: components["parameters"]["category_id__in"];
+                /** @description Only rows without any category (`true`), or only rows that have one (`false`). */
+                category_id__isnull?: components["parameters"]["category_id__isnull"];
+                /** @description Only rows whose owner has this id. */
+                owner_id?: components["parameters"]["owner_id"];
+                /** @description Only rows whose owner has one of these ids, which are separated by commas. */
+                owner_id__in?: components["parameters"]["owner_id__in"];
+                /** @description Only rows created at this time or later. */
+                created_at__gte?: components["parameters"]["created_at__gte"];
+                /** @description Only rows created before this time. */
+                created_at__lt?: components["parameters"]["created_at__lt"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
+                    "text/csv": string;
+                };
+            };
+        };
+    };
+    products_import: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description skip: leave out the lines that fail, as long as fewer than a thousand faults are found. Without it, one failing line undoes all. */
+                on_error?: components["parameters"]["on_error"];
+                /** @description A line updates the row that has this value, if there is one. */
+                key?: "sku";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/x-ndjson": string;
+                "text/csv": string;
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Imported"];
+                };
+            };
+        };
+    };
+    products_shares: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+                fields?: components["parameters"]["fields"];
+                /** @description The order of the rows; `-` stands before what descends. Without it: `created_at`. */
+                sort?: components["parameters"]["sort"];
+                /** @description How many rows a page has at most. It has 20 unless given. */
+                limit?: components["parameters"]["limit"];
+                /** @description Another name of `limit`. */
+                page_size?: components["parameters"]["page_size"];
+                /** @description As `limit`, of pages that go forward: with `after`. */
+                first?: components["parameters"]["first"];
+                /** @description As `limit`, of pages that go back: with `before`, which it needs. */
+                last?: components["parameters"]["last"];
+                /** @description Another name of `after`. */
+                cursor?: components["parameters"]["cursor"];
+                /** @description A cursor that an earlier answer had: the page begins behind its row. */
+                after?: components["parameters"]["after"];
+                /** @description A cursor that an earlier answer had: the page ends before its row. */
+                before?: components["parameters"]["before"];
+                /** @description The number of the page, from 1; instead of a cursor. */
+                page?: components["parameters"]["page"];
+                /** @description How many rows to skip; instead of a cursor. */
+                offset?: components["parameters"]["offset"];
+                /** @description Leave out rows created after the first page was read. */
+                snapshot?: components["parameters"]["snapshot"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-0a3e27b8ca81
+                 */
+                id: components["parameters"]["products.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShareList"];
+                };
+            };
+        };
+    };
+    products_share: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-0a3e27b8ca81
+                 */
+                id: components["parameters"]["products.id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewShare"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShareList"];
+                };
+            };
+        };
+    };
+    products_unshare: {
+        parameters: {
+            query: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Use user:<id>, group:<name> or role:<name>. `me` is the caller's own user:<id>, which no permission is needed to give up. */
+                grantee: components["parameters"]["grantee"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-0a3e27b8ca81
+                 */
+                id: components["parameters"]["products.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    sessions_list: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+                fields?: components["schemas"]["SessionField"][];
+                /** @description The order of the rows; `-` stands before what descends. Without it: `-created_at`. */
+                sort?: components["schemas"]["SessionSort"];
+                /** @description Only rows whose owner has this id. */
+                owner_id?: components["parameters"]["owner_id"];
+                /** @description How many rows a page has at most. It has 20 unless given. */
+                limit?: components["parameters"]["limit"];
+                /** @description Another name of `limit`. */
+                page_size?: components["parameters"]["page_size"];
+                /** @description As `limit`, of pages that go forward: with `after`. */
+                first?: components["parameters"]["first"];
+                /** @description As `limit`, of pages that go back: with `before`, which it needs. */
+                last?: components["parameters"]["last"];
+                /** @description Another name of `after`. */
+                cursor?: components["parameters"]["cursor"];
+                /** @description A cursor that an earlier answer had: the page begins behind its row. */
+                after?: components["parameters"]["after"];
+                /** @description A cursor that an earlier answer had: the page ends before its row. */
+                before?: components["parameters"]["before"];
+                /** @description The number of the page, from 1; instead of a cursor. */
+                page?: components["parameters"]["page"];
+                /** @description How many rows to skip; instead of a cursor. */
+                offset?: components["parameters"]["offset"];
+                /** @description Leave out rows created after the first page was read. */
+                snapshot?: components["parameters"]["snapshot"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionList"];
+                };
+            };
+        };
+    };
+    sessions_delete: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /** @description The id of the object. */
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    tokens_list: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+                fields?: components["schemas"]["ServiceTokenField"][];
+                /** @description The order of the rows; `-` stands before what descends. Without it: `-created_at`. */
+                sort?: components["schemas"]["ServiceTokenSort"];
+                /** @description How many rows a page has at most. It has 20 unless given. */
+                limit?: components["parameters"]["limit"];
+                /** @description Another name of `limit`. */
+                page_size?: components["parameters"]["page_size"];
+                /** @description As `limit`, of pages that go forward: with `after`. */
+                first?: components["parameters"]["first"];
+                /** @description As `limit`, of pages that go back: with `before`, which it needs. */
+                last?: components["parameters"]["last"];
+                /** @description Another name of `after`. */
+                cursor?: components["parameters"]["cursor"];
+                /** @description A cursor that an earlier answer had: the page begins behind its row. */
+                after?: components["parameters"]["after"];
+                /** @description A cursor that an earlier answer had: the page ends before its row. */
+                before?: components["parameters"]["before"];
+                /** @description The number of the page, from 1; instead of a cursor. */
+                page?: components["parameters"]["page"];
+                /** @description How many rows to skip; instead of a cursor. */
+                offset?: components["parameters"]["offset"];
+                /** @description Leave out rows created after the first page was read. */
+                snapshot?: components["parameters"]["snapshot"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceTokenList"];
+                };
+            };
+        };
+    };
+    tokens_create: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewServiceToken"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceToken"];
+                };
+            };
+        };
+    };
+    tokens_delete: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /** @description The id of the object. */
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    users_list: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+                fields?: components["parameters"]["users.fields"];
+                /** @description The order of the rows; `-` stands before what descends. Without it: `name`. */
+                sort?: components["parameters"]["users.sort"];
+                /** @description What becomes of rows that only a share opens to the caller: they are listed with the others (`include`, the default), or left out (`exclude`). `only` lists nothing but rows that are shared with the caller. */
+                shared?: components["parameters"]["shared"];
+                /** @description Only rows whose role is exactly this. */
+                role?: components["parameters"]["users.role"];
+                /** @description Only rows whose role is one of these, which are separated by commas. */
+                role__in?: components["parameters"]["users.role__in"];
+                /** @description Only rows whose name is exactly this. */
+                name?: components["parameters"]["name"];
+                /** @description Only rows whose name contains this text. */
+                name__contains?: components["parameters"]["name__contains"];
+                /** @description Only rows whose name starts with this text. */
+                name__startswith?: components["parameters"]["name__startswith"];
+                /** @description Only rows whose email is exactly this. */
+                email?: components["parameters"]["email"];
+                /** @description Only rows whose email starts with this text. */
+                email__startswith?: components["parameters"]["users.email__startswith"];
+                /** @description Only rows whose department is exactly this. */
+                department?: components["parameters"]["users.department"];
+                /** @description Only rows without any department (`true`), or only rows that have one (`false`). */
+                department__isnull?: components["parameters"]["users.department__isnull"];
+                /** @description Only rows that are active (`true`), or only rows that are not (`false`). */
+                active?: components["parameters"]["users.active"];
+                /** @description Only rows created at this time or later. */
+                created_at__gte?: components["parameters"]["created_at__gte"];
+                /** @description Only rows created before this time. */
+                created_at__lt?: components["parameters"]["created_at__lt"];
+                /** @description How many rows a page has at most. It has 20 unless given. */
+                limit?: components["parameters"]["limit"];
+                /** @description Another name of `limit`. */
+                page_size?: components["parameters"]["page_size"];
+                /** @description As `limit`, of pages that go forward: with `after`. */
+                first?: components["parameters"]["first"];
+                /** @description As `limit`, of pages that go back: with `before`, which it needs. */
+                last?: components["parameters"]["last"];
+                /** @description Another name of `after`. */
+                cursor?: components["parameters"]["cursor"];
+                /** @description A cursor that an earlier answer had: the page begins behind its row. */
+                after?: components["parameters"]["after"];
+                /** @description A cursor that an earlier answer had: the page ends before its row. */
+                before?: components["parameters"]["before"];
+                /** @description The number of the page, from 1; instead of a cursor. */
+                page?: components["parameters"]["page"];
+                /** @description How many rows to skip; instead of a cursor. */
+                offset?: components["parameters"]["offset"];
+                /** @description Leave out rows created after the first page was read. */
+                snapshot?: components["parameters"]["snapshot"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserList"];
+                };
+            };
+        };
+    };
+    users_create: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewUser"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["User"];
+                };
+            };
+        };
+    };
+    users_get: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+                fields?: components["parameters"]["users.fields"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-7dfb4cf67742
+                 */
+                id: components["parameters"]["users.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["User"];
+                };
+            };
+        };
+    };
+    users_replace: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-7dfb4cf67742
+                 */
+                id: components["parameters"]["users.id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UserReplacement"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["User"];
+                };
+            };
+        };
+    };
+    users_delete: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-7dfb4cf67742
+                 */
+                id: components["parameters"]["users.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    users_update: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-7dfb4cf67742
+                 */
+                id: components["parameters"]["users.id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/merge-patch+json": components["schemas"]["UserChanges"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["User"];
+                };
+            };
+        };
+    };
+    users_disable: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-7dfb4cf67742
+                 */
+                id: components["parameters"]["users.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["User"];
+                };
+            };
+        };
+    };
+    users_enable: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-7dfb4cf67742
+                 */
+                id: components["parameters"]["users.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["User"];
+                };
+            };
+        };
+    };
+    users_export: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+                fields?: components["parameters"]["users.fields"];
+                /** @description The order of the rows; `-` stands before what descends. Without it: `name`. */
+                sort?: components["parameters"]["users.sort"];
+                /** @description What becomes of rows that only a share opens to the caller: they are listed with the others (`include`, the default), or left out (`exclude`). `only` lists nothing but rows that are shared with the caller. */
+                shared?: components["parameters"]["shared"];
+                /** @description Only rows whose role is exactly this. */
+                role?: components["parameters"]["users.role"];
+                /** @description Only rows whose role is one of these, which are separated by commas. */
+                role__in?: components["parameters"]["users.role__in"];
+                /** @description Only rows whose name is exactly this. */
+                name?: components["parameters"]["name"];
+                /** @description Only rows whose name contains this text. */
+                name__contains?: components["parameters"]["name__contains"];
+                /** @description Only rows whose name starts with this text. */
+                name__startswith?: components["parameters"]["name__startswith"];
+                /** @description Only rows whose email is exactly this. */
+                email?: components["parameters"]["email"];
+                /** @description Only rows whose email starts with this text. */
+                email__startswith?: components["parameters"]["users.email__startswith"];
+                /** @description Only rows whose department is exactly this. */
+                department?: components["parameters"]["users.department"];
+                /** @description Only rows without any department (`true`), or only rows that have one (`false`). */
+                department__isnull?: components["parameters"]["users.department__isnull"];
+                /** @description Only rows that are active (`true`), or only rows that are not (`false`). */
+                active?: components["parameters"]["users.active"];
+                /** @description Only rows created at this time or later. */
+                created_at__gte?: components["parameters"]["created_at__gte"];
+                /** @description Only rows created before this time. */
+                created_at__lt?: components["parameters"]["created_at__lt"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
+                    "text/csv": string;
+                };
+            };
+        };
+    };
+    users_import: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description skip: leave out the lines that fail, as long as fewer than a thousand faults are found. Without it, one failing line undoes all. */
+                on_error?: components["parameters"]["on_error"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/x-ndjson": string;
+                "text/csv": string;
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Imported"];
+                };
+            };
+        };
+    };
+    users_shares: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+                fields?: components["parameters"]["fields"];
+                /** @description The order of the rows; `-` stands before what descends. Without it: `created_at`. */
+                sort?: components["parameters"]["sort"];
+                /** @description How many rows a page has at most. It has 20 unless given. */
+                limit?: components["parameters"]["limit"];
+                /** @description Another name of `limit`. */
+                page_size?: components["parameters"]["page_size"];
+                /** @description As `limit`, of pages that go forward: with `after`. */
+                first?: components["parameters"]["first"];
+                /** @description As `limit`, of pages that go back: with `before`, which it needs. */
+                last?: components["parameters"]["last"];
+                /** @description Another name of `after`. */
+                cursor?: components["parameters"]["cursor"];
+                /** @description A cursor that an earlier answer had: the page begins behind its row. */
+                after?: components["parameters"]["after"];
+                /** @description A cursor that an earlier answer had: the page ends before its row. */
+                before?: components["parameters"]["before"];
+                /** @description The number of the page, from 1; instead of a cursor. */
+                page?: components["parameters"]["page"];
+                /** @description How many rows to skip; instead of a cursor. */
+                offset?: components["parameters"]["offset"];
+                /** @description Leave out rows created after the first page was read. */
+                snapshot?: components["parameters"]["snapshot"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-7dfb4cf67742
+                 */
+                id: components["parameters"]["users.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShareList"];
+                };
+            };
+        };
+    };
+    users_share: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-7dfb4cf67742
+                 */
+                id: components["parameters"]["users.id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewShare"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShareList"];
+                };
+            };
+        };
+    };
+    users_unshare: {
+        parameters: {
+            query: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Use user:<id>, group:<name> or role:<name>. `me` is the caller's own user:<id>, which no permission is needed to give up. */
+                grantee: components["parameters"]["grantee"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the object.
+                 * @example 01941f29-7c00-7000-8000-7dfb4cf67742
+                 */
+                id: components["parameters"]["users.id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+}

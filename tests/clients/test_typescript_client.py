@@ -1,0 +1,199 @@
+"""clients/typescript on both servers, also where connections are cut: no effect twice, no row skipped or given twice.
+
+The programs in `typescript/` are type-checked against the package as it is built, and run by the pinned Node.js.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlencode
+
+import jwt
+import pytest
+
+from blueprints.http.security.keys import Keys
+from tests.clients import cutting
+from tests.clients.cutting import CuttingProxy, cutting_proxy
+from tests.clients.page_origin import one_origin
+from tests.clients.tools import NODE_MODULES, missing, node
+from tests.running import PASSWORD, ROOT, Instance, Served
+
+PACKAGE, PROGRAMS = ROOT / "clients" / "typescript", ROOT / "tests" / "clients" / "typescript"
+README = (PACKAGE / "README.md").read_text(encoding="utf-8")
+SEEDS = (1, 2, 3)
+# What would hide that a type is not what the code needs; `as const` and `value is` hide nothing.
+CAST = re.compile(r"\bas\b(?! const\b|:)|(?<!\.)\bany\b|[\w)\]]!(?!=)|\(<[A-Z]\w+>\w")
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory) -> Path:
+    """A folder where the package is built and installed beside the programs, which fit its types."""
+    folder = tmp_path_factory.mktemp("typescript")
+    installed = folder / "node_modules" / "gatepost-client"
+    shutil.copytree(PACKAGE, installed)
+    (folder / "node_modules" / "@types").symlink_to(NODE_MODULES / "@types")
+    (folder / "node_modules" / "undici-types").symlink_to(NODE_MODULES / "undici-types")
+    for program in [*PROGRAMS.glob("*.ts"), PROGRAMS / "tsconfig.json"]:
+        shutil.copy(program, folder)
+    shutil.copy(PROGRAMS / "page.html", installed)
+    (folder / "package.json").write_text('{"type": "module"}', encoding="utf-8")
+    blocks = re.findall(r"^```ts\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    assert len(blocks) >= 8
+    (folder / "readme.ts").write_text("".join(blocks), encoding="utf-8")
+    for project in (installed, folder):
+        done = node("tsc", "--project", "tsconfig.json", cwd=project)
+        assert done.returncode == 0, done.stdout
+    return folder
+
+
+@pytest.fixture(scope="module")
+def unlimited(tmp_path_factory) -> Instance:
+    """An instance that refuses nobody for the number of requests."""
+    return Instance(tmp_path_factory.mktemp("unlimited") / "instance", {"GATEPOST_RATE_LIMITS": "off"}).made()
+
+
+@pytest.fixture(scope="module", params=["waitress", "granian"])
+def busy(unlimited, request) -> Iterator[Served]:
+    with unlimited.served(*(("--workers", "2") if request.param == "granian" else ())) as served:
+        yield served
+
+
+@pytest.fixture(params=SEEDS)
+def proxy(busy, request) -> Iterator[CuttingProxy]:
+    with cutting_proxy(busy.url, request.param) as proxy:
+        proxy.cutting = True
+        yield proxy
+
+
+def run(package: Path, program: str, url: str = "", direct: str = "", **told: str) -> subprocess.CompletedProcess[str]:
+    return node(package / program, cwd=package, NODE_OPTIONS="--experimental-strip-types --no-warnings", BASE_URL=url,
+                DIRECT_URL=direct, EMAIL="admin@example.org", PASSWORD=PASSWORD, NAME=f"ts-{time.monotonic_ns()}",
+                **told)
+
+
+def passed(report: str) -> int:
+    found = re.search(r"^# pass (\d+)$", report, re.MULTILINE)
+    return int(found[1]) if found else 0
+
+
+def expired(instance: Instance, service: Served) -> str:
+    """An access token as the service signs them, but over."""
+    kid, secret = Keys.load(instance.folder / "secret.key").ring("access token")[0]
+    claims = {**jwt.decode(service.log_in(), options={"verify_signature": False}), "exp": int(time.time()) - 60}
+    return jwt.encode(claims, secret, "HS256", headers={"typ": "at+jwt", "kid": kid})
+
+
+def test_the_story_is_told(package, busy):
+    done = run(package, "story.ts", busy.url)
+    assert (done.returncode, done.stdout) == (0, "told\n"), done.stderr
+
+
+def test_the_story_is_told_while_connections_are_cut(package, proxy):
+    done = run(package, "story.ts", proxy.url)
+    assert (done.returncode, done.stdout) == (0, "told\n"), done.stderr
+    assert proxy.cut_requests and proxy.cut_answers
+
+
+def test_no_effect_comes_twice_and_no_row_is_skipped_while_connections_are_cut(package, busy, proxy):
+    done = run(package, "cuts.ts", proxy.url, busy.url)
+    assert (done.returncode, done.stdout) == (0, "told\n"), done.stderr
+    assert proxy.cut_requests > 5 and proxy.cut_answers > 5
+
+
+def test_a_long_answer_that_was_lost_is_read_again(package, busy, proxy, monkeypatch):
+    monkeypatch.setattr(cutting, "REQUEST_BYTES", 60_000)
+    monkeypatch.setattr(cutting, "ANSWER_BYTES", 20_000)
+    done = run(package, "long.ts", proxy.url, busy.url)
+    assert (done.returncode, done.stdout) == (0, "told\n"), done.stderr
+    assert proxy.cut_answers > 5
+
+
+def test_a_session_outlives_refreshes_whose_answers_are_lost(package, proxy):
+    done = run(package, "lost.ts", proxy.url)
+    assert (done.returncode, done.stdout) == (0, "told\n"), done.stderr
+    assert proxy.cut_requests + proxy.cut_answers > 3
+
+
+def test_a_login_is_kept_alive_by_one_refresh_for_all_who_need_it(package, unlimited, busy):
+    done = run(package, "renewal.ts", busy.url, EXPIRED=expired(unlimited, busy))
+    assert (done.returncode, passed(done.stdout)) == (0, 10), done.stdout
+
+
+def test_a_request_is_sent_again_only_where_that_has_no_second_effect(package):
+    done = run(package, "rules.ts")
+    assert (done.returncode, passed(done.stdout)) == (0, 18), done.stdout
+
+
+def test_the_examples_of_its_page_run_one_after_the_other(package, busy):
+    program = (package / "readme.ts").read_text(encoding="utf-8")
+    for written, told in (("http://127.0.0.1:8000", busy.url), ("the one that was printed", PASSWORD),
+                          ("first-light", f"ts-{time.monotonic_ns()}")):
+        assert written in program
+        program = program.replace(written, told)
+    (package / "told-readme.ts").write_text(program, encoding="utf-8")
+    done = run(package, "told-readme.ts")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith('admin@example.org\n2 "2"\nsomebody was quicker'), done.stdout
+
+
+def test_a_page_of_the_services_origin_keeps_its_login_in_a_cookie(package, busy, tmp_path):
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    if chromium is None:
+        missing("no chromium on this machine")
+    name = f"page-{time.monotonic_ns()}"
+    told = urlencode({"email": "admin@example.org", "password": PASSWORD, "name": name})
+    with one_origin(package / "node_modules" / "gatepost-client", busy.url) as origin:
+        browser = subprocess.Popen(
+            [chromium, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}",
+             f"{origin.url}/page.html#{told}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            found = origin.told.get(timeout=120)
+        finally:
+            browser.terminate()
+            browser.wait(timeout=60)
+    assert found.splitlines() == [
+        "before false", 'scripts see "" 0', "loaded true admin@example.org", "refused true", 'listed {"title":"Paged"}',
+        "exported Paged", "locks true accounts 1", "after false"]
+
+
+def test_its_types_are_those_of_the_document(documents, tmp_path):
+    shutil.copy(PACKAGE / "generate.mjs", tmp_path)
+    (tmp_path / "node_modules").symlink_to(NODE_MODULES)
+    done = node(tmp_path / "generate.mjs", documents["openapi.json"], "api.ts", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    made, there = [path.read_text(encoding="utf-8") for path in (tmp_path / "api.ts", PACKAGE / "src" / "api.ts")]
+    assert made == there, "run `gatepost openapi > openapi.json` and `npm run generate` in clients/typescript"
+
+
+def test_it_needs_nothing_and_says_where_its_parts_are(package):
+    said = json.loads((PACKAGE / "package.json").read_text(encoding="utf-8"))
+    assert not {"dependencies", "peerDependencies", "optionalDependencies"} & said.keys()
+    built = package / "node_modules" / "gatepost-client"
+    assert all((built / path).is_file() for path in said["exports"]["."].values())
+    imported = {name for file in (PACKAGE / "src").glob("*.ts")
+                for name in re.findall(r'from "([^"]+)"', file.read_text(encoding="utf-8"))}
+    assert imported and all(name.startswith("./") for name in imported)
+
+
+def code(file: Path) -> str:
+    """A file without its comments and strings."""
+    text = re.sub(r"/\*.*?\*/", "", file.read_text(encoding="utf-8"), flags=re.DOTALL)
+    return re.sub(r"//.*|\"[^\"\n]*\"|`[^`]*`", "", text)
+
+
+def test_there_is_no_cast():
+    files = [*(PACKAGE / "src").glob("*.ts"), *PROGRAMS.glob("*.ts")]
+    found = {str(file.relative_to(ROOT)): CAST.findall(code(file)) for file in files if file.name != "api.ts"}
+    assert len(found) > 15 and {name: casts for name, casts in found.items() if casts} == {}
+
+
+@pytest.mark.parametrize("line", ["const id = data as Article;", "data!.id", "const a: any = 1;", "f(<Article>data)"])
+def test_a_cast_would_be_found(tmp_path, line):
+    (tmp_path / "a.ts").write_text(line, encoding="utf-8")
+    assert CAST.search(code(tmp_path / "a.ts"))
