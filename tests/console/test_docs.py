@@ -90,6 +90,13 @@ def test_the_answer_of_a_try_comes_into_view(visitor):
     }""")
 
 
+def test_a_fragment_that_is_badly_encoded_leads_to_the_start(visitor):
+    page = visitor.open()
+    open_operation(page, "get-/api/articles")
+    page.evaluate("location.hash = '#%'")
+    page.wait_for_selector("#start:not([hidden])")
+
+
 def test_the_token_stays_in_memory_and_a_reload_forgets_it(visitor):
     page = visitor.open()
     logged_in(page)

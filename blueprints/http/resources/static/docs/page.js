@@ -191,8 +191,17 @@ byId("find").addEventListener("input", (event) => {
 
 const current = (link, is) => (is ? link.setAttribute("aria-current", "page") : link.removeAttribute("aria-current"));
 
+// A fragment that nobody has encoded well names no operation.
+function fragment() {
+  try {
+    return decodeURIComponent(location.hash.slice(1));
+  } catch {
+    return location.hash.slice(1);
+  }
+}
+
 function route(event) {
-  const name = decodeURIComponent(location.hash.slice(1));
+  const name = fragment();
   const link = document.querySelector(`#operations a[href="${CSS.escape("#" + name)}"]`);
   document.body.classList.toggle("exploring", link !== null);
   byId("start").hidden = link !== null;
