@@ -81,6 +81,9 @@ def _document(registry: Discovered, version: str, page_size: int, largest_page: 
     api.register_field(Id, "string", "uuid")
     api.register_field(Time, "string", "date-time")
     _declare_components(api, registry)
+    # First, so that none of their names goes to what a plugin's route answers.
+    for collection in registry.collections.values():
+        plugin.converter.resolve_nested_schema(collection.answer)  # type: ignore[no-untyped-call]
     for made in registry.blueprints():
         api.register_blueprint(made)
     described: dict[str, Any] = api.spec.to_dict()

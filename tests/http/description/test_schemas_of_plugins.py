@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import ModuleType
 
 import pytest
 from marshmallow import fields
@@ -11,7 +12,7 @@ from openapi_spec_validator import validate
 
 from blueprints.http.description.document import document
 from blueprints.http.resources.plugins.discovery import discover
-from gatepost import Line
+from gatepost import Line, Routes
 from tests.http.resources.letters.letters import Letters, LetterSchema
 
 
@@ -71,3 +72,13 @@ def test_a_guard_is_named_at_the_field_that_it_guards(described):
     guarded = "Shown with the permission `letter.view_code`."
     assert described["schemas"]["Article1"]["properties"]["code"]["description"] == guarded
     assert guarded not in json.dumps(described["schemas"]["Article"])
+
+
+def test_a_route_of_a_plugin_takes_no_name_of_ours(version):
+    routes = Routes("post", "Letters of the post.")
+    routes.get("/api/post", public="it is empty", answer=ArticleSchema())(lambda call: {})
+    plugin = ModuleType("tests.http.resources.letters.post")
+    plugin.__file__, plugin.routes = __file__, routes
+    schemas = json.loads(document(discover([plugin]), version))["components"]["schemas"]
+    assert "published_at" in schemas["Article"]["properties"]
+    assert "stars" in schemas["Article1"]["properties"]
