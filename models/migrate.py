@@ -36,6 +36,12 @@ def pending(database: Database, directories: Mapping[str, Path] = SHIPPED) -> li
         return _pending(_runners(database, directories))
 
 
+def written(directories: Mapping[str, Path] = SHIPPED) -> list[str]:
+    """All migrations of these directories, as `<name>/<migration>`, in their order. Raises MigrationError."""
+    return [f"{name}/{migration.name}" for name, directory in directories.items()
+            for migration in Migration.load_directory(str(directory))]  # type: ignore[no-untyped-call]
+
+
 def rolling(waiting: Sequence[str], directories: Mapping[str, Path] = SHIPPED) -> frozenset[str]:
     """Those of these pending migrations beside which older code may go on serving. Raises MigrationError."""
     return frozenset(name for name in waiting if _is_rolling(_load(name, directories)))

@@ -14,8 +14,8 @@ from typing import Any
 import click
 
 from blueprints.commands.printing import Group
+from blueprints.http.resources.plugins.installed import COMMANDS
 
-GROUP = "gatepost.commands"
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
@@ -25,20 +25,24 @@ class Commands(Group):
     @cached_property
     def clash(self) -> str | None:
         """Why a command of a plugin cannot be told from another, or be typed, as a sentence; None: all can."""
-        for name, points in self._of_plugins.items():
-            shown = ", ".join(map(_shown, points))
-            if name in self.commands:
-                return f"{shown}: gatepost {name} is a command of Gatepost itself; choose another name"
-            if len(points) > 1:
-                return f"{shown}: the command gatepost {name} is brought by each of them"
-            if not _NAME.fullmatch(name):
-                return f"{shown}: the name of a command has small letters, digits and single hyphens"
+        return next(filter(None, map(self.clash_of, self._of_plugins)), None)
+
+    def clash_of(self, name: str) -> str | None:
+        """Why the command of plugins that has this name cannot be told from another, or be typed; None: it can."""
+        points = self._of_plugins[name]
+        shown = ", ".join(map(_shown, points))
+        if name in self.commands:
+            return f"{shown}: gatepost {name} is a command of Gatepost itself; choose another name"
+        if len(points) > 1:
+            return f"{shown}: the command gatepost {name} is brought by each of them"
+        if not _NAME.fullmatch(name):
+            return f"{shown}: the name of a command has small letters, digits and single hyphens"
         return None
 
     @cached_property
     def _of_plugins(self) -> dict[str, list[EntryPoint]]:
         found: dict[str, list[EntryPoint]] = {}
-        for point in entry_points(group=GROUP):
+        for point in entry_points(group=COMMANDS):
             found.setdefault(point.name, []).append(point)
         return found
 
@@ -70,13 +74,19 @@ class _OfPlugin(click.Command):
         if others:
             shown = ", ".join(map(_shown, self._points))
             raise click.ClickException(f"{shown}: the command gatepost {self.name} is brought by each of them")
-        try:
-            found = point.load()
-        except Exception as error:
-            raise click.ClickException(f"{_shown(point)} cannot be imported: {error}") from error
-        if not isinstance(found, click.Command):
-            raise click.ClickException(f"{_shown(point)} is no command, and no group, of click")
-        return found
+        return _loaded(point)
+
+
+def wrong_with_command(point: EntryPoint) -> str | None:
+    """Why the command of a plugin cannot be used, as a sentence; None: it can. It is imported for that."""
+    root = click.get_current_context().find_root().command
+    if isinstance(root, Commands) and (reason := root.clash_of(point.name)) is not None:
+        return reason
+    try:
+        _loaded(point)
+    except click.ClickException as error:
+        return error.message
+    return None
 
 
 def refuse_clashes() -> None:
@@ -84,6 +94,16 @@ def refuse_clashes() -> None:
     root = click.get_current_context().find_root().command
     if isinstance(root, Commands) and root.clash is not None:
         raise click.ClickException(root.clash)
+
+
+def _loaded(point: EntryPoint) -> click.Command:
+    try:
+        found = point.load()
+    except Exception as error:
+        raise click.ClickException(f"{_shown(point)} cannot be imported: {error}") from error
+    if not isinstance(found, click.Command):
+        raise click.ClickException(f"{_shown(point)} is no command, and no group, of click")
+    return found
 
 
 def _shown(point: EntryPoint) -> str:

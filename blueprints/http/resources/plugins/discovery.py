@@ -12,7 +12,7 @@ import pkgutil
 import re
 from collections import Counter, abc
 from collections.abc import Iterable
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from types import ModuleType
@@ -50,8 +50,11 @@ def not_imported(extra: Iterable[Plugin] = ()) -> Plugins:
     return dict.fromkeys((*installed, *map(named, extra)))
 
 
-def discover(extra: Iterable[Plugin] = (), without: abc.Collection[str] = ()) -> Registry:
+def discover(extra: Iterable[Plugin] = (), without: abc.Collection[str] = (),
+             points: Iterable[EntryPoint] | None = None) -> Registry:
     """Everything in `blueprints`, in installed plugins, and in `extra`, but the shipped collections `without`.
+
+    `points` are entry points of plugins; None: those of all that are installed.
 
     Raises `PluginError` for an import error, for what two of them claim, and for rules that are missing; `SettingError`
     for a collection that cannot be left out.
@@ -140,7 +143,7 @@ def discover(extra: Iterable[Plugin] = (), without: abc.Collection[str] = ()) ->
     for info in pkgutil.iter_modules(blueprints.__path__):
         if info.name not in NOT_COLLECTIONS:
             add(info.name, importlib.import_module(f"blueprints.{info.name}"))
-    for point in entry_points(group=GROUP):
+    for point in entry_points(group=GROUP) if points is None else points:
         try:
             plugin = point.load()
         except Exception as error:

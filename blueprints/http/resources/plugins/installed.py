@@ -1,0 +1,120 @@
+"""The plugins that are installed, one by one: what each brings, and why one cannot be used.
+
+`discover` ends at the first that is wrong; here it is asked about each beside those that are right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection as Group
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+
+from flask import Blueprint
+
+from settings import SettingError
+from settings.plugins import name_of
+
+from ...jobs.hooks import hooks_of
+from ..collection import Collection
+from ..routes import Routes
+from .contents import PluginError, contents, migrations_of, modules_of
+from .declarations import functions_of, settings_of
+from .discovery import GROUP, discover
+
+COMMANDS = "gatepost.commands"
+
+
+@dataclass(frozen=True)
+class Installed:
+    """One package that pip installed.
+
+    wrong        why it cannot be used, as a sentence; then nothing is said of what it brings but its commands
+    collections  those that are served
+    brings       what it brings, such as `hooks`, and the names of these
+    commands     the entry points of its commands, which are not imported
+    migrations   name of a history → its folder
+    """
+
+    name: str
+    version: str
+    commands: tuple[EntryPoint, ...]
+    wrong: str | None = None
+    collections: tuple[Collection, ...] = ()
+    brings: Mapping[str, tuple[str, ...]] | None = None
+    migrations: Mapping[str, Path] | None = None
+
+
+def installed(without: Group[str] = ()) -> list[Installed]:
+    """The plugins in the order of their names; `without` as `discover` takes it.
+
+    Raises `SettingError` for what cannot be left out whichever plugins there are.
+    """
+    discover(without=without, points=())
+    plugins = _by_package((*entry_points(group=GROUP), *entry_points(group=COMMANDS)))
+    serving = {name: [point for point in points if point.group == GROUP] for name, points in plugins.items()}
+    wrong = _wrong(serving, without)
+    used = discover(without=without, points=[point for name in serving if name not in wrong for point in serving[name]])
+    return [_described(name, plugins[name], wrong.get(name), used.collections) for name in sorted(plugins)]
+
+
+def _by_package(points: Iterable[EntryPoint]) -> dict[str, list[EntryPoint]]:
+    found: dict[str, list[EntryPoint]] = {}
+    for point in points:
+        name = point.dist.name if point.dist is not None else point.module.partition(".")[0]
+        found.setdefault(name, []).append(point)
+    return found
+
+
+def _wrong(serving: Mapping[str, list[EntryPoint]], without: Group[str]) -> dict[str, str]:
+    """Why each of these that cannot be used beside the others cannot; of two that clash, the later is wrong."""
+    usable: list[EntryPoint] = []
+    wrong: dict[str, str] = {}
+    waiting = list(serving)
+    while waiting:
+        wrong = {}
+        for name in waiting:
+            try:
+                discover(without=without, points=[*usable, *serving[name]])
+                usable += serving[name]
+            except (PluginError, SettingError) as error:
+                wrong[name] = str(error)
+        # One whose hook follows an event of another is usable once the other is.
+        if len(wrong) == len(waiting):
+            break
+        waiting = list(wrong)
+    return wrong
+
+
+def _described(name: str, points: Iterable[EntryPoint], wrong: str | None,
+               served: Mapping[str, Collection]) -> Installed:
+    points = list(points)
+    version = next((point.dist.version for point in points if point.dist is not None), "")
+    commands = tuple(point for point in points if point.group == COMMANDS)
+    if wrong is not None:
+        return Installed(name, version, commands, wrong)
+    collections: list[Collection] = []
+    routes: list[str] = []
+    settings: list[str] = []
+    hooks: list[str] = []
+    conditions: list[str] = []
+    migrations: dict[str, Path] = {}
+    for point in points:
+        if point.group == COMMANDS:
+            continue
+        plugin = point.load()
+        for found in contents(plugin):
+            if isinstance(found, Routes | Blueprint):
+                routes.append(found.name)
+            else:
+                collections.append(served[found.name])
+        modules = modules_of(plugin)
+        settings += [f"{name_of(point.name)}.{one.name}" for one in settings_of(modules)]
+        hooks += [hook.name for hook in hooks_of(modules)]
+        conditions += [function.name for function in functions_of(modules)]
+        migrations |= migrations_of(plugin)
+    kinds = {"collections": [one.name for one in collections], "routes": routes, "settings": settings,
+             "hooks": hooks, "conditions": conditions}
+    return Installed(name, version, commands, None, tuple(collections),
+                     {kind: tuple(dict.fromkeys(names)) for kind, names in kinds.items()}, migrations)
