@@ -67,6 +67,7 @@ def test_the_wheel_carries_what_is_read_at_run_time(wheel):
         "blueprints/http/resources/static/docs/page.js",
         "blueprints/http/resources/static/docs/rapidoc-min.js",
         "blueprints/http/resources/templates/docs.html",
+        "blueprints/commands/plugin/templates/collection.py.txt",
         "gatepost/py.typed",
     } <= names
     assert any(name.endswith("/LICENSE") for name in names)
@@ -87,6 +88,19 @@ def test_the_sample_plugin_is_strictly_typed_by_what_the_wheel_says(installed, t
     command = [sys.executable, "-m", "mypy", "--strict", "--python-executable", installed.with_name("python"),
                "--cache-dir", tmp_path / "cache", "sample_notes", "tests"]
     done = subprocess.run(command, cwd=ROOT / "tests" / "sample_plugin", capture_output=True, text=True, check=False,
+                          timeout=300)
+    assert done.stdout.splitlines()[-1].startswith("Success: no issues found in 4 source files"), done.stdout
+
+
+@pytest.mark.parametrize("name", ["price-lists", "people"])
+def test_a_new_plugin_is_strictly_typed_by_what_the_wheel_says(installed, tmp_path, name):
+    singular = ["--singular", "person"] if name == "people" else []
+    made = subprocess.run([installed, "plugin", "new", name, tmp_path, *singular], capture_output=True, text=True,
+                          timeout=60, check=False)
+    assert made.returncode == 0, made.stderr
+    command = [sys.executable, "-m", "mypy", "--python-executable", installed.with_name("python"),
+               "--cache-dir", tmp_path / "cache"]
+    done = subprocess.run(command, cwd=tmp_path / f"gatepost-{name}", capture_output=True, text=True, check=False,
                           timeout=300)
     assert done.stdout.splitlines()[-1].startswith("Success: no issues found in 4 source files"), done.stdout
 

@@ -18,6 +18,7 @@ from blueprints.commands.jobs import jobs
 from blueprints.commands.keys import keys
 from blueprints.commands.migrate import migrate
 from blueprints.commands.persons import erase_person, export_person, list_erasures
+from blueprints.commands.plugin.group import plugin
 from blueprints.commands.policy.group import policy as policy_group
 from blueprints.commands.server import init, openapi, serve
 from blueprints.commands.settings import settings
@@ -31,5 +32,5 @@ for one in (export_person, erase_person, list_erasures):
 commands: list[click.Command] = [
     init, serve, worker, demo, import_, export, user, tenant, token, jobs, policy_group, keys, audit, migrate, backup,
     restore_, compact,
-    doctor, openapi, settings,
+    plugin, doctor, openapi, settings,
 ]

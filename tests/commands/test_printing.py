@@ -98,6 +98,8 @@ WALK = [
     ("audit", "export", "--since", HOSTILE), ("audit", "verify"),
     ("keys", "list"), ("keys", "rotate"),
     ("jobs", "list"), ("jobs", "show", JOB), ("jobs", "retry", JOB), ("jobs", "cancel", JOB), ("jobs", "show", HOSTILE),
+    ("plugin", "list"), ("plugin", "new", HOSTILE), ("plugin", "new", "bookmarks", f"/{HOSTILE}"),
+    ("plugin", "new", "bookmarks", "--singular", HOSTILE),
     ("policy", "check"), ("policy", "check", "--json"), ("policy", "matrix"), ("policy", "matrix", "--json"),
     ("policy", "matrix", "--role", HOSTILE), ("policy", "test"), ("policy", "test", "--json"), ("policy", "export"),
     ("policy", "test", "--junit", f"{HOSTILE}/x"), ("policy", "test", HOSTILE, "--json"),

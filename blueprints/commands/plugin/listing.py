@@ -1,0 +1,81 @@
+"""`gatepost plugin list`: what the installed plugins bring, and why one cannot be used."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+
+import click
+from playhouse.migrations import MigrationError
+
+from blueprints.commands.context import database_of, load_settings, sentences
+from blueprints.commands.plugins import wrong_with_command
+from blueprints.commands.printing import echo, visible
+from blueprints.http.resources.plugins import tables
+from blueprints.http.resources.plugins.contents import PluginError
+from blueprints.http.resources.plugins.installed import Installed, installed
+from models.engine.database import Database
+from models.migrate import pending, written
+from settings import SettingError
+
+
+@click.command("list")
+def list_command() -> None:
+    """List what is installed, and what each brings.
+
+    It says why a plugin cannot be used, and then exits with 1. Of migrations it says which are not applied, where the
+    settings name an instance.
+
+    \b
+    Example: gatepost plugin list
+    """
+    settings = load_settings()
+    try:
+        plugins = installed(settings.without)
+    except SettingError as error:
+        raise click.ClickException(str(error)) from error
+    if not plugins:
+        echo("No plugin is installed. Begin one: gatepost plugin new NAME")
+        return
+    with ExitStack() as opened:
+        database: Database | None = None
+        if settings.secret_file.exists():
+            database = opened.enter_context(database_of(settings))
+            opened.enter_context(sentences(database))
+            opened.enter_context(database.connected())
+        broken = [_show(plugin, database) for plugin in plugins]
+    sys.exit(int(any(broken)))
+
+
+def _show(plugin: Installed, database: Database | None) -> bool:
+    """Print what there is to say of a plugin; whether something of it cannot be used."""
+    echo(f" {plugin.version}", mark=click.style(visible(plugin.name), bold=True))
+    for kind, names in (plugin.brings or {}).items():
+        _line(kind, names)
+    _line("commands", tuple(point.name for point in plugin.commands))
+    wrong = [plugin.wrong] if plugin.wrong is not None else []
+    try:
+        names, waiting = _migrations(plugin, database)
+        _line("migrations", names)
+        if database is not None and not waiting:
+            tables.check(database, plugin.collections)
+    except (MigrationError, PluginError) as error:
+        wrong.append(str(error))
+    wrong += filter(None, map(wrong_with_command, plugin.commands))
+    for sentence in wrong:
+        echo(f"  cannot be used: {sentence}")
+    return bool(wrong)
+
+
+def _line(kind: str, names: tuple[str, ...]) -> None:
+    if names:
+        echo(f"  {kind:11}  {', '.join(names)}")
+
+
+def _migrations(plugin: Installed, database: Database | None) -> tuple[tuple[str, ...], bool]:
+    """The migrations with what became of each, as far as a database tells; and whether one is not applied."""
+    directories = plugin.migrations or {}
+    waiting = [] if database is None else pending(database, directories)
+    told = "" if database is None else " (applied)"
+    return (tuple(f"{name}{' (not applied: gatepost migrate)' if name in waiting else told}"
+                  for name in written(directories)), bool(waiting))

@@ -1,0 +1,64 @@
+"""`gatepost plugin new`: a plugin that works, to be changed into the one that is wanted."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from shlex import quote
+
+import click
+
+from blueprints.commands.plugin.names import Names
+from blueprints.commands.plugin.scaffold import files
+from blueprints.commands.printing import echo
+from blueprints.http.resources.plugins.contents import PluginError
+from blueprints.http.resources.plugins.discovery import discover
+
+
+@click.command("new")
+@click.argument("name")
+@click.argument("folder", metavar="[DIR]", default=".",
+                type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--singular", metavar="WORD", help="What one row is called, where that is not NAME less its s.")
+def new_command(name: str, folder: Path, singular: str | None) -> None:
+    """Write a plugin that works, to be changed.
+
+    It is the folder gatepost-NAME, in this folder or in DIR. NAME is the collection's, in the plural: small letters,
+    digits and single hyphens. The package has a collection with its table, rules, migration, German text, setting, hook
+    and tests, which pass as they are. Nothing that is there already is overwritten.
+
+    \b
+    Example: gatepost plugin new bookmarks
+    """
+    names = Names.of(name, singular)
+    if (reason := names.unusable()) is not None:
+        raise click.ClickException(reason)
+    try:
+        served = discover()
+    except PluginError:  # a plugin that is broken keeps nobody from writing another one
+        served = discover(points=())
+    if (reason := names.taken(served)) is not None:
+        raise click.ClickException(reason)
+    made = folder / names.distribution
+    _write(made, files(names))
+    echo(f"Made {made}")
+    for step in ("Next:", f"  pip install -e {quote(str(made))}", f"  pytest {quote(str(made))}", "  gatepost migrate"):
+        echo(step)
+
+
+def _write(made: Path, texts: dict[str, str]) -> None:
+    """Make the folder with these files, by their path in it; all of them or, with a sentence, none."""
+    try:
+        made.mkdir()
+    except FileExistsError:
+        raise click.ClickException(f"{made} is there already; nothing was written.") from None
+    except OSError as error:
+        raise click.ClickException(f"{made} cannot be made: {error.strerror}.") from error
+    try:
+        for path, text in texts.items():
+            file = made / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        shutil.rmtree(made, ignore_errors=True)
+        raise click.ClickException(f"{made} cannot be written: {error.strerror}.") from error
