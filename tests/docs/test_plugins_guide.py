@@ -29,6 +29,7 @@ FILE = re.compile(r"^`([\w./]+)`:\n\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTA
 COMMANDS = re.compile(r"^```sh\n(.*?)^```$\n\n^```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILES = dict(FILE.findall(GUIDE))
 TYPED = COMMANDS.findall(GUIDE)
+BEGUN = "gatepost plugin new"  # the block that is typed in an empty folder
 SERVING = "URL="  # the block with which a second terminal begins, beside the service
 EXAMPLES = re.findall(r"^```python\n(.*?)^```$", FILE.sub("", GUIDE), re.MULTILINE | re.DOTALL)
 
@@ -55,9 +56,11 @@ def printed(tmp_path_factory) -> list[str]:
         (bin / name).chmod(0o755)
     path = {"PYTHONPATH": f"{target}:{ROOT}", "PATH": f"{bin}:{os.environ['PATH']}", "PYTHONDONTWRITEBYTECODE": "1"}
     instance = Instance(tmp_path_factory.mktemp("guide") / "instance", path).made()
+    empty = tmp_path_factory.mktemp("empty")
 
     def typed(text: str) -> str:
-        done = subprocess.run(["bash", "-euc", text], cwd=folder, env=instance.environ(), text=True,
+        here = empty if text.startswith(BEGUN) else folder
+        done = subprocess.run(["bash", "-euc", text], cwd=here, env=instance.environ(), text=True,
                               capture_output=True, timeout=180, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
@@ -79,8 +82,8 @@ def test_a_command_prints_what_the_guide_says(printed, number):
 
 
 def test_every_block_of_commands_is_run():
-    assert len(TYPED) == GUIDE.count("```sh\n") == 4
-    assert [text.startswith(SERVING) for text, _ in TYPED] == [False, False, False, True]
+    assert len(TYPED) == GUIDE.count("```sh\n") == 5
+    assert [text.startswith(SERVING) for text, _ in TYPED] == [False, False, False, False, True]
 
 
 @pytest.mark.parametrize("text", EXAMPLES, ids=lambda text: re.search(
