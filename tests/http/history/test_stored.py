@@ -23,7 +23,7 @@ from tests.databases import new_database
 from tests.running import Instance
 
 OPEN = "p, guest, product.view, always, allow"
-UNKNOWN = "p, guest, gadget.view, always, allow"
+UNKNOWN = "p, guest, product.weigh, always, allow"
 CASES = """
 principals: {visitor: {role: guest}}
 objects: {order: {sold: {status: pending}}}
@@ -196,13 +196,13 @@ def test_a_node_that_cannot_load_a_policy_keeps_its_last_good_one_also_over_a_re
     good = second.policy.current.version
     version = put_by_newer_code(first)
     second.policy.poll()
-    assert second.policy.current.version == good and "gadget.view" in second.policy.status.error
+    assert second.policy.current.version == good and "product.weigh" in second.policy.status.error
     assert second.health()["checks"]["policy"] == "degraded" and second.health()["status"] == "degraded"
     second.stop()
     assert second.start().policy.current.version == good and second.policy.trouble is not None
     newcomer = Node(new_instance(tmp_path / "c" / "instance", first.url, "default", keys=first.folder / "secret.key"),
                     first.url)
-    with pytest.raises(PolicyError, match="gadget.view"):
+    with pytest.raises(PolicyError, match="product.weigh"):
         newcomer.start()
     assert [row.version for row in ledger(first)] == [version, good], "it is nobody's business to undo it"
     mended = first.put_in_force({name: text for name, text in first.policy.current.files.items()}
