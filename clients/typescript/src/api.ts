@@ -54,6 +54,325 @@ export interface components {
             /** @description Of a job that is done, what its kind says; of one that has failed, a problem (RFC 9457). */
             result: unknown;
         };
+        /** @enum {string} */
+        ArticleStatus: "approved" | "archived" | "draft" | "in_review" | "published";
+        User: {
+            /** Format: uuid */
+            id: string;
+            /**
+             * Format: uuid
+             * @description Shown with the permission `user.view_private`.
+             */
+            tenant_id?: string;
+            /** @description Shown with the permission `user.view_private`. */
+            version?: number;
+            /**
+             * Format: date-time
+             * @description Shown with the permission `user.view_private`.
+             */
+            created_at?: string;
+            /**
+             * Format: date-time
+             * @description Shown with the permission `user.view_private`.
+             */
+            updated_at?: string;
+            /** @description Shown with the permission `user.view_private`. */
+            owner_id?: string;
+            /** @example Noor Visser */
+            name: string;
+            /**
+             * @description Shown with the permission `user.view_private`.
+             * @example noor@example.org
+             */
+            email?: string;
+            /** @description A role of the policy. */
+            role: string;
+            /** @description Shown with the permission `user.view_private`. */
+            department?: string | null;
+            /** @description Shown with the permission `user.view_private`. */
+            groups?: string[];
+            /** @description Shown with the permission `user.view_private`. */
+            active?: boolean;
+            /** @description What this caller may do to it now, when `fields` names it. */
+            allowed_actions?: ("update" | "delete" | "share" | "disable" | "enable")[];
+        };
+        Category: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            tenant_id: string;
+            version: number;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: uuid */
+            owner_id: string | null;
+            /** @description Shown with the permission `category.view_private`. */
+            department?: string | null;
+            /** @example Walks */
+            name: string;
+            /** @example walks */
+            slug: string;
+            /** Format: uuid */
+            parent_id: string | null;
+            /** @description The object itself, when `expand` names `parent`. */
+            parent?: components["schemas"]["Category"] | null;
+            /** @description The object itself, when `expand` names `owner`. */
+            owner?: components["schemas"]["User"] | null;
+            /** @description What this caller may do to it now, when `fields` names it. */
+            allowed_actions?: ("update" | "delete" | "share")[];
+        };
+        Article: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            tenant_id: string;
+            version: number;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: uuid */
+            owner_id: string | null;
+            /** @description Shown with the permission `article.view_private`. */
+            department?: string | null;
+            /** @example A walk along the river */
+            title: string;
+            /** @example a-walk-along-the-river */
+            slug: string;
+            /** @example It begins at the old mill. */
+            body: string;
+            /** @example en */
+            language: string;
+            /** Format: uuid */
+            category_id: string | null;
+            status: components["schemas"]["ArticleStatus"];
+            /** Format: date-time */
+            published_at: string | null;
+            /** @description The object itself, when `expand` names `category`. */
+            category?: components["schemas"]["Category"] | null;
+            /** @description The object itself, when `expand` names `owner`. */
+            owner?: components["schemas"]["User"] | null;
+            /** @description What this caller may do to it now, when `fields` names it. */
+            allowed_actions?: ("update" | "delete" | "share" | "approve" | "archive" | "publish" | "reject" | "submit")[];
+        };
+        Audit: {
+            /** Format: uuid */
+            id: string;
+            /** Format: date-time */
+            time: string;
+            principal: string;
+            role: string;
+            action: string;
+            resource: string;
+            /** Format: uuid */
+            resource_id: string | null;
+            address: string | null;
+            /** @enum {string} */
+            result: "allowed" | "refused" | "failed";
+            reason: string | null;
+            policy_version: string | null;
+            request_id: string | null;
+            /** @description By what the policy decided; or the e-mail of a failed login, the fields that a body could not set, the filters and the number of rows of an export. Shown with the permission `audit.view_facts`. */
+            facts?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description How many of the same this stands for. */
+            count: number;
+            /** @description What this caller may do to it now, when `fields` names it. */
+            allowed_actions?: ("update" | "delete" | "share")[];
+        };
+        /** @enum {string} */
+        CommentStatus: "approved" | "pending" | "rejected";
+        Comment: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            tenant_id: string;
+            version: number;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: uuid */
+            owner_id: string | null;
+            /** @description Shown with the permission `comment.view_private`. */
+            department?: string | null;
+            /** Format: uuid */
+            article_id: string;
+            /** @example I was there last week. */
+            body: string;
+            status: components["schemas"]["CommentStatus"];
+            /** @description The object itself, when `expand` names `article`. */
+            article?: components["schemas"]["Article"] | null;
+            /** @description The object itself, when `expand` names `owner`. */
+            owner?: components["schemas"]["User"] | null;
+            /** @description What this caller may do to it now, when `fields` names it. */
+            allowed_actions?: ("update" | "delete" | "share" | "approve" | "reject")[];
+        };
+        Contact: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            tenant_id: string;
+            version: number;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** @example Noor Visser */
+            name: string;
+            /** @example noor@example.org */
+            email: string;
+            /** @example Opening hours */
+            subject: string;
+            /** @example Are you open on Sundays? */
+            body: string;
+            /** @description What this caller may do to it now, when `fields` names it. */
+            allowed_actions?: ("update" | "delete" | "share")[];
+        };
+        /** @enum {string} */
+        ProductStatus: "active" | "archived" | "draft";
+        Product: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            tenant_id: string;
+            version: number;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: uuid */
+            owner_id: string | null;
+            /** @description Shown with the permission `product.view_private`. */
+            department?: string | null;
+            /** @example Walnut desk */
+            name: string;
+            /** @example desk-walnut */
+            sku: string;
+            description: string | null;
+            /**
+             * @description Minor units of `currency`.
+             * @example 24900
+             */
+            price: number;
+            /** @example EUR */
+            currency: string;
+            /** @example 12 */
+            stock: number;
+            /** Format: uuid */
+            category_id: string | null;
+            status: components["schemas"]["ProductStatus"];
+            /** @description The object itself, when `expand` names `category`. */
+            category?: components["schemas"]["Category"] | null;
+            /** @description The object itself, when `expand` names `owner`. */
+            owner?: components["schemas"]["User"] | null;
+            /** @description What this caller may do to it now, when `fields` names it. */
+            allowed_actions?: ("update" | "delete" | "share" | "archive" | "publish")[];
+        };
+        OrderItem: {
+            /** Format: uuid */
+            product_id: string;
+            /** @example 1 */
+            quantity: number;
+            unit_price: number;
+            /** @description The object itself, when `expand` names `items.product`. */
+            product?: components["schemas"]["Product"] | null;
+        };
+        /** @enum {string} */
+        OrderStatus: "approved" | "cancelled" | "completed" | "pending" | "refunded" | "rejected" | "shipped";
+        Order: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            tenant_id: string;
+            version: number;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: uuid */
+            owner_id: string | null;
+            /** @description Shown with the permission `order.view_private`. */
+            department?: string | null;
+            items: components["schemas"]["OrderItem"][];
+            /** @example Ring twice. */
+            note: string | null;
+            total: number;
+            currency: string;
+            status: components["schemas"]["OrderStatus"];
+            /** @description The object itself, when `expand` names `owner`. */
+            owner?: components["schemas"]["User"] | null;
+            /** @description What this caller may do to it now, when `fields` names it. */
+            allowed_actions?: ("update" | "delete" | "share" | "approve" | "cancel" | "complete" | "refund" | "reject" | "ship")[];
+        };
+        /** @enum {string} */
+        PageStatus: "archived" | "draft" | "published";
+        Page: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            tenant_id: string;
+            version: number;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: uuid */
+            owner_id: string | null;
+            /** @description Shown with the permission `page.view_private`. */
+            department?: string | null;
+            /** @example opening-hours */
+            slug: string;
+            /** @example Opening hours */
+            title: string;
+            /** @example From nine to five. */
+            body: string;
+            /** @example en */
+            language: string;
+            status: components["schemas"]["PageStatus"];
+            /** Format: date-time */
+            published_at: string | null;
+            /** @description The object itself, when `expand` names `owner`. */
+            owner?: components["schemas"]["User"] | null;
+            /** @description What this caller may do to it now, when `fields` names it. */
+            allowed_actions?: ("update" | "delete" | "share" | "archive" | "publish")[];
+        };
+        Session: {
+            /** Format: uuid */
+            id: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            last_used_at: string;
+            /** @description The address that it was opened from; null where that was not kept, before an upgrade. */
+            address: string | null;
+            /** @description The kind of device that opened it: desktop, mobile, tablet, bot or other. */
+            device: string | null;
+            /** @description Whether this request belongs to it. */
+            current: boolean;
+        };
+        ServiceToken: {
+            /** Format: uuid */
+            id: string;
+            /** @example Backup of articles */
+            name: string;
+            /**
+             * @example [
+             *       "read:articles"
+             *     ]
+             */
+            scopes: string[];
+            /** Format: date-time */
+            expires_at: string | null;
+            /** Format: date-time */
+            last_used_at: string | null;
+            token?: string;
+            /** @description What this caller may do to it now, when `fields` names it. */
+            allowed_actions?: ("update" | "delete" | "share")[];
+        };
         Counts: {
             total: number;
             by_status: {
@@ -660,110 +979,7 @@ export interface components {
         /** @enum {string} */
         ArticleSort: "-created_at" | "-published_at" | "-status,created_at" | "-title" | "-updated_at" | "created_at" | "published_at" | "status,-created_at" | "title" | "updated_at";
         /** @enum {string} */
-        ArticleStatus: "approved" | "archived" | "draft" | "in_review" | "published";
-        /** @enum {string} */
         ArticleExpansion: "category" | "owner";
-        User: {
-            /** Format: uuid */
-            id: string;
-            /**
-             * Format: uuid
-             * @description Shown with the permission `user.view_private`.
-             */
-            tenant_id?: string;
-            /** @description Shown with the permission `user.view_private`. */
-            version?: number;
-            /**
-             * Format: date-time
-             * @description Shown with the permission `user.view_private`.
-             */
-            created_at?: string;
-            /**
-             * Format: date-time
-             * @description Shown with the permission `user.view_private`.
-             */
-            updated_at?: string;
-            /** @description Shown with the permission `user.view_private`. */
-            owner_id?: string;
-            /** @example Noor Visser */
-            name: string;
-            /**
-             * @description Shown with the permission `user.view_private`.
-             * @example noor@example.org
-             */
-            email?: string;
-            /** @description A role of the policy. */
-            role: string;
-            /** @description Shown with the permission `user.view_private`. */
-            department?: string | null;
-            /** @description Shown with the permission `user.view_private`. */
-            groups?: string[];
-            /** @description Shown with the permission `user.view_private`. */
-            active?: boolean;
-            /** @description What this caller may do to it now, when `fields` names it. */
-            allowed_actions?: ("update" | "delete" | "share" | "disable" | "enable")[];
-        };
-        Category: {
-            /** Format: uuid */
-            id: string;
-            /** Format: uuid */
-            tenant_id: string;
-            version: number;
-            /** Format: date-time */
-            created_at: string;
-            /** Format: date-time */
-            updated_at: string;
-            /** Format: uuid */
-            owner_id: string | null;
-            /** @description Shown with the permission `category.view_private`. */
-            department?: string | null;
-            /** @example Walks */
-            name: string;
-            /** @example walks */
-            slug: string;
-            /** Format: uuid */
-            parent_id: string | null;
-            /** @description The object itself, when `expand` names `parent`. */
-            parent?: components["schemas"]["Category"] | null;
-            /** @description The object itself, when `expand` names `owner`. */
-            owner?: components["schemas"]["User"] | null;
-            /** @description What this caller may do to it now, when `fields` names it. */
-            allowed_actions?: ("update" | "delete" | "share")[];
-        };
-        Article: {
-            /** Format: uuid */
-            id: string;
-            /** Format: uuid */
-            tenant_id: string;
-            version: number;
-            /** Format: date-time */
-            created_at: string;
-            /** Format: date-time */
-            updated_at: string;
-            /** Format: uuid */
-            owner_id: string | null;
-            /** @description Shown with the permission `article.view_private`. */
-            department?: string | null;
-            /** @example A walk along the river */
-            title: string;
-            /** @example a-walk-along-the-river */
-            slug: string;
-            /** @example It begins at the old mill. */
-            body: string;
-            /** @example en */
-            language: string;
-            /** Format: uuid */
-            category_id: string | null;
-            status: components["schemas"]["ArticleStatus"];
-            /** Format: date-time */
-            published_at: string | null;
-            /** @description The object itself, when `expand` names `category`. */
-            category?: components["schemas"]["Category"] | null;
-            /** @description The object itself, when `expand` names `owner`. */
-            owner?: components["schemas"]["User"] | null;
-            /** @description What this caller may do to it now, when `fields` names it. */
-            allowed_actions?: ("update" | "delete" | "share" | "approve" | "archive" | "publish" | "reject" | "submit")[];
-        };
         ArticleList: {
             items: components["schemas"]["Article"][];
             has_next: boolean;
@@ -867,32 +1083,6 @@ export interface components {
         AuditField: "id" | "time" | "principal" | "role" | "action" | "resource" | "resource_id" | "address" | "result" | "reason" | "policy_version" | "request_id" | "facts" | "count" | "allowed_actions";
         /** @enum {string} */
         AuditSort: "-time" | "time";
-        Audit: {
-            /** Format: uuid */
-            id: string;
-            /** Format: date-time */
-            time: string;
-            principal: string;
-            role: string;
-            action: string;
-            resource: string;
-            /** Format: uuid */
-            resource_id: string | null;
-            address: string | null;
-            /** @enum {string} */
-            result: "allowed" | "refused" | "failed";
-            reason: string | null;
-            policy_version: string | null;
-            request_id: string | null;
-            /** @description By what the policy decided; or the e-mail of a failed login, the fields that a body could not set, the filters and the number of rows of an export. Shown with the permission `audit.view_facts`. */
-            facts?: {
-                [key: string]: unknown;
-            } | null;
-            /** @description How many of the same this stands for. */
-            count: number;
-            /** @description What this caller may do to it now, when `fields` names it. */
-            allowed_actions?: ("update" | "delete" | "share")[];
-        };
         AuditList: {
             items: components["schemas"]["Audit"][];
             has_next: boolean;
@@ -946,35 +1136,7 @@ export interface components {
         /** @enum {string} */
         CommentSort: "-created_at" | "-status,created_at" | "-updated_at" | "created_at" | "status,-created_at" | "updated_at";
         /** @enum {string} */
-        CommentStatus: "approved" | "pending" | "rejected";
-        /** @enum {string} */
         CommentExpansion: "article" | "owner";
-        Comment: {
-            /** Format: uuid */
-            id: string;
-            /** Format: uuid */
-            tenant_id: string;
-            version: number;
-            /** Format: date-time */
-            created_at: string;
-            /** Format: date-time */
-            updated_at: string;
-            /** Format: uuid */
-            owner_id: string | null;
-            /** @description Shown with the permission `comment.view_private`. */
-            department?: string | null;
-            /** Format: uuid */
-            article_id: string;
-            /** @example I was there last week. */
-            body: string;
-            status: components["schemas"]["CommentStatus"];
-            /** @description The object itself, when `expand` names `article`. */
-            article?: components["schemas"]["Article"] | null;
-            /** @description The object itself, when `expand` names `owner`. */
-            owner?: components["schemas"]["User"] | null;
-            /** @description What this caller may do to it now, when `fields` names it. */
-            allowed_actions?: ("update" | "delete" | "share" | "approve" | "reject")[];
-        };
         CommentList: {
             items: components["schemas"]["Comment"][];
             has_next: boolean;
@@ -1010,27 +1172,6 @@ export interface components {
         ContactField: "id" | "tenant_id" | "version" | "created_at" | "updated_at" | "name" | "email" | "subject" | "body" | "allowed_actions";
         /** @enum {string} */
         ContactSort: "-created_at" | "-updated_at" | "created_at" | "updated_at";
-        Contact: {
-            /** Format: uuid */
-            id: string;
-            /** Format: uuid */
-            tenant_id: string;
-            version: number;
-            /** Format: date-time */
-            created_at: string;
-            /** Format: date-time */
-            updated_at: string;
-            /** @example Noor Visser */
-            name: string;
-            /** @example noor@example.org */
-            email: string;
-            /** @example Opening hours */
-            subject: string;
-            /** @example Are you open on Sundays? */
-            body: string;
-            /** @description What this caller may do to it now, when `fields` names it. */
-            allowed_actions?: ("update" | "delete" | "share")[];
-        };
         ContactList: {
             items: components["schemas"]["Contact"][];
             has_next: boolean;
@@ -1076,83 +1217,7 @@ export interface components {
         /** @enum {string} */
         OrderSort: "-created_at" | "-status,created_at" | "-total" | "-updated_at" | "created_at" | "status,-created_at" | "total" | "updated_at";
         /** @enum {string} */
-        OrderStatus: "approved" | "cancelled" | "completed" | "pending" | "refunded" | "rejected" | "shipped";
-        /** @enum {string} */
         OrderExpansion: "owner" | "items.product";
-        /** @enum {string} */
-        ProductStatus: "active" | "archived" | "draft";
-        Product: {
-            /** Format: uuid */
-            id: string;
-            /** Format: uuid */
-            tenant_id: string;
-            version: number;
-            /** Format: date-time */
-            created_at: string;
-            /** Format: date-time */
-            updated_at: string;
-            /** Format: uuid */
-            owner_id: string | null;
-            /** @description Shown with the permission `product.view_private`. */
-            department?: string | null;
-            /** @example Walnut desk */
-            name: string;
-            /** @example desk-walnut */
-            sku: string;
-            description: string | null;
-            /**
-             * @description Minor units of `currency`.
-             * @example 24900
-             */
-            price: number;
-            /** @example EUR */
-            currency: string;
-            /** @example 12 */
-            stock: number;
-            /** Format: uuid */
-            category_id: string | null;
-            status: components["schemas"]["ProductStatus"];
-            /** @description The object itself, when `expand` names `category`. */
-            category?: components["schemas"]["Category"] | null;
-            /** @description The object itself, when `expand` names `owner`. */
-            owner?: components["schemas"]["User"] | null;
-            /** @description What this caller may do to it now, when `fields` names it. */
-            allowed_actions?: ("update" | "delete" | "share" | "archive" | "publish")[];
-        };
-        OrderItem: {
-            /** Format: uuid */
-            product_id: string;
-            /** @example 1 */
-            quantity: number;
-            unit_price: number;
-            /** @description The object itself, when `expand` names `items.product`. */
-            product?: components["schemas"]["Product"] | null;
-        };
-        Order: {
-            /** Format: uuid */
-            id: string;
-            /** Format: uuid */
-            tenant_id: string;
-            version: number;
-            /** Format: date-time */
-            created_at: string;
-            /** Format: date-time */
-            updated_at: string;
-            /** Format: uuid */
-            owner_id: string | null;
-            /** @description Shown with the permission `order.view_private`. */
-            department?: string | null;
-            items: components["schemas"]["OrderItem"][];
-            /** @example Ring twice. */
-            note: string | null;
-            total: number;
-            currency: string;
-            status: components["schemas"]["OrderStatus"];
-            /** @description The object itself, when `expand` names `owner`. */
-            owner?: components["schemas"]["User"] | null;
-            /** @description What this caller may do to it now, when `fields` names it. */
-            allowed_actions?: ("update" | "delete" | "share" | "approve" | "cancel" | "complete" | "refund" | "reject" | "ship")[];
-        };
         OrderList: {
             items: components["schemas"]["Order"][];
             has_next: boolean;
@@ -1194,39 +1259,7 @@ export interface components {
         /** @enum {string} */
         PageSort: "-created_at" | "-published_at" | "-slug" | "-status,created_at" | "-title" | "-updated_at" | "created_at" | "published_at" | "slug" | "status,-created_at" | "title" | "updated_at";
         /** @enum {string} */
-        PageStatus: "archived" | "draft" | "published";
-        /** @enum {string} */
         PageExpansion: "owner";
-        Page: {
-            /** Format: uuid */
-            id: string;
-            /** Format: uuid */
-            tenant_id: string;
-            version: number;
-            /** Format: date-time */
-            created_at: string;
-            /** Format: date-time */
-            updated_at: string;
-            /** Format: uuid */
-            owner_id: string | null;
-            /** @description Shown with the permission `page.view_private`. */
-            department?: string | null;
-            /** @example opening-hours */
-            slug: string;
-            /** @example Opening hours */
-            title: string;
-            /** @example From nine to five. */
-            body: string;
-            /** @example en */
-            language: string;
-            status: components["schemas"]["PageStatus"];
-            /** Format: date-time */
-            published_at: string | null;
-            /** @description The object itself, when `expand` names `owner`. */
-            owner?: components["schemas"]["User"] | null;
-            /** @description What this caller may do to it now, when `fields` names it. */
-            allowed_actions?: ("update" | "delete" | "share" | "archive" | "publish")[];
-        };
         PageList: {
             items: components["schemas"]["Page"][];
             has_next: boolean;
@@ -1355,20 +1388,6 @@ export interface components {
         SessionField: "id" | "created_at" | "last_used_at" | "address" | "device" | "current";
         /** @enum {string} */
         SessionSort: "-created_at" | "created_at";
-        Session: {
-            /** Format: uuid */
-            id: string;
-            /** Format: date-time */
-            created_at: string;
-            /** Format: date-time */
-            last_used_at: string;
-            /** @description The address that it was opened from; null where that was not kept, before an upgrade. */
-            address: string | null;
-            /** @description The kind of device that opened it: desktop, mobile, tablet, bot or other. */
-            device: string | null;
-            /** @description Whether this request belongs to it. */
-            current: boolean;
-        };
         SessionList: {
             items: components["schemas"]["Session"][];
             has_next: boolean;
@@ -1384,25 +1403,6 @@ export interface components {
         ServiceTokenField: "id" | "name" | "scopes" | "expires_at" | "last_used_at" | "token" | "allowed_actions";
         /** @enum {string} */
         ServiceTokenSort: "-created_at" | "created_at";
-        ServiceToken: {
-            /** Format: uuid */
-            id: string;
-            /** @example Backup of articles */
-            name: string;
-            /**
-             * @example [
-             *       "read:articles"
-             *     ]
-             */
-            scopes: string[];
-            /** Format: date-time */
-            expires_at: string | null;
-            /** Format: date-time */
-            last_used_at: string | null;
-            token?: string;
-            /** @description What this caller may do to it now, when `fields` names it. */
-            allowed_actions?: ("update" | "delete" | "share")[];
-        };
         ServiceTokenList: {
             items: components["schemas"]["ServiceToken"][];
             has_next: boolean;
