@@ -15,6 +15,7 @@ from app import cli
 from blueprints.commands.plugin.names import Names
 from blueprints.commands.plugin.scaffold import files
 from blueprints.commands.plugins import Commands
+from blueprints.commands.policy import folders
 from tests.running import Instance
 
 EVERYTHING = '''
@@ -50,6 +51,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
     site = tmp_path / "site"
     made: list[str] = []
     monkeypatch.syspath_prepend(site)
+    folders.registry.cache_clear()  # a command looks once for all that is installed
 
     def write(name: str, points: str = "", **texts: str | None) -> Path:
         names = Names.of(name)
@@ -70,6 +72,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
         return site / names.package
 
     yield write
+    folders.registry.cache_clear()
     for module in [module for module in sys.modules if module.partition(".")[0] in made]:
         del sys.modules[module]
 
