@@ -9,8 +9,8 @@ from marshmallow import EXCLUDE, fields
 from gatepost import Int, StrictSchema, Text
 
 from ..http.protocol.json_body import ANY, JSON
+from ..http.schemas.documented import example_id
 from ..http.schemas.fields import length, one_of
-from ..http.schemas.halves import example_id
 
 MOST = 100  # evaluations of one request: each may take a statement or two
 _LONGEST = 1_000  # characters of an id

@@ -10,7 +10,7 @@ from typing import Any
 
 from blueprints.commands import samples
 from blueprints.http.resources.plugins.discovery import discover
-from blueprints.http.schemas.halves import example_id
+from blueprints.http.schemas.documented import example_id
 from blueprints.http.security.passwords import UNUSABLE
 from models.base import DAY, Record, Rows, later
 from models.engine.database import Database

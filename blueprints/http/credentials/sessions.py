@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 from hmac import compare_digest, digest
-from typing import Any, cast
+from typing import Any
 
 from models.base import DAY, Rows, is_id, later, new_id, now
 from models.tables.session import Session, keep_newest, revoke
@@ -127,7 +127,8 @@ def _exchange(call: Call, id: str, token: str, newest: bool) -> dict[str, Any] |
         audit.record(call)
         return answer
     if presented in hashes:
-        successors, again = hashes[hashes.index(presented) + 1:], cast(str | None, token)
+        again: str | None = token
+        successors = hashes[hashes.index(presented) + 1:]
         for successor in successors if newest else successors[:1]:
             again = None if again is None else _the_same(keys, id, again, successor)
         return None if again is None else _answer(call, user, session, again)

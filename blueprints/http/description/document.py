@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -19,8 +19,9 @@ from ..reading.query import SIZES
 from ..request.call import Discovered
 from ..request.endpoint import Endpoint
 from ..schemas.fields import Id, Time
-from . import headers, problems, sharing
+from . import headers, problems
 from .operations import ACCEPTED, LEFT_OUT, NOT_MODIFIED, operation_id
+from .shared_parameters import parameter_lists, share_parameters
 from .types import Types, schema_name
 
 _ABOUT = """What a caller may do is what the policy's lines say: each operation names the permission that it needs.
@@ -89,20 +90,15 @@ def _document(registry: Discovered, version: str, page_size: int, largest_page: 
     described: dict[str, Any] = api.spec.to_dict()
     for name in ("Error", "PaginationMetadata"):  # flask-smorest's own, which no operation answers
         del described["components"]["schemas"][name]
-    for operation in operations(described):
-        _tell_sizes(operation.get("parameters", ()), page_size, largest_page)
-    sharing.share_parameters(described)
-    _leave_empty(described)
+    for _, parameters in parameter_lists(described):
+        _tell_sizes(parameters, page_size, largest_page)
+        _leave_empty(parameters)
+    _leave_empty(described["components"]["parameters"].values())
+    share_parameters(described)
     _name_guards(described["components"]["schemas"], registry, plugin.converter)
     if version.startswith("3.0"):
         _leave_references_alone(described)
     return described
-
-
-def operations(described: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Every operation of a document."""
-    for item in described["paths"].values():
-        yield from (found for name, found in item.items() if name != "parameters")
 
 
 def _declare_components(api: Api, registry: Discovered) -> None:
@@ -151,7 +147,7 @@ def _security(endpoint: Endpoint, open_to_guests: frozenset[str] | None) -> list
     return needed if closed else [{}, *needed]
 
 
-def _tell_sizes(parameters: Any, page_size: int, largest_page: int) -> None:
+def _tell_sizes(parameters: list[Any], page_size: int, largest_page: int) -> None:
     """How large pages are. The schema names no default: a client that sent it along would contradict the other names
     of the same."""
     for parameter in parameters:
@@ -161,14 +157,11 @@ def _tell_sizes(parameters: Any, page_size: int, largest_page: int) -> None:
             parameter["schema"]["maximum"] = largest_page
 
 
-def _leave_empty(described: dict[str, Any]) -> None:
+def _leave_empty(parameters: Iterable[Any]) -> None:
     """Examples of parameters are there to be read: what the page sends is what its reader has typed."""
-    kept = [item.get("parameters", ()) for path in described["paths"].values()
-            for item in (path, *(operation for name, operation in path.items() if name != "parameters"))]
-    for parameters in (*kept, described["components"]["parameters"].values()):
-        for parameter in parameters:
-            if "$ref" not in parameter and not parameter.get("required"):
-                parameter["x-fill-example"] = "no"  # RapiDoc's own word
+    for parameter in parameters:
+        if "$ref" not in parameter and not parameter.get("required"):
+            parameter["x-fill-example"] = "no"  # RapiDoc's own word
 
 
 def _leave_references_alone(described: Any) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 from marshmallow import Schema, fields
 
 from ..schemas import file_formats
+from ..schemas.documented import example_id
 from ..schemas.fields import Reference
-from ..schemas.halves import example_id
 
 
 def example_of(schema: Schema, *, partial: bool = False) -> dict[str, Any] | None:

@@ -70,7 +70,7 @@ def sent(endpoint: Endpoint) -> list[str]:
         found.append("IfMatch")
     if endpoint.method == "GET":
         found.append("IfNoneMatch")
-    if is_repeatable(endpoint):
+    if endpoint.repeatable:
         found.append("IdempotencyKey")
     if is_list(endpoint):
         found.append("PreferCount")
@@ -79,11 +79,6 @@ def sent(endpoint: Endpoint) -> list[str]:
     if endpoint.deferred is not None:
         found.append("PreferAsync")
     return found
-
-
-def is_repeatable(endpoint: Endpoint) -> bool:
-    """Whether it takes an `Idempotency-Key`."""
-    return endpoint.writes and endpoint.method in ("POST", "PATCH") and not endpoint.secret
 
 
 def is_list(endpoint: Endpoint) -> bool:
@@ -108,9 +103,9 @@ def _of_success(endpoint: Endpoint) -> Iterator[str]:
         yield "Location"
     if is_list(endpoint) or endpoint.deprecated is not None:
         yield "Link"
-    if is_list(endpoint) or is_repeatable(endpoint) or endpoint.minimal:
+    if is_list(endpoint) or endpoint.repeatable or endpoint.minimal:
         yield "Preference-Applied"
-    if is_repeatable(endpoint):
+    if endpoint.repeatable:
         yield "Idempotency-Replayed"
     yield from endpoint.carries
     if endpoint.deprecated is not None:

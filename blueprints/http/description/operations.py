@@ -10,7 +10,7 @@ from marshmallow import Schema
 
 from ..protocol.language import PARAMETER
 from ..request.endpoint import Endpoint
-from ..schemas.halves import IN_THE_DEMO, answered, component_name, example_id, sent, serves_both
+from ..schemas.documented import IN_THE_DEMO, answered, component_name, example_id, sent, serves_both
 from . import headers, problems
 from .examples import example_lines, example_of
 

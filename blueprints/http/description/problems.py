@@ -90,7 +90,7 @@ def responses(endpoint: Endpoint) -> dict[int | str, list[str]]:
         410: endpoint.deprecated is not None,
         # Also a read may ask for a version of the row.
         412: endpoint.conditional or (endpoint.method == "GET" and endpoint.load is not None),
-        422: headers.is_repeatable(endpoint),
+        422: endpoint.repeatable,
         428: endpoint.conditional,
     }
     found = [status for status, answered in implied.items() if answered or status in endpoint.problems]

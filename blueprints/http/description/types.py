@@ -11,7 +11,7 @@ from apispec.ext.marshmallow.openapi import OpenAPIConverter
 from marshmallow import Schema, fields
 
 from ..request.call import Peer
-from ..schemas.halves import Expanded, component_name
+from ..schemas.documented import Expanded, component_name
 
 
 def schema_name(schema: type[Schema] | Schema) -> str:

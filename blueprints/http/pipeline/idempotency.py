@@ -29,6 +29,7 @@ from models.tables.idempotency import IdempotencyKey
 
 from ..protocol.problems import Fault, Problem, not_found
 from ..request.call import Call, Peer
+from ..request.endpoint import REPEATED_BY_KEY
 
 KEPT = 24 * 60 * 60  # seconds
 LARGE = 16 * 2**10  # bytes of an answer beyond which its body is not kept
@@ -47,7 +48,7 @@ def check_syntax(call: Call) -> None:
     sent = _sent(call)
     if sent is None:
         return
-    if call.endpoint.secret or not call.endpoint.writes or call.principal.kind == "guest":
+    if not call.endpoint.repeatable or call.principal.kind == "guest":
         raise Problem("idempotency_unsupported", "Only writes of a logged-in caller can be repeated by key, and no "
                                                  "request whose answer is a secret.")
     if _KEY.fullmatch(sent) is None:
@@ -106,7 +107,7 @@ def replay_twin(call: Call, wanted: IdempotencyKey) -> None:
 
 def _sent(call: Call) -> str | None:
     """The header, on the methods that are not idempotent by themselves (RFC 9110 section 9.2.2)."""
-    return call.request.environ.get(_ENVIRON_KEY) if call.request.method in ("POST", "PATCH") else None
+    return call.request.environ.get(_ENVIRON_KEY) if call.request.method in REPEATED_BY_KEY else None
 
 
 def _credential(call: Call) -> str:

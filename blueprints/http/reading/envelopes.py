@@ -13,8 +13,8 @@ from ..protocol.preferences import preferences
 from ..protocol.versions import sent_path
 from ..request.base_url import base_url
 from ..request.call import Call
+from ..schemas.documented import component_name
 from ..schemas.fields import StrictSchema
-from ..schemas.halves import component_name
 from .query import MAX_OFFSET, ListRequest
 
 EXACT_UP_TO = 10_000

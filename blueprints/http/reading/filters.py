@@ -18,8 +18,8 @@ from models.engine.prepared import Bind
 from models.records.columns import IdField, ListField, holds
 
 from ..request.call import Call
+from ..schemas.documented import choices
 from ..schemas.fields import Bool, Email, Id, Int, Text, Time, length
-from ..schemas.halves import choices
 from ..schemas.parameters import LowerText, Number, Switch
 from .filter_texts import meaning, words
 from .readable import Readable

@@ -19,8 +19,8 @@ from ..protocol.messages import Message
 from ..protocol.problems import Fault, Problem
 from ..request.access import Sharing
 from ..schemas.cursor_parameter import CURSORS, CursorParameter
+from ..schemas.documented import component_name
 from ..schemas.fields import StrictSchema, Text, one_of
-from ..schemas.halves import component_name
 from ..schemas.loaded_query import LoadedQuery
 from ..schemas.parameters import Count, Switch, name_list
 from ..security.cursors import fingerprint

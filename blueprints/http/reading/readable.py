@@ -22,8 +22,8 @@ from ..protocol.problems import Problem, dangling
 from ..request.access import Narrowing
 from ..request.call import Call
 from ..schemas.bounded_cache import BoundedCache
+from ..schemas.documented import Expanded, answered
 from ..schemas.fields import StrictSchema
-from ..schemas.halves import Expanded, answered
 from ..schemas.records import OwnedSchema
 from ..schemas.representation import Representation
 from .expansion import Expansion, expansions

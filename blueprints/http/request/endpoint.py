@@ -18,6 +18,8 @@ from policies import Principal
 from ..operations.deprecation import Deprecation
 from ..protocol.json_body import JSON
 
+REPEATED_BY_KEY = ("POST", "PATCH")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Endpoint:
@@ -119,6 +121,12 @@ class Endpoint:
     def __post_init__(self) -> None:
         if (self.permission is None) == (self.public is None):
             raise TypeError(f"{self.method} {self.path} needs a permission, or public='reason', and not both")
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether it takes an `Idempotency-Key`: a write that is not idempotent by itself (RFC 9110 section 9.2.2), and
+        whose answer may be kept."""
+        return self.writes and not self.secret and self.method in REPEATED_BY_KEY
 
     @property
     def minimal(self) -> bool:

@@ -1,4 +1,4 @@
-"""The page that a reader comes to first: `/`, which leads on."""
+"""What is at `/`: where a reader or a program goes from there, as a page or as JSON."""
 
 from __future__ import annotations
 

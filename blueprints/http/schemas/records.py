@@ -1,4 +1,4 @@
-"""The fields that every collection has, and how rows look in answers."""
+"""The fields that every collection has."""
 
 from .fields import Id, Int, Line, Reference, StrictSchema, Time
 

@@ -25,8 +25,8 @@ from ..reading.readable import Readable
 from ..request.access import Narrowing
 from ..request.call import Call
 from ..request.endpoint import Endpoint
+from ..schemas.documented import example_id
 from ..schemas.fields import Id, Line, StrictSchema, Time, one_of
-from ..schemas.halves import example_id
 from .revocation import SHARING, retract
 from .writable import Writable
 

@@ -9,7 +9,7 @@ import pytest
 from app import create_app
 from blueprints.http.description.document import document
 from blueprints.http.resources.plugins.discovery import discover
-from blueprints.http.schemas.halves import IN_THE_DEMO, example_id
+from blueprints.http.schemas.documented import IN_THE_DEMO, example_id
 from blueprints.testing.serving import log_in
 from models.tables.user import User
 from tests.apps import close

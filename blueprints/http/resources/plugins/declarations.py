@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 from casbin.model.function import FunctionMap
 from marshmallow import missing
@@ -28,6 +28,7 @@ from ...writing.writable import ANONYMISE, DELETE, HAND_OVER, Writable
 from ..collection import Collection
 from ..registry import VERBS
 
+Kind = TypeVar("Kind")
 _NAME = re.compile(r"[a-z][A-Za-z0-9]*", re.ASCII)
 _WORD = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
 # Names with a meaning of their own in a matcher, in one of the Casbins: `r2`, `eval(…)`, `true`.
@@ -39,13 +40,16 @@ _OF_CASBIN: Any = FunctionMap  # Casbin carries no types
 
 def functions_of(modules: Iterable[ModuleType]) -> Iterator[Function]:
     """The functions that stand at the level of these modules, each once."""
-    found = (one for module in modules for one in vars(module).values() if isinstance(one, Function))
-    yield from {id(one): one for one in found}.values()
+    return _of_kind(Function, modules)
 
 
 def settings_of(modules: Iterable[ModuleType]) -> Iterator[Setting[Any]]:
     """The settings that stand at the level of these modules, each once."""
-    found = (one for module in modules for one in vars(module).values() if isinstance(one, Setting))
+    return _of_kind(Setting, modules)
+
+
+def _of_kind(kind: type[Kind], modules: Iterable[ModuleType]) -> Iterator[Kind]:
+    found = (one for module in modules for one in vars(module).values() if isinstance(one, kind))
     yield from {id(one): one for one in found}.values()
 
 

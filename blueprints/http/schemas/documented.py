@@ -54,7 +54,8 @@ def sent(schema: type[Schema], name: str, *, creating: bool = False, partial: bo
 def answered(schema: type[Schema], *, sometimes: frozenset[str] = frozenset(),
              values: Mapping[str, tuple[str, ...]] | None = None,
              besides: Mapping[str, fields.Field[Any]] | None = None, name: str = "") -> Schema:
-    """The answer's half of a schema: every field is there, but for those that are `sometimes`.
+    """The answer's half of a schema: every field is there, but for those that are `sometimes`, here or in their
+    metadata, which say when.
 
     values   field → all the values that it can have
     besides  field → what is answered besides the schema's fields; a name with a point stands in a list: `items.product`

@@ -16,7 +16,7 @@ def share_parameters(described: dict[str, Any]) -> None:
     `articles.title`.
     """
     places: dict[bytes, list[tuple[str, list[Any], int]]] = defaultdict(list)
-    for group, parameters in _parameters(described):
+    for group, parameters in parameter_lists(described):
         for index, parameter in enumerate(parameters):
             if "$ref" not in parameter:
                 places[orjson.dumps(parameter)].append((group, parameters, index))
@@ -35,7 +35,7 @@ def share_parameters(described: dict[str, Any]) -> None:
                 parameters[index] = {"$ref": f"#/components/parameters/{name}"}
 
 
-def _parameters(described: dict[str, Any]) -> Iterator[tuple[str, list[Any]]]:
+def parameter_lists(described: dict[str, Any]) -> Iterator[tuple[str, list[Any]]]:
     """(group, parameters) of every path and operation."""
     for item in described["paths"].values():
         operations = [operation for name, operation in item.items() if name != "parameters"]
