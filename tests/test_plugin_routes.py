@@ -12,8 +12,6 @@ import pytest
 from blueprints.http.resources.plugins.contents import PluginError, place_of, serves
 from blueprints.http.resources.plugins.discovery import discover
 from gatepost.testing import log_in
-from tests.apps import close, make_app, new_instance
-from tests.databases import new_database
 
 CLOCK = '''"""What time it is."""
 from gatepost import Routes
@@ -104,27 +102,6 @@ def plugin(tmp_path, monkeypatch, request):
     yield make
     for name in [name for name in sys.modules if name.partition(".")[0] == package]:
         del sys.modules[name]
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def serving(request, tmp_path):
-    from models.engine.connect import open_database
-    from models.migrate import upgrade
-
-    apps = []
-
-    def serve():
-        url = new_database(request.param, request)
-        folder = new_instance(tmp_path / "instance", url, "default")
-        database = open_database(url, pool_size=1, synchronous="normal", statement_timeout=10)
-        upgrade(database, discover().migrations)
-        database.close_all()
-        apps.append(make_app(folder, url))
-        return apps[-1]
-
-    yield serve
-    for app in apps:
-        close(app)
 
 
 def test_routes_are_served_with_the_rules_beside_their_module(plugin, serving):

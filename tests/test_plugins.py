@@ -182,27 +182,6 @@ def test_an_entry_point_may_name_a_module(plugin):
     assert "notes" in discover().collections
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def serving(request, tmp_path):
-    """Serves an instance with whatever plugins there are; `edit` changes its policies first."""
-    apps = []
-
-    def serve(**policies: str):
-        url = new_database(request.param, request)
-        folder = new_instance(tmp_path / "instance", url, "default")
-        for name, text in policies.items():
-            (folder / "policies" / f"{name}.csv").write_text(text, encoding="utf-8")
-        database = open_database(url, pool_size=1, synchronous="normal", statement_timeout=10)
-        upgrade(database, discover().migrations)
-        database.close_all()
-        apps.append(make_app(folder, url))
-        return apps[-1]
-
-    yield serve
-    for app in apps:
-        close(app)
-
-
 def status_of(app, role: str, path: str = "/api/notes") -> int:
     from gatepost.testing import log_in
 

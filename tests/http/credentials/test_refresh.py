@@ -9,14 +9,14 @@ from threading import Barrier
 
 import pytest
 
-from blueprints.http.credentials import sessions
 from blueprints.http.operations.limits import Limits
 from blueprints.http.protocol.problems import Problem
 from blueprints.http.request.identity import principal_of
-from models.base import Rows, later
+from models.base import later
 from models.tables.audit import Audit, of_tenant
 from models.tables.session import KEPT, Session
 from tests.apps import PASSWORD
+from tests.http.credentials.stored_sessions import change, long_ago, sessions_of
 
 
 class Login:
@@ -41,28 +41,6 @@ class Login:
 @pytest.fixture
 def login(app, given):
     return Login(app, given.user(password=PASSWORD))
-
-
-def sessions_of(given, user):
-    with given.database.connected():
-        return list(Rows(Session, given.tenant_id).select().where(Session.owner_id == user.id))
-
-
-def change(given, session, **values):
-    def work():
-        found = Session.by_id(session.id)
-        for name, value in values.items():
-            setattr(found, name, value)
-        Rows(Session, given.tenant_id).save(found)
-
-    given.database.transact(work)
-
-
-def long_ago(given, user):
-    """Let the grace of every use be over."""
-    for session in sessions_of(given, user):
-        uses = [use.split(" ")[0] for use in session.recent]
-        change(given, session, recent=[f"{used} {later(-sessions.GRACE - 1)}" for used in uses])
 
 
 def test_an_exchange_gives_a_new_pair_that_works(login):

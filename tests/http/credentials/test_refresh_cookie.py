@@ -12,12 +12,12 @@ import pytest
 
 from blueprints.http.credentials import sessions
 from blueprints.http.operations.limits import Limits
-from models.base import DAY, Rows, later
+from models.base import Rows, later
 from models.engine.errors import Contended
 from models.tables.audit import Audit, of_tenant
-from models.tables.session import Session
 from tests.apps import PASSWORD, Given, close, make_app, new_instance
 from tests.databases import new_database
+from tests.http.credentials.stored_sessions import change, long_ago, sessions_of
 
 NAME, SECURE_NAME = "gatepost_refresh", "__Secure-gatepost_refresh"
 REFRESH, LOGOUT = "/api/token/refresh", "/api/logout"
@@ -72,44 +72,8 @@ def settle(app, monkeypatch):
     return lambda **values: monkeypatch.setattr(services, "settings", replace(services.settings, **values))
 
 
-def sessions_of(given, user):
-    with given.database.connected():
-        return list(Rows(Session, given.tenant_id).select().where(Session.owner_id == user.id))
-
-
 def live_of(given, user):
     return [session for session in sessions_of(given, user) if session.revoked_at is None]
-
-
-def change(given, session, **values):
-    def work():
-        found = Session.by_id(session.id)
-        for name, value in values.items():
-            setattr(found, name, value)
-        Rows(Session, given.tenant_id).save(found)
-
-    given.database.transact(work)
-
-
-def long_ago(given, user):
-    """Let the grace of every use be over."""
-    for session in sessions_of(given, user):
-        uses = [use.split(" ")[0] for use in session.recent]
-        change(given, session, recent=[f"{used} {later(-sessions.GRACE - 1)}" for used in uses])
-
-
-# Setting it
-
-def test_a_login_that_asks_for_it_has_its_refresh_token_in_the_cookie_alone(page, app):
-    assert set(page.login.json) == {"access_token", "token_type", "expires_in", "scope"}
-    morsel = cookie_of(page.login)
-    assert morsel.key == NAME and morsel.value.startswith(sessions.PREFIX)
-    assert morsel.value not in page.login.text
-    assert (morsel["path"], morsel["httponly"], morsel["samesite"]) == ("/api", True, "Strict")
-    assert not morsel["secure"] and not morsel["domain"]
-    week = app.extensions["gatepost"].settings.refresh_idle_days * DAY
-    assert week - 60 <= int(morsel["max-age"]) <= week
-    assert page.login.headers["Cache-Control"] == "no-store"
 
 
 @pytest.mark.parametrize("more", [{}, {"cookie": False}], ids=["nothing", "false"])

@@ -1,0 +1,33 @@
+"""The sessions of a user as the database has them, and how a test changes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from blueprints.http.credentials import sessions
+from models.base import Rows, later
+from models.tables.session import Session
+from models.tables.user import User
+from tests.apps import Given
+
+
+def sessions_of(given: Given, user: User) -> list[Session]:
+    with given.database.connected():
+        return list(Rows(Session, given.tenant_id).select().where(Session.owner_id == user.id))
+
+
+def change(given: Given, session: Session, **values: Any) -> None:
+    def work() -> None:
+        found = Session.by_id(session.id)
+        for name, value in values.items():
+            setattr(found, name, value)
+        Rows(Session, given.tenant_id).save(found)
+
+    given.database.transact(work)
+
+
+def long_ago(given: Given, user: User) -> None:
+    """Let the grace of every use be over."""
+    for session in sessions_of(given, user):
+        uses = [use.split(" ")[0] for use in session.recent]
+        change(given, session, recent=[f"{used} {later(-sessions.GRACE - 1)}" for used in uses])
