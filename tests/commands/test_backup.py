@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
+import subprocess
 import sys
 from contextlib import contextmanager
 from dataclasses import replace
@@ -53,6 +54,11 @@ def tenants(instance):
 
 def add_tenant(instance, name):
     assert instance.run("tenant", "add", name).returncode == 0
+
+
+def unpack(archive: Path, folder: Path) -> None:
+    folder.mkdir()
+    subprocess.run(["tar", "--extract", "--file", archive, "--directory", folder], check=True, timeout=60)
 
 
 def backed_up(instance, place):
@@ -227,7 +233,7 @@ def test_a_database_beside_a_foreign_log_is_replaced(tmp_path):
             assert served.call("POST", "/api/articles", {**ARTICLE, "slug": f"s{number}"}, token)[0] == 201
         served.process.kill()
         served.process.wait()
-    shutil.unpack_archive(archive, tmp_path / "out", filter="data")
+    unpack(archive, tmp_path / "out")
     shutil.copy(tmp_path / "out" / "database", instance.folder / "gatepost.db")  # what one should not do
     log = (instance.folder / "gatepost.db-wal").read_bytes()
     done = instance.run("user", "list")
@@ -368,7 +374,7 @@ def test_the_copy_in_an_archive_stands_alone(tmp_path):
     """A stranger with sqlite3 and tar can read it."""
     instance = Instance(tmp_path / "instance").made()
     archive = backed_up(instance, tmp_path / "a.tar.gz")
-    shutil.unpack_archive(archive, tmp_path / "out", filter="data")
+    unpack(archive, tmp_path / "out")
     with sqlite3.connect(f"file:{tmp_path / 'out' / 'database'}?mode=ro", uri=True) as copy:
         assert copy.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         said = json.loads((tmp_path / "out/manifest.json").read_text())["contents"]["rows"]

@@ -14,9 +14,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from getpass import getuser
-from http.client import HTTPSConnection
+from http.client import HTTPSConnection, IncompleteRead
 from pathlib import Path
 from typing import Protocol
 
@@ -156,7 +156,19 @@ class ToHost(HTTPSConnection):
 
 def ask(port: int, method: str, path: str, body: bytes | None = None,
         headers: Mapping[str, str] | None = None) -> tuple[int, Mapping[str, str], bytes]:
-    """Status, headers and body of what the proxy on a port answers."""
+    """Status, headers and body of what the proxy on a port answers.
+
+    A proxy that closes while a large body is still being sent may reset the connection, and what it has answered is
+    lost on the way (RFC 9112 section 9.6): then the request is sent again.
+    """
+    for _ in range(2):
+        with suppress(IncompleteRead):
+            return _asked(port, method, path, body, headers)
+    return _asked(port, method, path, body, headers)
+
+
+def _asked(port: int, method: str, path: str, body: bytes | None,
+           headers: Mapping[str, str] | None) -> tuple[int, Mapping[str, str], bytes]:
     with closing(ToHost(port)) as connection:
         connection.request(method, path, body, {"Host": HOST, **(headers or {})})
         answer = connection.getresponse()
