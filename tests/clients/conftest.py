@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from blueprints.http.description.document import document
+from blueprints.http.resources.plugins.discovery import discover
 from tests.clients.tools import require_tools
+from tests.http.resources.letters.letters import Letters
 from tests.running import Instance, Served
 
 DOCUMENTS = ("openapi.json", "openapi-3.0.json")
@@ -41,3 +44,11 @@ def documents(instance: Instance, tmp_path_factory: pytest.TempPathFactory) -> d
             with urllib.request.urlopen(f"{served.url}/api/{name}", timeout=30) as answer:
                 (folder / name).write_bytes(answer.read())
     return {name: folder / name for name in DOCUMENTS}
+
+
+@pytest.fixture(scope="session")
+def extended(_tools: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The document of an instance with a plugin, which brings the collection `letters`."""
+    path = tmp_path_factory.mktemp("extended") / "openapi.json"
+    path.write_bytes(document(discover([Letters]), "3.1.0"))
+    return path

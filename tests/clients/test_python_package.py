@@ -83,3 +83,17 @@ def test_the_generator_writes_what_is_there(documents, tmp_path):
     changed = [name for name in ("types.py", "resources.py")
                if (tmp_path / name).read_bytes() != (CLIENT / "gatepost_client" / name).read_bytes()]
     assert not changed, "run `gatepost openapi > openapi.json`, then `python clients/python/generate.py openapi.json`"
+
+
+def test_a_plugin_s_document_gives_a_client_that_knows_its_collection(extended, tmp_path):
+    package = _copy(tmp_path / "source") / "gatepost_client"
+    generate.write(json.loads(extended.read_text(encoding="utf-8")), package)
+    right = ('from gatepost_client import Gatepost\nclient = Gatepost("http://x")\n'
+             'print(client.articles.get("id").row["title"])\n'
+             'print(client.letters.create({"text": "Hello"}).row["stars"] + 1)\n')
+    (tmp_path / "right.py").write_text(right, encoding="utf-8")
+    (tmp_path / "wrong.py").write_text(right.replace("stars", "planets"), encoding="utf-8")
+    said = python("-m", "mypy", "--strict", "--config-file", os.devnull, "--cache-dir", tmp_path / "cache",
+                  package, "right.py", "wrong.py", cwd=tmp_path, MYPYPATH=str(package.parent)).stdout
+    assert re.findall(r"^(\S+):\d+: error: (.*?)  \[", said, re.MULTILINE) == [
+        ("wrong.py", 'TypedDict "Letter" has no key "planets"')], said

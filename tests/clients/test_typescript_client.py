@@ -163,12 +163,31 @@ def test_a_page_of_the_services_origin_keeps_its_login_in_a_cookie(package, busy
 
 
 def test_its_types_are_those_of_the_document(documents, tmp_path):
-    shutil.copy(PACKAGE / "generate.mjs", tmp_path)
-    (tmp_path / "node_modules").symlink_to(NODE_MODULES)
-    done = node(tmp_path / "generate.mjs", documents["openapi.json"], "api.ts", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    made, there = [path.read_text(encoding="utf-8") for path in (tmp_path / "api.ts", PACKAGE / "src" / "api.ts")]
+    made = _generated(documents["openapi.json"], tmp_path).read_text(encoding="utf-8")
+    there = (PACKAGE / "src" / "api.ts").read_text(encoding="utf-8")
     assert made == there, "run `gatepost openapi > openapi.json` and `npm run generate` in clients/typescript"
+
+
+def test_a_plugin_s_document_gives_types_that_know_its_collection(extended, tmp_path):
+    shutil.copytree(PACKAGE, tmp_path / "package")
+    source = _generated(extended, tmp_path / "package").rename(tmp_path / "package" / "src" / "api.ts").parent
+    right = ('import { Gatepost, type KindOf } from "./index.ts";\n'
+             'const letters = new Gatepost("http://x").collection<KindOf<"letters">>("letters");\n'
+             'export const stars: number = (await letters.create({ text: "Hello" })).stars;\n')
+    (source / "right.ts").write_text(right, encoding="utf-8")
+    (source / "wrong.ts").write_text(right.replace(").stars", ").planets"), encoding="utf-8")
+    said = node("tsc", "--project", "tsconfig.json", "--noEmit", cwd=source.parent).stdout
+    assert re.findall(r"^(\S+)\(\d+,\d+\): error TS\d+: (.*?) on type", said, re.MULTILINE) == [
+        ("src/wrong.ts", "Property 'planets' does not exist")], said
+
+
+def _generated(document: Path, folder: Path) -> Path:
+    """The types that `npm run generate` makes of a document."""
+    shutil.copy(PACKAGE / "generate.mjs", folder)
+    (folder / "node_modules").symlink_to(NODE_MODULES)
+    done = node(folder / "generate.mjs", document, "api.ts", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return folder / "api.ts"
 
 
 def test_it_needs_nothing_and_says_where_its_parts_are(package):
