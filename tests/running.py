@@ -69,9 +69,10 @@ class Instance:
         return self
 
     @contextmanager
-    def served(self, *arguments: str) -> Iterator[Served]:
+    def served(self, *arguments: str, python: Path = Path(sys.executable)) -> Iterator[Served]:
         """A server on a free port of the loopback address, stopped at the end."""
-        process = subprocess.Popen([*GATEPOST, "serve", "--port", "0", *arguments], env=self.environ(), text=True,
+        command = [python, *GATEPOST[1:], "serve", "--port", "0", *arguments]
+        process = subprocess.Popen(command, env=self.environ(), text=True,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         try:
             line = process.stdout.readline()

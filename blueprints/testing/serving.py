@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -14,13 +16,14 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from blueprints.commands.install import install
+from blueprints.http.jobs.hooks import Hook, tick_of
 from blueprints.http.request.call import Services
 from blueprints.http.resources.plugins.contents import Plugin, serves
 from blueprints.http.resources.plugins.discovery import discover
 from blueprints.http.security import passwords
 from models.base import Rows, later, new_id
 from models.engine.connect import open_database
-from models.tables.job import Job
+from models.tables.job import Job, enqueue
 from models.tables.session import Session
 from models.tables.tenant import Tenant
 from models.tables.user import User
@@ -105,17 +108,27 @@ def _add_branches(model: Path, branches: Iterable[str]) -> None:
     model.write_text(text.replace(_ALWAYS, _ALWAYS + added), encoding="utf-8")
 
 
-def run_jobs(app: Flask) -> int:
+def run_jobs(app: Flask, *ticked: Hook) -> int:
     """Run the jobs that are due, those of `@on` and `@every` among them, one after the other; how many.
 
-    Raises AssertionError for one that did not end well, with what it raised.
+    `ticked` are functions of `@every` that run once more after them, in each tenant, as if their next tick had come.
+    Raises AssertionError for a job that did not end well, with what it raised.
     """
     services: Services = app.extensions["gatepost"]
     number = services.jobs.run_due()
+    for hook in ticked:
+        assert hook.every, f"{hook.name} is not run by the clock"
+        services.database.transact(partial(_tick, hook))
+    number += services.jobs.run_due() if ticked else 0
     with services.database.connected():
         wrong = [job for job in Job.newest(number) if job.last_error]
     assert not wrong, "\n".join(f"{job.kind} ({job.state}): {job.last_error}" for job in wrong)
     return number
+
+
+def _tick(hook: Hook) -> None:
+    for tenant in Tenant.all():
+        enqueue(tenant.id, hook.name, {"tick": tick_of(hook.every, datetime.now(UTC))})
 
 
 def served(create_app: Callable[..., Flask], *plugins: Plugin, **settings: Any) -> Any:

@@ -85,7 +85,7 @@ class Rows(Generic[T]):
         return _read(self.model, found[0]) if found else None
 
     def find_all(self, ids: Collection[str], *, column: str = "id", lock: bool = False) -> list[T]:
-        """The rows whose `column` is one of `ids`, in the order of that column, locked in that order."""
+        """The rows whose `column` is one of `ids`, in the order of that column, in which `lock` locks them."""
         values = placeholders(ids)
 
         def query() -> pw.ModelSelect[T]:

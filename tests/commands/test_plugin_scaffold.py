@@ -6,8 +6,6 @@ import ast
 import os
 import subprocess
 import sys
-import sysconfig
-import venv
 from pathlib import Path
 
 import pytest
@@ -19,6 +17,7 @@ from blueprints.http.resources.plugins.discovery import discover
 from models.engine.connect import open_database
 from models.migrate import upgrade
 from tests.databases import new_database
+from tests.environments import borrowing
 from tests.running import ROOT, Instance
 
 GATEPOST = ("-m", "gatepost")
@@ -35,11 +34,7 @@ def environment(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("environment")
     made = new(folder, "price-lists", str(folder))
     assert made.returncode == 0, made.stderr
-    venv.create(folder / "venv", symlinks=True, with_pip=False)
-    paths = {"base": str(folder / "venv"), "platbase": str(folder / "venv")}
-    packages = Path(sysconfig.get_path("purelib", "posix_prefix", paths))
-    (packages / "libraries.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
-    python = folder / "venv" / "bin" / "python"
+    python = borrowing(folder / "venv")
     command = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-index",
                "--no-build-isolation", "-e", folder / "gatepost-price-lists"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)

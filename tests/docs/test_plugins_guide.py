@@ -139,6 +139,17 @@ def test_every_method_that_a_shipped_collection_overrides_is_in_the_guide_with_i
         assert table[call] == [first_line(method)]
 
 
+def test_every_method_of_rows_is_in_the_guide_with_its_purpose():
+    table = {call.partition("(")[0]: (call, said) for call, said in rows("Rows").items()}
+    methods = {name: one for name, one in vars(gatepost.Rows).items()
+               if inspect.isfunction(one) and not name.startswith("_")}
+    assert table.keys() == methods.keys() - {"sought"}  # which lists are made of, not plugins
+    for name, (call, said) in table.items():
+        taken = re.findall(r"(?:^|[(, ])\*{0,2}(\w+)", call.partition("(")[2])
+        assert taken == list(inspect.signature(methods[name]).parameters)[1:]
+        assert said == [first_line(methods[name])]
+
+
 def test_every_field_column_and_base_class_is_in_the_guide_with_its_purpose():
     kinds = (fields.Field, Schema, pw.Field, pw.Model)
     promised = {name: getattr(gatepost, name) for name in gatepost.__all__}
