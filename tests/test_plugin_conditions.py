@@ -142,9 +142,13 @@ def test_a_half_that_raises_is_an_internal_error_that_shows_nothing(app, written
     reader = log_in(app, "user")
     watcher = app.extensions["gatepost"].policy
     policy = watcher.current
-    broken = replace(notes.begins, holds=lambda text, start: 1 // 0, where=lambda text, start: 1 // 0)
+    loaded: list[bool] = []  # what fails about made-up values is refused before
+    broken = replace(
+        notes.begins, holds=lambda text, start: 1 // 0 if loaded else False,
+        where=lambda text, start: 1 // 0 if loaded else notes.begins.where(text, start))
     monkeypatch.setattr(watcher, "current", from_files(
         policy.files, replace(policy.vocabulary, functions={"begins": broken})))
+    loaded.append(True)
     for path in ("/api/notes", f"/api/notes/{written['For all']}", f"/api/notes/{written['Buy milk']}"):
         answer = reader.get(path)
         assert (answer.status_code, answer.get_json()["code"]) == (500, "internal_error")
@@ -253,15 +257,18 @@ def test_the_commands_know_the_condition(instance):
     assert "begins(r.sub, r.obj, r.env, 'For all')" in exported["model"]
 
 
-def test_a_command_that_asks_a_function_which_raises_says_so(instance, notes, monkeypatch):
+@pytest.mark.parametrize("half", [
+    {"holds": lambda text, start: text.startswith(start)}, {"holds": lambda text, start: 1 / 0 > 1},
+    {"where": lambda text, start: text.begins(start)}], ids=["holds without none", "holds", "where"])
+def test_check_and_test_refuse_a_function_that_serving_would_refuse(instance, notes, monkeypatch, half):
     with_condition(instance.folder / "policies")
     (instance.folder / "policies" / "tests.yaml").write_text(CASES)
-    monkeypatch.setattr(notes, "begins", replace(notes.begins, holds=lambda text, start: text.startswith(start)))
+    monkeypatch.setattr(notes, "begins", replace(notes.begins, **half))
     folders.registry.cache_clear()
-    done = instance.run("policy", "test")
-    assert (done.returncode, done.stderr) == (
-        2, "Error: the function begins of a plugin fails: AttributeError(\"'NoneType' object has no attribute "
-           "'startswith'\")\n")
+    for command in (("policy", "check"), ("policy", "check", "--json"), ("policy", "test"), ("serve",)):
+        done = instance.run(*command)
+        assert done.returncode == (2 if command == ("policy", "test") else 1), (command, done.stdout, done.stderr)
+        assert "the function begins of a plugin fails" in done.stdout + done.stderr
 
 
 def test_without_the_plugin_the_matcher_is_refused_by_name(instance, monkeypatch):

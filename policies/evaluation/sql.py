@@ -148,6 +148,11 @@ class Writer(ABC):
         return self.parameter(operand) if isinstance(operand, Attribute | GroupOfCaller) else operand
 
 
+def of_function(call: PluginCall, columns: Columns) -> pw.Node:
+    """The SQL half of a function over `columns`, for a caller of whom nothing is known. Raises FunctionFailed."""
+    return _OfCaller(columns, lambda _: pw.Value(None, converter=False), lambda: pw.SQL("FALSE"), 0).of_plugin(call)
+
+
 class _OfCaller(Writer):
     """Over one caller, of whom everything is known: only what reads the object is left."""
 

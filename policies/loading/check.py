@@ -14,6 +14,7 @@ from ..syntax.expression import (
     Expression,
     FunctionCall,
     Negation,
+    PluginCall,
     Prefixed,
     Shared,
     atoms,
@@ -130,7 +131,8 @@ def _wrong_everywhere(atom: Atom, model: Model, vocabulary: Vocabulary, roles: f
     if not having:
         known = {name for resource in vocabulary.resources.values() for name in resource.columns}
         unknown = sorted(named - known) or sorted(named)
-        wrong = [f"no collection has a column {', '.join(unknown)}{did_you_mean(unknown[0], known)}"]
+        reader = f"{atom.function.name} ({atom.function.place}) reads, and " if isinstance(atom, PluginCall) else ""
+        wrong = [f"{reader}no collection has a column {', '.join(unknown)}{did_you_mean(unknown[0], known)}"]
     return Finding(MODEL_FILE, model.line(atom), wrong[0]) if len(wrong) >= max(len(having), 1) else None
 
 

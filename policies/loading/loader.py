@@ -21,6 +21,7 @@ from ..wording.finding import Finding, PolicyError
 from ..wording.suggestions import nearest
 from . import check
 from .files import Unreadable, own_text, read_bytes
+from .sample import failing_functions
 
 CASES_FILE = "tests.yaml"  # no policy file: the cases that a policy has to pass
 # A copy such as `articles copy.csv` would bring back the lines that were taken out of the original.
@@ -138,6 +139,7 @@ def from_files(files: Mapping[str, bytes], vocabulary: Vocabulary, findings: lis
         # A part of the matcher that lost its brackets is asked of every line: none of them is at fault.
         findings += [one for one in check.conditions(model, rules, patterns, vocabulary, roles)
                      if one.file == MODEL_FILE or not faults]
+        findings += failing_functions(model, vocabulary)
     if findings:
         raise PolicyError([*findings, *(model.remarks if model else ())])
     assert model is not None

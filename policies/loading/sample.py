@@ -1,24 +1,41 @@
-"""Questions at random near the lines of a policy, for two that should answer them alike."""
+"""Questions at random near the lines of a policy, for two that should answer them alike; and what functions of plugins
+are asked before they are relied on."""
 
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from collections.abc import Iterable, Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any
 
-from ..evaluation.compiled import Row, SharedWith
+from ..evaluation.compiled import FunctionFailed, Row, SharedWith, held
 from ..evaluation.policy import Policy
 from ..evaluation.principal import Principal
-from ..syntax.expression import Attribute, Comparison, InGroup, PluginCall, Prefixed, atoms, columns
+from ..evaluation.sql import of_function
+from ..syntax.attributes import ENVIRONMENT, SUBJECT
+from ..syntax.expression import (
+    Attribute,
+    Comparison,
+    InGroup,
+    PluginCall,
+    Prefixed,
+    atoms,
+    attributes,
+    columns,
+)
+from ..syntax.model import MODEL_FILE, Model
 from ..syntax.roles import GUEST
 from ..syntax.rules import Rule
-from ..syntax.vocabulary import Resource, is_of
+from ..syntax.vocabulary import Column, Resource, Vocabulary, is_of
+from ..wording.finding import Finding
 
 PEOPLE = ("01920000-0000-7000-8000-000000000001", "01920000-0000-7000-8000-000000000002")
 DEPARTMENTS = ("press", "sales")
 TIMES = ("2026-01-01T00:00:00.000000Z", "2026-11-21T10:00:00.000000Z", "2026-11-21T10:00:00.000001Z")
+_FORMS = {"uuid": PEOPLE, "date-time": TIMES, "date": ("2026-11-18", "2027-01-01"), "role": (GUEST, "user", "admin")}
+_MOST_ASKED = 60  # combinations of values, of each call of a function
 
 Arguments = tuple[Principal, str, Row | None, Any, SharedWith]  # of `Policy.decide`
 
@@ -121,3 +138,56 @@ def _formed(row: Row, resource: Resource, names: Iterable[str]) -> Row:
 def _odd(principal: Principal, row: Row, permission: str) -> bool:
     """A `SharedWith` that gives an arbitrary but fixed half of what can be asked."""
     return len(f"{row.get('owner_id')}{row.get('status')}{permission}") % 2 == 1
+
+
+def failing_functions(model: Model, vocabulary: Vocabulary) -> list[Finding]:
+    """A finding for each call in the matcher of a function that fails about values which it could meet, in one half or
+    the other: a service that went on with it would answer requests with an error.
+
+    What a function reads of objects is tried as missing, too, whatever the column says: it is so where nothing is.
+    """
+    found = []
+    for call in dict.fromkeys(atom for atom in atoms(model.matcher) if isinstance(atom, PluginCall)):
+        having = [one for one in vocabulary.resources.values() if columns(call) <= one.columns.keys()]
+        for resource in having if columns(call) else having[:1]:
+            try:
+                _ask(call, resource)
+            except FunctionFailed as error:
+                found.append(Finding(MODEL_FILE, model.line(call), f"{error} ({call.function.place})"))
+                break
+    return found
+
+
+def _ask(call: PluginCall, resource: Resource) -> None:
+    """Ask both halves of a function about rows of a resource. Raises FunctionFailed."""
+    tried = [_tried(one, resource, call.literals) for one in attributes(call)]
+    chance = random.Random(0)
+    asked = itertools.product(*tried) if math.prod(map(len, tried)) <= _MOST_ASKED else itertools.chain(
+        [tuple(one[0] for one in tried)], (tuple(map(chance.choice, tried)) for _ in range(_MOST_ASKED)))
+    for values in asked:
+        try:
+            held(call.function, values, call.literals)
+        except FunctionFailed as error:
+            raise FunctionFailed(f"{error}, asked about {', '.join(map(repr, (*values, *call.literals)))}") from error
+    if columns(call) and columns(call) <= resource.fields.keys():
+        of_function(call, resource.fields)
+
+
+def _tried(attribute: Attribute, resource: Resource, literals: tuple[str | int, ...]) -> list[Any]:
+    """Values of what a function reads, near the literals that it is called with; None first where it may be missing."""
+    known = {"sub": SUBJECT, "env": ENVIRONMENT}.get(attribute.root, resource.columns)
+    column: Column = known[attribute.name]
+    found: Iterable[Any]
+    if column.values:
+        found = column.values[:8]
+    elif column.type is bool:
+        found = (True, False)
+    elif column.type is int:
+        found = (0, 1, -1, *(one + step for one in literals if isinstance(one, int) for step in (-1, 1)))
+    elif column.format is not None:
+        found = _FORMS[column.format]
+    else:
+        near = (text for one in literals if isinstance(one, str) for text in (one, f"{one}x"))
+        found = ("", *near, *DEPARTMENTS)
+    missing = (None,) if column.nullable or attribute.root == "obj" else ()
+    return list(dict.fromkeys((*missing, *found)))

@@ -5,6 +5,7 @@ The registry of collections makes the vocabulary; a policy that uses any other w
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -64,13 +65,15 @@ class Resource:
     """One kind of object, such as `article`, with its permissions such as `article.view`.
 
     `indexes` tells the columns of each of the table's indexes, in order: by what it is cheap to list. It is a
-    function, because only the lint asks, and the answer takes a temporary database.
+    function, because only the lint asks, and the answer takes a temporary database. `fields` are the table's own
+    columns by name, of which the half of a function that is SQL is made.
     """
 
     name: str
     permissions: frozenset[str]
     columns: Mapping[str, Column] = field(default_factory=dict)
     indexes: Callable[[], tuple[tuple[str, ...], ...]] = field(default=tuple, compare=False)
+    fields: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def row(self, **values: Any) -> dict[str, Any]:
         """A row with these values and every other column missing. Raises KeyError for an unknown column."""
@@ -101,6 +104,12 @@ class Function:
     holds: Callable[..., bool]
     where: Callable[..., Any] | None = None
     words: Mapping[str, tuple[str | int, ...]] = field(default_factory=dict, compare=False)
+
+    @property
+    def place(self) -> str:
+        """`file:line` of its half for one object; of one that is no function of Python, the name alone."""
+        code = getattr(inspect.unwrap(self.holds), "__code__", None)
+        return self.name if code is None else f"{code.co_filename}:{code.co_firstlineno}"
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from policies import Finding, PolicyError, load
 from policies.cases.case_file import failures
 from policies.lint.warnings import warnings
 from policies.loading.loader import CASES_FILE, unread
+from policies.loading.oracle import sampled
 
 
 @click.command()
@@ -37,8 +38,10 @@ def check(directory: Path | None, strict: bool, as_json: bool) -> None:
         findings = [*error.findings, *unread(folder)]
     else:
         version = found.version
-        findings = [*warnings(found), *unread(folder)]
-        numbers = [(len(found.rules), "rule"), (len(found.scopes), "scope line"), (len(findings), "warning")]
+        # What a service asks before it starts on the rules: it refuses them where the two differ.
+        findings = [*warnings(found), *unread(folder), *sampled(found)]
+        warned = sum(one.severity == "warning" for one in findings)
+        numbers = [(len(found.rules), "rule"), (len(found.scopes), "scope line"), (warned, "warning")]
         summary = ", ".join([*(counted(*one) for one in numbers), f"version {version}"])
         if os.path.lexists(folder / CASES_FILE):
             findings += failures(found, folder / CASES_FILE)

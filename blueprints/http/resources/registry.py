@@ -121,7 +121,8 @@ def _resource(name: str, permissions: set[str], collection: Collection | None) -
     columns = {column.name: _described(column, collection) for column in collection.columns
                if column.name in known and not isinstance(column, ListField | JsonField)}
     return Resource(name, frozenset(permissions), columns,
-                    lambda: indexes.shipped().get(collection.model._meta.table_name, ()))
+                    lambda: indexes.shipped().get(collection.model._meta.table_name, ()),
+                    {column.name: column for column in collection.columns})
 
 
 def _described(field: pw.Field, collection: Collection) -> Column:

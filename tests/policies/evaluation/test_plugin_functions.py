@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import re
 import sqlite3
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -176,6 +177,7 @@ def test_a_half_sees_only_what_it_declared_to_read() -> None:
         return True
 
     subject = policy(line("nearby"), functions=FUNCTIONS | {"nearby": replace(NEARBY, holds=holds)})
+    seen.clear()  # what was asked at load
     values = {"department": "press", "status": "draft", "title": "secret"}
     assert subject.decide(NOWHERE, "article.view", row(**values), NOON) is True
     assert seen == [("press", None, 12, 18, "sales")]
@@ -185,9 +187,10 @@ def test_a_half_sees_only_what_it_declared_to_read() -> None:
 @pytest.mark.parametrize("answer", [1, "yes", None, pw.SQL("1")])
 @pytest.mark.parametrize("rules", [[line("begins")], [line("always"), line("begins", "deny")]])
 def test_a_half_that_answers_no_truth_value_is_an_error_and_no_answer(answer, rules) -> None:
-    subject = policy(*rules, functions=FUNCTIONS | {"begins": replace(BEGINS, holds=lambda *_: answer)})
+    odd = replace(BEGINS, holds=lambda text, start: answer if text == "of no literal" else False)
+    subject = policy(*rules, functions=FUNCTIONS | {"begins": odd})
     with pytest.raises(FunctionFailed, match="the function begins of a plugin answers"):
-        subject.decide(PRESS, "article.view", row(), NOON)
+        subject.decide(PRESS, "article.view", row(department="of no literal"), NOON)
 
 
 @pytest.mark.parametrize("answer", [True, None, "1 = 1"])
@@ -216,10 +219,37 @@ def test_casbin_is_asked_alike_at_load() -> None:
     assert answers == {True, False}
 
 
-def test_a_function_that_fails_is_named_at_load() -> None:
-    broken = replace(BEGINS, holds=lambda text, start: text.startswith(start))
-    [found] = sampled(policy(line("begins"), functions=FUNCTIONS | {"begins": broken}), seconds=600)
-    assert str(found).startswith("rules.csv:1: article.view: the function begins of a plugin fails: AttributeError")
+@pytest.mark.parametrize(("half", "sentence"), [
+    ({"holds": lambda text, start: text.startswith(start)}, "AttributeError(\"'NoneType' object has no attribute "
+     "'startswith'\"), asked about None, 'p' ("),
+    ({"holds": lambda text, start: text == "press" and 1 / 0 > 1}, "ZeroDivisionError('division by zero'), asked about "
+     "'press', 'p' ("),
+    ({"holds": lambda text, start: text}, "answers NoneType, not bool, asked about None, 'p' ("),
+    ({"where": lambda text, start: text.begins(start)}, "fails in `where`: AttributeError"),
+    ({"where": lambda text, start: True}, "gives bool in `where`, not SQL ("),
+])
+def test_a_function_that_fails_about_a_made_up_value_is_refused_by_name_and_line(half, sentence) -> None:
+    article = replace(ARTICLE, fields={"department": Row.department})
+    words = replace(VOCABULARY, resources={**VOCABULARY.resources, "article": article},
+                    functions=FUNCTIONS | {"begins": replace(BEGINS, **half)})
+    with pytest.raises(PolicyError) as refused:
+        from_files(policy(line("begins")).files, words)
+    said = str(refused.value)
+    assert re.match(r"model\.conf:\d+: the function begins of a plugin ", said)
+    assert sentence in said
+    assert re.search(r"test_plugin_functions\.py:\d+\)$", said)
+
+
+def test_a_function_of_the_request_is_never_asked_about_what_no_request_lacks() -> None:
+    late = replace(LATE, holds=lambda hour, after: hour > after)
+    assert policy(line("late"), functions=FUNCTIONS | {"isLate": late}).decide(PRESS, "article.view", None, NIGHT)
+
+
+def test_a_function_with_a_misspelt_column_is_named_by_file_and_line() -> None:
+    said = refusal(MATCHER, line("begins"), functions=FUNCTIONS | {
+        "begins": replace(BEGINS, reads=(("obj", "departmnt"),))})
+    assert re.search(r"begins \(.*test_plugin_functions\.py:\d+\) reads, and no collection has a column departmnt; "
+                     r"did you mean department\?", said)
 
 
 def test_a_list_by_it_alone_is_told_to_be_slow() -> None:
