@@ -10,13 +10,15 @@ from models.engine.database import Database
 Order = tuple[str, ...]  # the columns of an index in order; `-` stands before one that descends
 
 # `main`: a connection may have a view of the same name, by which it hides rows of a load.
-_COLUMNS_SQLITE = ('SELECT found.name, one.name, one."notnull" FROM main.sqlite_schema AS found '
+_COLUMNS_SQLITE = ('SELECT found.name, one.name, one."notnull", one.dflt_value IS NULL AND one.pk = 0 '
+                   "FROM main.sqlite_schema AS found "
                    "JOIN pragma_table_info(found.name, 'main') AS one WHERE found.type = 'table'")
 _INDEXES_SQLITE = ('SELECT found.name, made.name, one.name, one."desc" FROM main.sqlite_schema AS found '
                    "JOIN pragma_index_list(found.name, 'main') AS made "
                    "JOIN pragma_index_xinfo(made.name, 'main') AS one "
                    "WHERE found.type = 'table' AND NOT made.partial AND one.key ORDER BY made.name, one.seqno")
-_COLUMNS_POSTGRES = ("SELECT relname, attname, attnotnull FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid "
+_COLUMNS_POSTGRES = ("SELECT relname, attname, attnotnull, NOT atthasdef AND attidentity = '' "
+                     "FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid "
                      "WHERE relkind IN ('r', 'p') AND attnum > 0 AND NOT attisdropped "
                      "AND pg_table_is_visible(pg_class.oid)")
 _INDEXES_POSTGRES = ("SELECT relname, indexrelid::text, attname, indoption[place - 1] & 1 FROM pg_index "
@@ -27,14 +29,22 @@ _INDEXES_POSTGRES = ("SELECT relname, indexrelid::text, attname, indoption[place
                      "AND pg_table_is_visible(pg_class.oid) ORDER BY indexrelid, place")
 
 
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column. `strict`: it refuses NULL; `demanded`: nor has it a default, so that each new row must name it."""
+
+    strict: bool
+    demanded: bool
+
+
 @dataclass(frozen=True)
 class Catalog:
-    """Tables by name: column → whether it refuses NULL, and the orders that an index of all rows keeps.
+    """Tables by name: their columns by name, and the orders that an index of all rows keeps.
 
     An index of an expression, and one of some rows only (partial), serves no order.
     """
 
-    columns: Mapping[str, Mapping[str, bool]]
+    columns: Mapping[str, Mapping[str, Column]]
     indexes: Mapping[str, frozenset[Order]]
 
     def serves(self, table: str, order: Order) -> bool:
@@ -47,10 +57,10 @@ class Catalog:
 def look(database: Database, tables: Iterable[str]) -> Catalog:
     """What the database, which is connected, holds of these tables; nothing of one that is not there."""
     asked, sqlite = frozenset(tables), database.dialect == "sqlite"
-    columns: dict[str, dict[str, bool]] = {}
-    for table, column, strict in database.query(_COLUMNS_SQLITE if sqlite else _COLUMNS_POSTGRES):
+    columns: dict[str, dict[str, Column]] = {}
+    for table, column, strict, bare in database.query(_COLUMNS_SQLITE if sqlite else _COLUMNS_POSTGRES):
         if table in asked:
-            columns.setdefault(table, {})[column] = bool(strict)
+            columns.setdefault(table, {})[column] = Column(bool(strict), bool(strict and bare))
     made: dict[tuple[str, str], list[str]] = {}
     for table, index, column, descending in database.query(_INDEXES_SQLITE if sqlite else _INDEXES_POSTGRES):
         if table in asked:

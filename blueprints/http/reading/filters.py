@@ -28,6 +28,7 @@ _IN_LIMIT = 100
 _LONGEST = 1000  # characters: longer than any text that has an index
 OPERATORS = ("eq", "ne", "lt", "lte", "gt", "gte", "in", "isnull", "contains", "startswith", "has")
 OF_LISTS = ("has", "isnull")
+OF_TEXT = ("contains", "startswith")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +85,15 @@ def operand(collection: Readable, name: str, operator: str) -> fields.Field[Any]
 
 
 def fits(column: pw.Field | None, operator: str) -> bool:
-    """Whether a column can be filtered by an operator: one of a list by whether it has an entry, others by values;
-    None: a reference, by its name."""
+    """Whether a column can be filtered by an operator: one of a list by whether it has an entry, of text by a part
+    of it, others by values; None: a reference, by its name."""
     if column is None:
         return operator == "eq"
-    return operator in OF_LISTS if isinstance(column, ListField) else operator in OPERATORS and operator != "has"
+    if isinstance(column, ListField):
+        return operator in OF_LISTS
+    if operator in OF_TEXT:
+        return isinstance(column, pw.CharField | pw.TextField)
+    return operator in OPERATORS and operator != "has"
 
 
 def resolve(call: Call, collection: Readable, found: Filter) -> Filter:

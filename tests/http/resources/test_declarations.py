@@ -8,11 +8,12 @@ from types import ModuleType
 
 import peewee as pw
 import pytest
+from marshmallow import post_load
 
 from app import create_app
 from blueprints.http.resources.plugins.contents import PluginError
 from blueprints.http.resources.plugins.discovery import discover
-from gatepost import Line, Routes, StrictSchema, action
+from gatepost import Int, Line, Routes, StrictSchema, action
 from gatepost.testing import log_in, served
 from models.engine.connect import open_database
 from models.migrate import upgrade
@@ -145,10 +146,57 @@ def changed(**declared):
      "a body never has 'shelf', and the column of Bare has neither default nor null"),
     ({"schema": type("Loose", (BookSchema,), {"title": Line()})},
      "a body may leave out 'title', and the column of Book has neither default nor null"),
+    ({"filters": {"starz": ("gte",)}}, r"Books\.filters names 'starz', which is no column of Book and no reference; "
+     r"did you mean stars\?"),
+    ({"filters": ("stars",)}, "Books.filters must say for each field by which operators"),
+    ({"filters": {"stars": ("contains",)}}, "filters has the operator 'contains' for 'stars', which is no text"),
+    ({"filters": {"created_at": ("startswith",)}}, "the operator 'startswith' for 'created_at', which is no text"),
+    ({"sort": ("created_at", "star")}, r"Books\.sort names 'star', which is no column of Book; did you mean stars\?"),
+    ({"sort": ("status,-create_at",)}, "Books.sort names 'create_at', which is no column of Book; did you mean cre"),
+    ({"sort": "created_at"}, r"Books\.sort must be several names, such as \('created_at',\)"),
+    ({"default_sort": "-creatd_at"}, "Books.default_sort names 'creatd_at', which is no column of Book"),
+    ({"until": "over"}, "Books.until names 'over', which is no column of Book; known are"),
+    ({"search": ("titel",)}, r"Books\.search names 'titel', which is no column of Book; did you mean title\?"),
+    ({"search": "title"}, r"Books\.search must be several names, such as \('title',\)"),
+    ({"judged": ("titel",)}, "Books.judged names 'titel', which is no column of Book"),
+    ({"judged": "title"}, r"Books\.judged must be several names, such as \('title',\)"),
+    ({"managed": ("titel",)}, r"Books\.managed names 'titel', which is no field of BookSchema; did you mean title\?"),
+    ({"managed": "title"}, r"Books\.managed must be several names, such as \('title',\)"),
+    ({"create_only": ("titel",)}, "Books.create_only names 'titel', which is no field of BookSchema"),
+    ({"create_only": "title"}, r"Books\.create_only must be several names, such as \('title',\)"),
+    ({"import_keys": ("titel",)}, "Books.import_keys names 'titel', which is no column of Book"),
+    ({"import_keys": "title"}, r"Books\.import_keys must be several names, such as \('title',\)"),
+    ({"computed": "allowed_actions"}, r"Books\.computed must be several names, such as \('allowed_actions',\)"),
+    ({"guarded": {"titel": "book.secret"}}, "Books.guarded names 'titel', which it does not answer"),
+    ({"schema": type("Noted", (BookSchema,), {"notes": Line()})},
+     "Noted.notes has no column in Book, so that what is sent in it would be lost; give Book the column, or override"),
+    ({"schema": type("Noted", (BookSchema,), {"notes": Line(load_only=True)})}, "what is sent in it would be lost"),
+    ({"schema": type("Counted", (BookSchema,), {"readers": Int(dump_only=True)})},
+     "Counted.readers has no column in Book, so that no answer would have it; give Book the column, or override `att"),
 ])
 def test_a_declaration_that_would_fail_later_is_named_by_file(declared, sentence):
     with pytest.raises(PluginError, match=f"{HERE}[:0-9]*: .*{sentence}"):
         discover([changed(**declared)])
+
+
+def attach(self, tenant_id, rows):
+    """Add to each row how many read it."""
+
+
+def create(self, call, row):
+    """Keep the notes elsewhere."""
+
+
+@pytest.mark.parametrize("declared", [
+    {"schema": type("Noted", (BookSchema,), {"notes": Line()}), "create": create},
+    {"schema": type("Noted", (BookSchema,), {"notes": Line()}), "prepare": lambda self, call: None},
+    {"schema": type("Counted", (BookSchema,), {"readers": Int(dump_only=True)}), "attach": attach},
+    {"schema": type("Renamed", (BookSchema,), {"rating": Int(attribute="stars", load_only=True)})},
+    {"schema": type("Folded", (BookSchema,), {
+        "note": Line(load_only=True), "fold": post_load(lambda self, data, **_: data)})},
+], ids=["kept elsewhere", "prepared", "attached", "of another name", "folded"])
+def test_a_field_that_something_else_keeps_or_answers_needs_no_column(declared):
+    assert "books" in discover([changed(**declared)]).collections
 
 
 @pytest.mark.parametrize(("name", "more", "sentence"), [
@@ -204,6 +252,12 @@ STARTS = [
                  "CREATE INDEX books_stars ON books (tenant_id, stars, id)"),
       "postgres": "ALTER TABLE books ALTER COLUMN stars SET NOT NULL"},
      "a body may leave out 'stars', and the column 'stars' of the table 'books' takes no null, as Book says it does"),
+    ({"sqlite": ("PRAGMA writable_schema = 1",
+                 "UPDATE sqlite_schema SET sql = replace(sql, 'stars ', 'shelf TEXT NOT NULL, stars ') "
+                 "WHERE name = 'books'", "PRAGMA writable_schema = RESET"),
+      "postgres": "ALTER TABLE books ADD COLUMN shelf text NOT NULL"},
+     "the table 'books' has the column 'shelf', which takes no null and has no default, and Book lacks it: no row "
+     "could be stored; give Book the column"),
 ]
 
 

@@ -27,6 +27,7 @@ from ...writing.actions import Action
 from ...writing.writable import ANONYMISE, DELETE, HAND_OVER, Writable
 from ..collection import Collection
 from ..registry import VERBS
+from .columns import lost
 
 Kind = TypeVar("Kind")
 _NAME = re.compile(r"[a-z][A-Za-z0-9]*", re.ASCII)
@@ -87,7 +88,7 @@ def wrong_with(collection: Collection) -> str | None:
     if collection.search != collection.model.searched:
         return (f"{named}.search and {collection.model.__name__}.searched differ; only what a new row is indexed by "
                 "can be searched for")
-    return bad_default(collection)
+    return lost(collection) or bad_default(collection)
 
 
 def bad_erasure(collection: Collection) -> str | None:
@@ -136,7 +137,7 @@ def bad_filter(declared: type[Collection]) -> str | None:
             if operator not in OPERATORS:
                 return f"filters has the operator {operator!r} for {name!r}{hint(operator, OPERATORS)}"
             if column is not None and not fits(column, operator):
-                kind = "a list" if isinstance(column, ListField) else "no list"
+                kind = "a list" if isinstance(column, ListField) else "no list" if operator == "has" else "no text"
                 return f"filters has the operator {operator!r} for {name!r}, which is {kind}"
     return None
 

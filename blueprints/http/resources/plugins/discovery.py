@@ -33,6 +33,7 @@ from ...request.endpoint import Endpoint
 from ..collection import Collection
 from ..registry import LEFT_OUT, Registry
 from ..routes import Routes
+from .columns import bad_names
 from .contents import Plugin, PluginError, beside, contents, migrations_of, modules_of, named, place_of, policy_of
 from .declarations import bad_action, bad_filter, functions_of, settings_of, unknown_event, unusable, wrong_with
 from .leaving_out import refuse_unusable
@@ -93,6 +94,8 @@ def discover(extra: Iterable[Plugin] = (), without: abc.Collection[str] = (),
         hooks.update((hook.name, hook) for hook in hooks_of(modules_of(module)))
 
     def made(source: str, found: type[Collection]) -> Collection:
+        if (reason := bad_names(found)) is not None:
+            raise PluginError(f"{source}: {place(found)}: {found.__name__}.{reason}")
         if (reason := bad_filter(found)) is not None:
             raise PluginError(f"{source}: {place(found)}: {found.__name__}.{reason}")
         collection = found()

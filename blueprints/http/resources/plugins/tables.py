@@ -35,6 +35,11 @@ def lacking(database: Database, catalog: Catalog, collection: Collection) -> Ite
     if missing := [field.column_name for field in fields.values() if field.column_name not in known]:
         yield f"the table {table!r} has no column {missing[0]!r}, which {model.__name__} names; a migration adds it"
         return
+    for column in known.keys() - {field.column_name for field in fields.values()}:
+        if known[column].demanded:
+            yield (f"the table {table!r} has the column {column!r}, which takes no null and has no default, and "
+                   f"{model.__name__} lacks it: no row could be stored; give {model.__name__} the column")
+            return
     if collection.search and not search.is_current(database, model):
         columns = "".join(f'"{name}", ' for name in collection.search).rstrip(" ")
         yield (f"the words of {collection.name} have no index, or one that all tenants share; "
@@ -50,7 +55,7 @@ def lacking(database: Database, catalog: Catalog, collection: Collection) -> Ite
         return
     required = {name for name, field in collection.body_schema.load_fields.items() if field.required}
     for name, field in fields.items():
-        if (known[field.column_name] and field.null and field.default is None and name not in required
+        if (known[field.column_name].strict and field.null and field.default is None and name not in required
                 and name not in Record._meta.fields and name != "owner_id"):
             yield (f"a body may leave out {name!r}, and the column {field.column_name!r} of the table {table!r} takes "
                    f"no null, as {model.__name__} says it does")
