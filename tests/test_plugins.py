@@ -229,6 +229,39 @@ def test_a_plugin_says_its_errors_in_the_languages_that_it_brings(plugin, servin
     assert caller.get("/api/notes?lang=de&limit=0").get_json()["title"] == "Ein Parameter ist ungültig"
 
 
+ONCE = """
+from gatepost import ddl
+
+def up(migrator, db):
+    ddl.index(db, "notes", "owner_id,text", unique=True)
+"""
+
+
+def test_a_clash_of_several_columns_blames_what_the_client_has_sent(plugin, serving):
+    from gatepost.testing import log_in
+
+    plugin({"migrations/0002_once.py": ONCE})
+    app = serving()
+    caller, admin = log_in(app, "user"), log_in(app, "admin")
+    first, second = (caller.post("/api/notes", {"text": text}).get_json() for text in ("One", "Two"))
+    theirs = admin.post("/api/notes", {"text": "One"}).get_json()
+
+    def blamed(answer) -> list[tuple[str, str]]:
+        assert answer.status_code == 409, answer.text
+        return [(one["pointer"], one["detail"]) for one in answer.get_json()["errors"]]
+
+    text = [("/text", "Another object has this text.")]
+    assert blamed(caller.post("/api/notes", {"text": "One"})) == text
+    change = {"headers": {"Content-Type": "application/merge-patch+json"}}
+    assert blamed(caller.patch(f"/api/notes/{second['id']}", {"text": "One"}, **change)) == text
+    assert blamed(admin.patch(f"/api/notes/{theirs['id']}", {"owner_id": caller.id}, **change)) == [
+        ("/owner_id", "Another object has this owner_id.")]
+    refused = admin.post("/api/notes/import", data='{"text": "One"}\n',
+                         headers={"Content-Type": "application/x-ndjson"})
+    assert [one["pointer"] for one in refused.get_json()["errors"]] == ["/text"]
+    assert first["text"] == "One"
+
+
 # What the guide shows beside the sample plugin's files.
 
 

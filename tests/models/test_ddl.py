@@ -33,7 +33,9 @@ def test_a_table_has_the_columns_of_every_row_by_itself(database):
     found = look(database, ["shelves", "boards"])
     assert set(found.columns["shelves"]) == {*Owned._meta.fields, "name", "wide"}
     assert set(found.columns["boards"]) == {*Record._meta.fields, "name"}
-    assert [name for name, strict in found.columns["shelves"].items() if not strict] == ["owner_id", "department"]
+    assert [name for name, one in found.columns["shelves"].items() if not one.strict] == ["owner_id", "department"]
+    assert not any(one.demanded for name, one in found.columns["shelves"].items() if name in ("owner_id", "department"))
+    assert found.columns["shelves"]["name"].demanded
 
 
 def test_a_table_has_the_indexes_that_every_list_wants(database):

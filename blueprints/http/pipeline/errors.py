@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection
 
 import orjson
 from flask import Flask, Response, g, request
@@ -73,8 +74,8 @@ def _challenge(code: str) -> str:
     return "Bearer"
 
 
-def translate(error: Exception) -> Problem:
-    """Whatever was raised, as the problem that the client may see.
+def translate(error: Exception, sent: Collection[str] = ()) -> Problem:
+    """Whatever was raised, as the problem that the client may see; `sent` are the names of what is to be stored.
 
     Errors of the database become their documented codes; anything unforeseen is an
     `internal_error` that tells the client nothing but the request id.
@@ -84,7 +85,7 @@ def translate(error: Exception) -> Problem:
             return error
         case AlreadyExists():
             faults = [Fault("already_exists", Message("Another object has this {field}.", field=column),
-                            pointer=f"/{column}") for column in error.columns]
+                            pointer=f"/{column}") for column in _blamed(error.columns, sent)]
             return Problem("already_exists", "Another object has this value.", faults)
         case StillReferenced():
             return Problem("still_referenced", "Other objects still refer to this one.")
@@ -126,6 +127,12 @@ def translate(error: Exception) -> Problem:
     return Problem("internal_error", "Tell the operator the request id.")
 
 
+def _blamed(columns: Collection[str], sent: Collection[str]) -> Collection[str]:
+    """Of columns that must be unique together those that the client has set: the service itself sets the others, such
+    as the owner."""
+    return ([name for name in columns if name in sent] or [name for name in columns if name != "owner_id"] or columns)
+
+
 def _conflict(code: str, error: InvalidState) -> Problem:
     return Problem(code, error.message, [Fault(code, error.message, pointer=f"/{name}") for name in error.fields])
 
@@ -155,7 +162,7 @@ def install(app: Flask) -> None:
     def handle(error: Exception) -> Response:
         if isinstance(error, Unavailable | TimedOut):
             services().pulse.doubt(refused=request.method not in ("GET", "HEAD"))
-        return problem_response(translate(error))
+        return problem_response(translate(error, g.call.body if "call" in g else ()))
 
     app.register_error_handler(HTTPException, handle)
     app.register_error_handler(Exception, handle)

@@ -214,7 +214,7 @@ class Import:
             # What is in its way may be gone by then.
             self._last.add(entry, self._marks(entry))
         else:
-            self._faults.add(entry.number, errors.translate(error))
+            self._faults.add(entry.number, errors.translate(error, entry.body))
 
     def _take(self, entry: Entry) -> None:
         addresses = self._meant.addresses(entry.line or {})
