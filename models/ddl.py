@@ -44,12 +44,18 @@ POSTGRES = {
 
 
 def run(database: Database, *statements: str) -> None:
-    """Run each statement, its words in braces spelled for this database."""
+    """Run each statement, its words in braces spelled for this database. Raises MigrationError for an unknown word."""
     words = SQLITE if database.dialect == "sqlite" else POSTGRES
     # psycopg takes a lone % for a placeholder.
     percent = "%" if database.dialect == "sqlite" else "%%"
     for statement in statements:
-        database.execute_sql(statement.format(**words).replace("%", percent).strip())
+        try:
+            written = statement.format(**words)
+        except (AttributeError, LookupError, ValueError) as error:
+            known = ", ".join(f"{{{word}}}" for word in words)
+            raise MigrationError(f"{statement!r} has a word in braces that is none ({error}); known are {known}, and "
+                                 "{{ and }} are written for braces of SQL") from None
+        database.execute_sql(written.replace("%", percent).strip())
 
 
 # What `table`, `index`, `searchable` and `loadable` make is frozen like a migration: plugins have released it.

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Mapping, Sequence
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,11 +17,13 @@ from typing import Any
 from playhouse.migrations import Migration, MigrationError, Runner
 
 from models.engine.database import Database
+from models.engine.errors import TimedOut, Unavailable
 from models.engine.sealer import Sealer
 
 SHIPPED: Mapping[str, Path] = {"gatepost": Path(__file__).parent / "migrations"}
 _ROLLING = "rolling_migrations"  # the table of what older code may serve beside
 _HISTORY = "migrations_"  # with which the name of a history's table begins
+_NUMBERED = re.compile(r"[0-9]+(?=[_.])")
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,40}")
 
 # What was applied is returned; peewee would log it, also where the database is a temporary one.
@@ -40,6 +44,22 @@ def written(directories: Mapping[str, Path] = SHIPPED) -> list[str]:
     """All migrations of these directories, as `<name>/<migration>`, in their order. Raises MigrationError."""
     return [f"{name}/{migration.name}" for name, directory in directories.items()
             for migration in Migration.load_directory(str(directory))]  # type: ignore[no-untyped-call]
+
+
+def misnamed(directory: Path) -> str | None:
+    """What is wrong with the names of the migrations in a directory, as a sentence: files that would not be run, or in
+    no certain order."""
+    numbers: dict[int, Path] = {}
+    for file in sorted(directory.glob("*.py")):
+        if file.name.startswith("_"):
+            continue
+        if (number := _NUMBERED.match(file.name)) is None:
+            return f"{file}: no number, so that nothing would run it; a migration is called like 0002_{file.name}"
+        other = numbers.setdefault(int(number.group()), file)
+        if other is not file:
+            return (f"{file}: {other.name} has the same number; give the one that was not released yet the next number "
+                    "that is free")
+    return None
 
 
 def rolling(waiting: Sequence[str], directories: Mapping[str, Path] = SHIPPED) -> frozenset[str]:
@@ -134,16 +154,38 @@ class _Runner(Runner):
             __slots__ = ()
 
             def load(self) -> ModuleType:
-                module: ModuleType = super().load()  # type: ignore[no-untyped-call]
-                if _is_rolling(module) and (up := getattr(module, "up", None)) is not None:
+                with _named(history, self.path):
+                    module: ModuleType = super().load()  # type: ignore[no-untyped-call]
+                rolls = _is_rolling(module)
+                if (up := getattr(module, "up", None)) is not None:
                     def noted(migrator: Any, database: Database) -> None:
-                        up(migrator, database)
-                        _note(database, history, self.name)
+                        with _named(history, self.path):
+                            up(migrator, database)
+                        if rolls:
+                            _note(database, history, self.name)
 
                     module.up = noted  # type: ignore[attr-defined]
                 return module
 
         return [Noting(*each) for each in super().migrations()]  # type: ignore[no-untyped-call]
+
+
+@contextmanager
+def _named(history: str, path: str) -> Iterator[None]:
+    """What a migration of a plugin raises says its file and line: its author knows that, not what called it. That the
+    database cannot be used is no fault of a migration's."""
+    try:
+        yield
+    except (Unavailable, TimedOut):
+        raise
+    except Exception as error:
+        if history in SHIPPED:
+            raise
+        lines = [line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == path]
+        if isinstance(error, SyntaxError):
+            lines = [error.lineno or 1]
+        said = str(error) if isinstance(error, MigrationError) else f"{type(error).__name__}: {error}"
+        raise MigrationError(f"{path}{f':{lines[-1]}' if lines else ''}: {said.strip()}") from error
 
 
 def _is_rolling(module: ModuleType) -> bool:

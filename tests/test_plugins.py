@@ -170,11 +170,54 @@ def source(**replaced: str) -> str:
     ({"notes.py": "class Notes:\n    name = 'notes'\n"}, None, "^plugin notes .* is no Collection"),
     ({"notes.py": source().replace('name, resource = "notes", "note"', "")}, None,
      "^plugin notes .*(name|usable collection)"),
+    ({"migrations/more.py": ""}, None, r"^plugin notes .*/migrations/more\.py: no number, so that nothing would run"),
+    ({"migrations/0001_more.py": ""}, None, r"^plugin notes .*/0001_notes\.py: 0001_more\.py has the same number"),
+    ({"translations/de.po": 'msgid "A"\nmsgstr "B\n'}, None, r"^plugin notes .*/translations/de\.po:2: this is no"),
+    ({"translations/de.po": 'msgid "A"\nmsgstr B\n'}, None, r"^plugin notes .*/translations/de\.po:2: this is no"),
+    ({"translations/de.po": 'msgid "A"\nmsgstr "B"\nC\n'}, None, r"/translations/de\.po:3: this is no line of a \.po"),
 ])
 def test_a_plugin_that_cannot_be_used_is_named_with_the_reason(plugin, edit, entry, sentence):
     plugin(edit, entry)
     with pytest.raises(PluginError, match=sentence):
         discover()
+
+
+def test_a_migrate_that_fails_says_where_and_which_backup_it_has_made(environment, tmp_path):
+    target = tmp_path / "target"
+    shutil.copytree(environment["PYTHONPATH"].partition(":")[0], target)
+    file = target / "sample_notes" / "migrations" / "0002_more.py"
+    file.write_text("from gatepost import ddl\n\n\ndef up(migrator, db):\n    ddl.run(db, 'ALTER TABEL notes')\n")
+    instance = Instance(tmp_path / "instance").made()
+    failed = gatepost({"PYTHONPATH": f"{target}:{ROOT}"}, instance.folder, "migrate")
+    saved, = (instance.folder / "backups").glob("*.tar*")
+    first, _, last = failed.stderr.strip().partition("\n")
+    assert (failed.returncode, first.partition(":5: ")[0], saved.name in last, "Traceback" in failed.stderr) == (
+        1, f"Error: {file}", True, False), failed.stderr
+    assert last.strip().startswith("A backup of before: ")
+
+
+BROKEN = """
+from gatepost import create_app
+from gatepost.testing import served
+from sample_notes.notes import Notes
+
+app = served(create_app, Notes)
+
+def test_it(app):
+    pass
+"""
+
+
+def test_a_migration_that_fails_in_a_test_is_told_by_its_file(environment, tmp_path):
+    target = tmp_path / "target"
+    shutil.copytree(environment["PYTHONPATH"].partition(":")[0], target)
+    file = target / "sample_notes" / "migrations" / "0002_more.py"
+    file.write_text("from gatepost import ddl\n\n\ndef up(migrator, db):\n    ddl.run(db, 'ALTER TABEL notes')\n")
+    (tmp_path / "test_broken.py").write_text(BROKEN)
+    environ = Instance(tmp_path / "unused", {"PYTHONPATH": f"{target}:{ROOT}"}).environ()
+    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", tmp_path / "test_broken.py"],
+                          env=environ, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+    assert f"MigrationError: {file}:5: " in done.stdout, done.stdout
 
 
 def test_an_entry_point_may_name_a_module(plugin):

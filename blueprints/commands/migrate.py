@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
@@ -48,6 +49,7 @@ def migrate(check: bool, leave_unproved: bool) -> None:
     settings = load_settings()
     settle_restore(settings)
     require_instance(settings)
+    saved: list[Path] = []
     with database_of(settings) as database:
         try:
             if check:
@@ -57,14 +59,13 @@ def migrate(check: bool, leave_unproved: bool) -> None:
                            or "Nothing to do.")
                 sys.exit(bool(waiting))
             keys = Keys.load(settings.secret_file)
-            saved: list[Path] = []
             applied = upgrade(database, migrations(), before=lambda: saved.extend(_save(settings, database)),
                               sealer=sealer(keys, lenient=leave_unproved))
             removed = retention.remove_old(settings.backups) if saved else []
         except RowError as error:
-            raise click.ClickException(f"{type(error).__name__}: {error}") from error
+            raise click.ClickException(f"{type(error).__name__}: {error}{_kept(saved)}") from error
         except (MigrationError, KeyFileError, CannotBackUp, CannotEncrypt) as error:
-            raise click.ClickException(str(error)) from error
+            raise click.ClickException(f"{error}{_kept(saved)}") from error
     for file in saved:
         echo(f"Backup: {show_path(file)}")
     for file in removed:
@@ -72,6 +73,11 @@ def migrate(check: bool, leave_unproved: bool) -> None:
     echo_lines("\n".join(f"Applied {name}" for name in applied) or "Nothing to do.")
     for sentence in news():
         echo(sentence)
+
+
+def _kept(saved: Iterable[Path]) -> str:
+    """Where the database is as it was before what failed: migrations that came first are applied."""
+    return "".join(f"\nA backup of before: {show_path(file)}" for file in saved)
 
 
 def _save(settings: Settings, database: Database) -> list[Path]:

@@ -114,6 +114,11 @@ def ddl_true(database):
     (lambda db: ddl.table(db, "no table", "name {key}"), "'no table' is no name"),
     (lambda db: ddl.index(db, "shelves", "name; DROP TABLE users"), "is no name for a table, a column or an index"),
     (lambda db: ddl.index(db, "shelves", "created_at", name="x" * 64), "is longer than 63 characters"),
+    (lambda db: ddl.run(db, "ALTER TABLE shelves ADD made {tiem}"), r"a word in braces that is none \('tiem'\); known "
+     r"are \{id\}, \{time\}, .*, and \{\{ and \}\} are written for braces of SQL"),
+    (lambda db: ddl.table(db, "racks", "made {tiem}"), "a word in braces that is none"),
+    (lambda db: ddl.run(db, "SELECT '{}'"), "a word in braces that is none"),
+    (lambda db: ddl.run(db, "SELECT '{'"), "a word in braces that is none"),
 ])
 def test_what_cannot_be_made_is_a_sentence(database, work, sentence):
     with pytest.raises(MigrationError, match=sentence):

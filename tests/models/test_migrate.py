@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -78,7 +79,7 @@ def test_a_migration_that_fails_leaves_the_database_at_the_one_before(
         empty: Database, tmp_path: Path) -> None:
     directory = plugin(tmp_path / "shop", "0001_things")
     plugin(directory, "0002_broken", text=PLUGIN.format(table="half_done") + "    raise KeyError('stop')\n")
-    with pytest.raises(KeyError):
+    with pytest.raises(MigrationError):
         migrate.upgrade(empty, {"shop": directory})
     assert migrate.pending(empty, {"shop": directory}) == ["shop/0002_broken"]
     with empty.connected():
@@ -130,6 +131,39 @@ def test_a_name_that_could_not_be_a_table_is_refused(name: str, empty: Database,
 def test_a_directory_that_is_missing_is_refused(empty: Database, tmp_path: Path) -> None:
     with pytest.raises(MigrationError, match="no such directory"):
         migrate.upgrade(empty, {"shop": tmp_path / "absent"})
+
+
+@pytest.mark.parametrize(("text", "sentence"), [
+    ("from models import ddl\n\ndef up(migrator, db):\n    ddl.run(db, 'CREATE TABLE x (made {tiem})')\n",
+     r":4: .* has a word in braces that is none \('tiem'\); known are \{id\}"),
+    ("from models import ddl\n\ndef up(migrator, db):\n    ddl.run(db, 'CREATE TABEL x')\n", ":4: .*TABEL"),
+    ("from models import ddl\n\ndef up(migrator, db):\n    ddl.table(db, 'tenants', 'x {key}', owned=False)\n",
+     ":4: .* which lacks the column"),
+    ("def up(migrator, db):\n    return 1 / 0\n", ":2: ZeroDivisionError: division by zero$"),
+    ("import nowhere_to_be_found\n", ":1: ModuleNotFoundError: No module named 'nowhere_to_be_found'$"),
+    ("\ndef\n", ":2: SyntaxError: "),
+])
+def test_what_a_migration_of_a_plugin_raises_is_a_sentence_with_its_file_and_line(
+        empty: Database, tmp_path: Path, text: str, sentence: str) -> None:
+    folder = plugin(tmp_path / "shop", "0001_wrong", text=text)
+    with pytest.raises(MigrationError, match=rf"^{re.escape(str(folder / '0001_wrong.py'))}{sentence}"):
+        migrate.upgrade(empty, {**migrate.SHIPPED, "shop": folder})
+    assert migrate.pending(empty, {"shop": folder}) == ["shop/0001_wrong"]
+
+
+@pytest.mark.parametrize(("names", "sentence"), [
+    (["0001_a", "extra"], r"extra\.py: no number, so that nothing would run it; a migration is called like 0002_extra"),
+    (["0001_a", "0002_b", "0002_c"], r"0002_c\.py: 0002_b\.py has the same number; give the one that was not released"),
+    (["1_a", "0001_b"], r"1_a\.py: 0001_b\.py has the same number"),
+    (["0001a"], r"0001a\.py: no number"),
+])
+def test_files_that_would_not_run_in_a_certain_order_are_told(tmp_path: Path, names: list[str], sentence: str) -> None:
+    assert re.search(sentence, migrate.misnamed(plugin(tmp_path / "shop", *names)) or "")
+
+
+def test_a_number_for_each_file_is_in_order(tmp_path: Path) -> None:
+    assert migrate.misnamed(plugin(tmp_path / "shop", "__init__", "_words", "0001_a", "0003_b")) is None
+    assert all(migrate.misnamed(folder) is None for folder in migrate.SHIPPED.values())
 
 
 def test_foreign_keys_are_enforced_again_after_an_upgrade(tmp_path: Path) -> None:

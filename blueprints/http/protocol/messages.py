@@ -10,6 +10,7 @@ in `models` to `InvalidState`, and in `policies` to `Message`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from gettext import GNUTranslations, NullTranslations
 from importlib.resources import files
@@ -18,17 +19,23 @@ from io import BytesIO
 from typing import Any
 
 from babel.messages.mofile import write_mo
-from babel.messages.pofile import read_po
+from babel.messages.pofile import PoFileError, read_po
 from flask import Request
 
 from policies.wording.message import Message
 
 from .language import best, wishes
 
-__all__ = ["LIBRARIES", "SHIPPED", "SOURCE", "Message", "Translation", "Translations", "plural"]
+__all__ = ["LIBRARIES", "SHIPPED", "SOURCE", "Message", "Translation", "Translations", "Unreadable", "plural",
+           "read_texts"]
 
 SOURCE = "en"  # the language of the texts in the code
+_LINE = re.compile(r'(#.*|((msgctxt|msgid|msgid_plural|msgstr|msgstr\[[0-9]+\])\s*)?"([^"\\]|\\.)*")?')
 SHIPPED = files("blueprints").joinpath("translations")
+
+
+class Unreadable(Exception):
+    """A file of translations that is none; the sentence names it."""
 
 
 def plural(one: str, many: str, number: int, /, **values: Any) -> Message:
@@ -75,9 +82,9 @@ class Translations:
         for file in (file for directory in directories for file in directory.iterdir()):
             tag, _, kind = file.name.rpartition(".")
             if kind == "po" and tag in catalogues:
-                catalogues[tag].add_fallback(_read(file, tag))
+                catalogues[tag].add_fallback(read_texts(file, tag))
             elif kind == "po":
-                catalogues[tag] = _read(file, tag)
+                catalogues[tag] = read_texts(file, tag)
         self._default = default
         self._known = {tag: Translation(tag, catalogue) for tag, catalogue in catalogues.items()}
 
@@ -86,10 +93,17 @@ class Translations:
         return self._known[best((*wishes(request), (self._default, 1.0)), self._known, SOURCE)]
 
 
-def _read(file: Traversable, tag: str) -> GNUTranslations:
-    compiled = BytesIO()
-    with file.open("rb") as source:
-        write_mo(compiled, read_po(source, locale=tag.replace("-", "_")))
+def read_texts(file: Traversable, tag: str) -> GNUTranslations:
+    """The texts of one file. Raises `Unreadable`: Babel would go on with other texts than are written."""
+    content, compiled = file.read_bytes(), BytesIO()
+    try:
+        for number, line in enumerate(content.decode().splitlines(), 1):
+            if not _LINE.fullmatch(line.strip()):
+                raise Unreadable(f'{file}:{number}: this is no line of a .po file; texts are written msgid "…" and '
+                                 'msgstr "…", each in quotes that end on their line')
+        write_mo(compiled, read_po(BytesIO(content), locale=tag.replace("-", "_"), abort_invalid=True))
+    except (LookupError, PoFileError, ValueError) as error:
+        raise Unreadable(f"{file}: {error}") from error
     compiled.seek(0)
     return GNUTranslations(compiled)
 

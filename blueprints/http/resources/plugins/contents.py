@@ -9,10 +9,12 @@ from typing import Any
 
 from flask import Blueprint
 
+from models.migrate import misnamed
 from policies import SHIPPED
 from settings.plugins import name_of
 
 from ...jobs.hooks import hooks_of
+from ...protocol.messages import Unreadable, read_texts
 from ..collection import Collection
 from ..registry import Registry
 from ..routes import Routes
@@ -54,11 +56,14 @@ def policy_of(source: str, plugin: Plugin) -> dict[str, Path]:
     return shipped
 
 
-def migrations_of(plugin: Plugin) -> dict[str, Path]:
-    """The folder `migrations` beside a plugin's module; its history is called like the package."""
+def migrations_of(source: str, plugin: Plugin) -> dict[str, Path]:
+    """The folder `migrations` beside a plugin's module; its history is called like the package. Raises `PluginError`
+    for a file in it that would not be run, or in no certain order."""
     module = _module_of(plugin)
     name = (module.__package__ or module.__name__).replace(".", "_").lower()
     directory = beside(plugin, "migrations")
+    if directory is not None and (reason := misnamed(directory)) is not None:
+        raise PluginError(f"{source}: {reason}")
     return {} if directory is None else {name: directory}
 
 
@@ -66,6 +71,17 @@ def beside(plugin: Plugin, name: str) -> Path | None:
     """The folder of that name beside a plugin's module, if there is one."""
     directory = Path(_module_of(plugin).__file__ or "").with_name(name)
     return directory if directory.is_dir() else None
+
+
+def translations_of(source: str, plugin: Plugin) -> Path | None:
+    """The folder `translations` beside a plugin's module. Raises `PluginError` for a file in it that cannot be read."""
+    directory = beside(plugin, "translations")
+    for file in () if directory is None else sorted(directory.glob("*.po")):
+        try:
+            read_texts(file, file.stem)
+        except Unreadable as error:
+            raise PluginError(f"{source}: {error}") from error
+    return directory
 
 
 def place_of(plugin: Plugin) -> str:

@@ -34,7 +34,17 @@ from ..collection import Collection
 from ..registry import LEFT_OUT, Registry
 from ..routes import Routes
 from .columns import bad_names
-from .contents import Plugin, PluginError, beside, contents, migrations_of, modules_of, named, place_of, policy_of
+from .contents import (
+    Plugin,
+    PluginError,
+    contents,
+    migrations_of,
+    modules_of,
+    named,
+    place_of,
+    policy_of,
+    translations_of,
+)
 from .declarations import bad_action, bad_filter, functions_of, settings_of, unknown_event, unusable, wrong_with
 from .leaving_out import refuse_unusable
 from .places import place, raised_at
@@ -134,8 +144,8 @@ def discover(extra: Iterable[Plugin] = (), without: abc.Collection[str] = (),
             raise PluginError(f"{source} is no Collection, no Routes, no Blueprint, and no module of one")
         try:
             policies.update(policy_of(source, plugin))
-            migrations.update(migrations_of(plugin))
-            if (brought := beside(plugin, "translations")) is not None:
+            migrations.update(migrations_of(source, plugin))
+            if (brought := translations_of(source, plugin)) is not None:
                 translations.append(brought)
             add(source, plugin)
             add_settings(source, name, plugin)

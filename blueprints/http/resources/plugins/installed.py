@@ -113,7 +113,7 @@ def _described(name: str, points: Iterable[EntryPoint], wrong: str | None,
         settings += [f"{name_of(point.name)}.{one.name}" for one in settings_of(modules)]
         hooks += [hook.name for hook in hooks_of(modules)]
         conditions += [function.name for function in functions_of(modules)]
-        migrations |= migrations_of(plugin)
+        migrations |= migrations_of(name, plugin)
     kinds = {"collections": [one.name for one in collections], "routes": routes, "settings": settings,
              "hooks": hooks, "conditions": conditions}
     return Installed(name, version, commands, None, tuple(collections),
