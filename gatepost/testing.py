@@ -12,6 +12,14 @@ test_contract = contract(Example(Notes, body=lambda admin, n: {"text": f"Note {n
 ```
 """
 
+import sys
+
+import pytest
+
+# pytest rewrites the assertions of tests alone, unless it is asked before the import: these would fail without a word.
+if "blueprints.testing" not in sys.modules:
+    pytest.register_assert_rewrite("blueprints.testing")
+
 from blueprints.testing.contract import Example, contract
 from blueprints.testing.halves import halves_agree
 from blueprints.testing.serving import Caller, log_in, run_jobs, served

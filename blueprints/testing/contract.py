@@ -21,7 +21,7 @@ from blueprints.http.resources.collection import Collection
 from blueprints.http.resources.plugins import tables
 from models.base import Rows
 
-from .serving import Caller, log_in
+from .serving import ABSENT, Caller, log_in
 
 NOBODY = "01930000-0000-7000-8000-000000000000"  # an id that no row has
 PROBLEM = "application/problem+json"
@@ -92,6 +92,14 @@ def refused(answer: TestResponse, status: int, code: str) -> None:
     assert answer.get_json()["request_id"] == answer.headers["X-Request-ID"]
 
 
+def alike(found: Mapping[str, Any], wanted: Mapping[str, Any], what: str, *ignored: str) -> None:
+    """Both have the same fields with the same values, but for those that are ignored; else each is named."""
+    names = [name for name in dict.fromkeys((*wanted, *found)) if name not in ignored]
+    wrong = [f"{name} is {found.get(name, '(absent)')!r}, not {wanted.get(name, '(absent)')!r}" for name in names
+             if found.get(name, ABSENT) != wanted.get(name, ABSENT)]
+    assert not wrong, f"{what}: {'; '.join(wrong)}"
+
+
 def what_is_created_is_read_listed_and_deleted(world: World) -> None:
     created = world.admin.post(world.path, world.body())
     assert created.status_code == 201, created.text
@@ -99,7 +107,8 @@ def what_is_created_is_read_listed_and_deleted(world: World) -> None:
     assert one == f"{world.path}/{row['id']}"
     assert created.headers["ETag"] == '"1"'
     read = world.admin.get(one)
-    assert (read.status_code, read.get_json(), read.headers["ETag"]) == (200, row, '"1"')
+    assert (read.status_code, read.headers["ETag"]) == (200, '"1"'), read.text
+    alike(read.get_json(), row, "what is read after it was created")
     assert world.admin.call("HEAD", one).headers["ETag"] == '"1"'
     assert row["id"] in [found["id"] for found in world.admin.get(f"{world.path}?sort=-created_at").get_json()["items"]]
     assert world.admin.delete(one).status_code == 204
@@ -111,18 +120,17 @@ def what_is_read_can_be_put_back(world: World) -> None:
     row = world.made()
     answer = world.admin.put(f"{world.path}/{row['id']}", row)
     assert answer.status_code == 200, answer.text
-    ignored = dict.fromkeys(("version", "updated_at"))
-    assert answer.get_json() | ignored == row | ignored
+    alike(answer.get_json(), row, "what was read and put back", "version", "updated_at")
 
 
 def a_patch_changes_what_it_names(world: World) -> None:
     row, one = (made := world.made()), f"{world.path}/{made['id']}"
     nothing = world.admin.patch(one, {})
-    assert (nothing.status_code, nothing.get_json()) == (200, row)
+    assert nothing.status_code == 200, nothing.text
+    alike(nothing.get_json(), row, "a PATCH of nothing")
     changed = world.admin.patch(one, dict(world.example.changes))
     assert changed.status_code == 200, changed.text
-    ignored = {"updated_at": None}
-    assert changed.get_json() | ignored == row | dict(world.example.changes) | {"version": 2} | ignored
+    alike(changed.get_json(), row | dict(world.example.changes) | {"version": 2}, "after a PATCH", "updated_at")
 
 
 def a_stale_version_is_refused(world: World) -> None:
@@ -200,7 +208,8 @@ def every_filter_finds_the_row_that_it_fits(world: World) -> None:
         query = {name: sent, "sort": "-created_at"}
         found = world.admin.call("GET", world.path, query_string=query).get_json()
         assert row["id"] in [one["id"] for one in found["items"]], query
-        assert all(one[name] == value for one in found["items"])
+        others = [one[name] for one in found["items"] if one[name] != value]
+        assert not others, f"the filter {query} finds rows whose {name} is {others}"
 
 
 def fields_and_expansions_are_answered_as_asked(world: World) -> None:
@@ -225,11 +234,12 @@ def every_action_does_its_work_or_says_why_not(world: World) -> None:
         elif answer.status_code != 409:
             assert answer.status_code == 200, answer.text
             if found.transitions:
-                assert answer.get_json()[found.state] == found.transitions[row[found.state]]
+                moved, to = answer.get_json()[found.state], found.transitions[row[found.state]]
+                assert moved == to, f"after {found.name} {found.state} is {moved!r}, not {to!r}"
         else:  # a Conflict of its method, which says what stands against it
             assert answer.mimetype == PROBLEM, answer.text
         if answer.status_code == 409:
-            assert world.admin.get(one).get_json() == row
+            alike(world.admin.get(one).get_json(), row, f"after the refused action {found.name}")
 
 
 def what_a_body_may_leave_out_can_be_left_out(world: World) -> None:
@@ -255,7 +265,9 @@ def answers_equal_what_the_schema_dumps(world: World) -> None:
     assert rows
     for row in rows:
         encoded = collection.representation.encode(row, collection.representation.names)
-        assert orjson.dumps(encoded) == orjson.dumps(collection.schema().dump(row))
+        dumped = collection.schema().dump(row)
+        alike(encoded, dumped, "an answer beside what the schema dumps")
+        assert orjson.dumps(encoded) == orjson.dumps(dumped)
 
 
 CHECKS: tuple[Callable[[World], None], ...] = (

@@ -55,7 +55,8 @@ def halves_agree(function: Function, model: type[Record], *given: tuple[str | in
         database = open_database(f"sqlite:///{tmp_path / 'halves.db'}", synchronous="normal")
         database.create()
         try:
-            assert disagreements(database, function, model, literals, samples) == []
+            found = disagreements(database, function, model, literals, samples)
+            assert not found, "\n".join(found)
         finally:
             database.close_all()
 
@@ -81,9 +82,16 @@ def disagreements(database: Database, function: Function, model: type[Record], l
                 if test(principal, {name: value for (_, name), value in row.items()}, environment, no_shares)}
         # Without a column there is no SQL: what the first half says is what lists go by.
         picked = _picked(database, model, call, values) if stored else held
-        found += [f"{function.name}, of {({**rows[number], **values})} and {literals}: `holds` says {number in held}, "
-                  f"`where` {number in picked}" for number in sorted(held ^ picked)]
+        found += [f"{_written(call, {**rows[number], **values})}: `holds` says {number in held}, `where` "
+                  f"{number in picked}" for number in sorted(held ^ picked)]
     return found
+
+
+def _written(call: PluginCall, values: Values) -> str:
+    """A question as a sentence: `begins with 'For all', r.obj.text is 'for all'`."""
+    given = f" with {', '.join(map(repr, call.literals))}" if call.literals else ""
+    return ", ".join((f"{call.function.name}{given}", *(f"r.{root}.{name} is {value!r}"
+                                                        for (root, name), value in values.items())))
 
 
 def _asking(values: Values) -> tuple[Principal, FixedEnvironment]:
