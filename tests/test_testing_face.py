@@ -9,9 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from app import create_app
+from gatepost.testing import log_in, served
+from tests.http.resources.shelf.books import Books
 from tests.running import ROOT, Instance
 
 PLUGIN = ROOT / "tests" / "sample_plugin"
+app = served(create_app, Books)
 
 
 def said(tmp_path: Path, *edits: tuple[str, str]) -> str:
@@ -72,3 +76,20 @@ SHOW = """
 
 def test_the_assertions_of_the_contract_say_what_they_have_compared(tmp_path):
     assert "assert (200, 'of another kind') == (200, '\"1\"')" in said(tmp_path, ("\n    @action(", SHOW))
+
+
+def test_a_user_of_a_test_has_the_values_that_it_is_made_with(app):
+    caller = log_in(app, "user", department="sales", groups=["atlas"], name="Ann")
+    profile = caller.get("/api/profile").get_json()
+    assert {name: profile[name] for name in ("name", "role", "department", "groups")} == {
+        "name": "Ann", "role": "user", "department": "sales", "groups": ["atlas"]}
+    book = caller.post("/api/books", {"title": "Of sales"})
+    assert (book.status_code, book.get_json().get("department", "sales")) == (201, "sales"), book.text
+
+
+def test_values_that_no_user_has_or_that_would_change_one_are_refused(app):
+    with pytest.raises(TypeError, match="a user has no 'departement'; did you mean department"):
+        log_in(app, "user", departement="sales")
+    user = log_in(app, "user").user
+    with pytest.raises(TypeError, match="log_in takes values of a user who is made up from a role"):
+        log_in(app, user, department="sales")

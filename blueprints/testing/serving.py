@@ -29,6 +29,7 @@ from models.tables.tenant import Tenant
 from models.tables.user import User
 from policies.syntax.conditions import branches_of
 from policies.syntax.model import MODEL_FILE
+from policies.wording.suggestions import hint
 from settings import Settings
 
 _ALWAYS = "p.when == 'always' || \\\n"
@@ -78,12 +79,20 @@ class Caller:
         return self.call("DELETE", path, **more)
 
 
-def log_in(app: Flask, who: User | str, *, tenant: str = "default", scope: str = "*") -> Caller:
-    """`who` is a user, or the role of one who is made up; their session is real, no password is asked."""
+def log_in(app: Flask, who: User | str, *, tenant: str = "default", scope: str = "*", **values: Any) -> Caller:
+    """`who` is a user, or the role of one who is made up; their session is real, no password is asked.
+
+    `values` are columns of the one who is made up, such as `department`, `groups` and `name`. Raises TypeError for what
+    is none, and for values of a user who is there.
+    """
+    unknown = next((name for name in values if name not in User._meta.fields), None)
+    if values and (unknown is not None or not isinstance(who, str)):
+        raise TypeError("log_in takes values of a user who is made up from a role" if unknown is None else
+                        f"a user has no {unknown!r}{hint(unknown, User._meta.fields)}")
     services: Services = app.extensions["gatepost"]
 
     def work() -> tuple[User, Session]:
-        user = _invented(who, tenant) if isinstance(who, str) else who
+        user = _invented(who, tenant, values) if isinstance(who, str) else who
         id = new_id()
         return user, Rows(Session, user.tenant_id).insert(Session(
             id=id, owner_id=user.id, family=id, token_hash=new_id(), expires_at=later(86_400),
@@ -95,10 +104,10 @@ def log_in(app: Flask, who: User | str, *, tenant: str = "default", scope: str =
     return Caller(app.test_client(), user, token)
 
 
-def _invented(role: str, tenant: str) -> User:
+def _invented(role: str, tenant: str, values: Mapping[str, Any]) -> User:
     found = Tenant.by_name(tenant) or Tenant.add(tenant)
-    return Rows(User, found.id).insert(User(
-        name=role, email=f"{role}{next(_numbers)}@plugin.example.org", role=role, password_hash=passwords.UNUSABLE))
+    usual = {"name": role, "email": f"{role}{next(_numbers)}@plugin.example.org", "password_hash": passwords.UNUSABLE}
+    return Rows(User, found.id).insert(User(**{**usual, "role": role, **values}))
 
 
 def _add_branches(model: Path, branches: Iterable[str]) -> None:
