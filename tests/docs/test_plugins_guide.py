@@ -10,6 +10,7 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import peewee as pw
 import pytest
@@ -137,6 +138,28 @@ def test_every_method_that_a_shipped_collection_overrides_is_in_the_guide_with_i
         taken = [one.strip().partition("=")[0] for one in call.partition("(")[2].rstrip(")").split(",") if one]
         assert taken == list(inspect.signature(method).parameters)[1:]
         assert table[call] == [first_line(method)]
+
+
+def test_what_is_promised_of_a_call_is_what_its_docstring_says_first():
+    promised, _, own = (inspect.getdoc(gatepost.Call) or "").partition("For Gatepost alone:")
+    assert dict(re.findall(r"^(\w+) {2,}(.+)$", promised, re.MULTILINE)) == {
+        name: said for name, (said,) in rows("The call").items()}
+    kept = {field.name for field in dataclasses.fields(gatepost.Call)}
+    properties = {name for name, one in vars(gatepost.Call).items() if isinstance(one, property)}
+    told = {*rows("The call"), *re.findall(r"^(\w+) {2,}|`(\w+)`:", own, re.MULTILINE)}
+    assert rows("The call").keys() <= kept | properties
+    assert kept <= told | {name for pair in told for name in pair}
+
+
+def test_the_example_of_prepare_prepares_every_write_that_there_is():
+    example, = (text for text in EXAMPLES if "def title_of" in text)
+    found: dict[str, object] = {"__name__": "example"}
+    exec(compile(example, "plugins.md", "exec"), found)
+    found["title_of"] = "The page at {}".format
+    for sent, prepared in ({"url": "x"}, "The page at x"), ({"note": "y"}, None), ({}, None):
+        call = SimpleNamespace(body=sent, prepared=None)
+        found["Bookmarks"].prepare(None, call)
+        assert call.prepared == prepared
 
 
 def test_every_method_of_rows_is_in_the_guide_with_its_purpose():

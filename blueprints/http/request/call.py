@@ -79,20 +79,30 @@ class Call:
 
     Each stage fills what it knows; a handler finds everything here and touches no global.
 
-    services, endpoint, request  the app's, the declared one, and Flask's
+    body       the loaded body by field: of a PATCH, what it names; `{}` where nothing was sent or may be
+    query      the loaded query string by parameter, where the endpoint has a `query`
     path       the variables of the path, such as `id`
-    principal  who asks; `access`: what the policy allows them; `credential_id`: of their session or service token
-    query      the loaded query string
-    body       the loaded body; `read_only` the read-only fields that were sent with it, unchecked
-    prepared   what `prepare` made ready for the handler
+    row        the row that the path names: in a write an object, while it is read a dict; None where there is none yet
+    principal  who asks: `id` (None: a guest), `role`, `department`, `groups`, `kind` (`user`, `service` or `guest`)
+    tenant_id  the tenant in which the call acts: what `Rows` takes
+    prepared   what `prepare` made ready for the write
+    endpoint   what is called: its `name` (`create`, `update`, `finish`, …) and its `permission`
+    request    Flask's own
+    address    the client's network address; `-` where the server does not know it
+    headers    what the answer carries besides, to be added to
+    status     of the answer, when it is not an error
+
+    For Gatepost alone:
+
+    services   the app's
+    access     what the policy allows the caller; `credential_id`: of their session or service token
+    read_only  the read-only fields that were sent with the body, unchecked
     confirmed  the kept hash of the caller's password, once the call has proved to know that password
     digest     of the body, where the body is not kept in memory
     seen       (collection, id) of rows to which a reference was found good
-    headers    what the answer carries besides
-    status     of the answer, when it is not an error
     claim      the `Idempotency-Key` of this request, not yet stored
     timings    seconds per stage, of a call that is measured
-    write      what the effect leaves; `call.row` is short for `call.write.row`
+    write      what the effect leaves; `row` is short for `write.row`
     """
 
     services: Services
