@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, Generic, TypeVar
 
@@ -158,10 +158,34 @@ class Rows(Generic[T]):
         if statement.write(current, values) == 0:
             raise Outdated(f"{self.model.__name__} {row.id}")
 
-    def remove(self, **values: Any) -> int:
-        """Remove the rows with these values, none of them None; their number. Raises `StillReferenced`."""
-        statement = self._kept(("remove", *values), lambda: self.model.delete().where(*self._with(values)))
+    def remove(self, *where: pw.Expression, **values: Any) -> int:
+        """Remove the rows that satisfy `where` and have these values, and their shares; their number.
+
+        None of the values is None. Raises `StillReferenced`.
+        """
+        fields = self.model._meta.fields
+        picked = [self.mine, *where, *(fields[name] == value for name, value in values.items())]
+        ids = self.model.select(self.model.id).where(*picked)
+        for resource in self._shared():
+            # No two rows of whichever table have one id.
+            _SHARES.delete().where(_SHARES.tenant_id == self.tenant_id, _SHARES.resource == resource,
+                                   _SHARES.object_id.in_(ids)).execute(current)
+        return self.model.delete().where(*picked).execute()
+
+    def discard(self, **values: Any) -> int:
+        """Remove the rows with these values, none of them None, of a table whose rows nobody shares; their number."""
+        statement = self._kept(("discard", *values), lambda: self.model.delete().where(*self._with(values)))
         return statement.write(current, self._bound(values))
+
+    def _shared(self) -> Iterator[str]:
+        """The resources of which something is shared in this tenant, each looked up in the index."""
+        last: str | None = ""
+        while True:
+            later = (_SHARES.tenant_id == self.tenant_id) & (_SHARES.resource > last)
+            last = _SHARES.select(pw.fn.MIN(_SHARES.resource)).where(later).scalar(current)
+            if last is None:
+                return
+            yield last
 
     def _with(self, names: Iterable[str]) -> list[pw.Expression]:
         fields = self.model._meta.fields
@@ -185,6 +209,7 @@ class Rows(Generic[T]):
 
 
 _statements: dict[object, Prepared] = {}
+_SHARES: Any = pw.Table("shares", ("tenant_id", "resource", "object_id"))  # its own class lies above this room
 
 
 def _read(model: type[T], values: tuple[Any, ...]) -> T:

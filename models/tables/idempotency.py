@@ -61,7 +61,7 @@ def claim(tenant_id: str, wanted: IdempotencyKey) -> IdempotencyKey:
     rows, found = Rows(IdempotencyKey, tenant_id), _find(tenant_id, wanted)
     if found is not None and found.expires_at <= now():
         # A twin may have dropped it, too: then one of the two cannot insert.
-        rows.remove(id=found.id)
+        rows.discard(id=found.id)
     return rows.insert(wanted)
 
 

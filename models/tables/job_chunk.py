@@ -77,7 +77,7 @@ def drop(tenant_id: str, job_id: str, most: int) -> int:
     """Delete up to `most` chunks of one job; how many."""
     rows = Rows(JobChunk, tenant_id)
     found = rows.select(JobChunk.id).where(JobChunk.job_id == job_id).limit(most)
-    return sum(rows.remove(id=row.id) for row in found)
+    return sum(rows.discard(id=row.id) for row in found)
 
 
 def is_unclaimed(tenant_id: str, job_id: str) -> bool:

@@ -63,12 +63,12 @@ def grant(tenant_id: str, resource: str, object_id: str, grantee: str, right: st
 def withdraw(tenant_id: str, resource: str, object_id: str, grantee: str | None = None) -> int:
     """Take the right away from `grantee`, or from every grantee when the object is deleted; how many had one."""
     whose = {} if grantee is None else {"grantee": grantee}
-    return Rows(Share, tenant_id).remove(resource=resource, object_id=object_id, **whose)
+    return Rows(Share, tenant_id).discard(resource=resource, object_id=object_id, **whose)
 
 
 def withdraw_granted(tenant_id: str, resource: str, object_id: str, granted_by: str) -> int:
     """Take back what one user granted on one object; how many shares."""
-    return Rows(Share, tenant_id).remove(resource=resource, object_id=object_id, granted_by=granted_by)
+    return Rows(Share, tenant_id).discard(resource=resource, object_id=object_id, granted_by=granted_by)
 
 
 def granted_on(tenant_id: str, granted_by: str) -> list[tuple[str, str]]:
@@ -80,7 +80,7 @@ def granted_on(tenant_id: str, granted_by: str) -> list[tuple[str, str]]:
 
 def forget(tenant_id: str, grantee: str) -> int:
     """Take every right away from a grantee that is deleted; how many there were."""
-    return Rows(Share, tenant_id).remove(grantee=grantee)
+    return Rows(Share, tenant_id).discard(grantee=grantee)
 
 
 def shared_ids(tenant_id: str | Bind, resource: str | Bind, grantees: Collection[str | Bind],

@@ -8,6 +8,7 @@ from models.base import Rows, is_id, new_id, parse_time
 from models.engine.database import Database
 from models.engine.errors import AlreadyExists, InvalidReference, InvalidValue, Outdated, StillReferenced
 from models.records import bulk
+from models.tables import share
 from models.tables.article import Article
 from models.tables.category import Category, would_be_cycle
 from models.tables.page import Page
@@ -127,6 +128,23 @@ def test_of_two_writers_that_read_the_same_version_only_one_can_save_it(tenant: 
     with pytest.raises(Outdated):
         rows.delete(second)
     assert (rows.find(first.id).title, second.version) == ("First", 1)
+
+
+def test_rows_are_removed_by_conditions_and_values_with_their_shares_alone(tenant: str, other: str) -> None:
+    rows = Rows(Article, tenant)
+    old, new, kept = (rows.insert(article(title=title, body=body)) for title, body in (
+        ("Old", "x"), ("New", "x"), ("Old", "y")))
+    theirs = Rows(Article, other).insert(article(title="Old", body="x"))
+    for tenant_id, row in ((tenant, old), (tenant, new), (tenant, kept), (other, theirs)):
+        for resource in ("article", "page"):
+            share.grant(tenant_id, resource, row.id, "role:user", "read")
+    assert rows.remove(Article.title != "New", Article.created_at >= old.created_at, body="x") == 1
+    assert (rows.find(old.id), share.of_object(tenant, "article", old.id)) == (None, [])
+    assert all(share.number(tenant, "article", row.id) == 1 for row in (new, kept))
+    assert share.number(other, "article", theirs.id) == 1
+    assert rows.remove(title="Nowhere") == 0
+    assert rows.remove(Article.id.in_([new.id, kept.id])) == 2
+    assert not share.any_in(tenant, "article")
 
 
 def test_another_tenant_neither_finds_nor_changes_nor_deletes_a_row(tenant: str, other: str) -> None:
