@@ -271,6 +271,24 @@ def test_check_and_test_refuse_a_function_that_serving_would_refuse(instance, no
         assert "the function begins of a plugin fails" in done.stdout + done.stderr
 
 
+FORGOTTEN = "notes.csv: warning: nobody has note.finish but who may do everything; add a line that grants it"
+
+
+@pytest.mark.parametrize(("line", "told"), [
+    ("", True),
+    ("p, user, note.finish, own, allow\n", False),
+    ("p, user, note.*, own, allow\n", False),
+    ("# The administrator alone finishes them: note.finish\n", False),
+    ("# note.finished is another word\n", True),
+])
+def test_an_action_that_no_line_of_a_plugin_grants_is_a_warning_unless_it_is_named(instance, line, told):
+    rules = (PLUGIN / "notes.csv").read_text().replace("p, user, note.finish, own,    allow\n", line)
+    (instance.folder / "policies" / "notes.csv").write_text(rules)
+    done = instance.run("policy", "check")
+    assert (done.returncode, FORGOTTEN in done.stdout + done.stderr) == (0, told), done.stdout + done.stderr
+    assert "note.import" not in done.stdout + done.stderr
+
+
 def test_without_the_plugin_the_matcher_is_refused_by_name(instance, monkeypatch):
     with_condition(instance.folder / "policies")
     (instance.folder / "policies" / "notes.csv").unlink()

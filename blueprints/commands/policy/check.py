@@ -9,6 +9,7 @@ import click
 
 from blueprints.commands.policy import folders
 from blueprints.commands.policy.output import AS_JSON, DIRECTORY, counted, finish
+from blueprints.commands.policy.ungranted import ungranted
 from policies import Finding, PolicyError, load
 from policies.cases.case_file import failures
 from policies.lint.warnings import warnings
@@ -39,7 +40,8 @@ def check(directory: Path | None, strict: bool, as_json: bool) -> None:
     else:
         version = found.version
         # What a service asks before it starts on the rules: it refuses them where the two differ.
-        findings = [*warnings(found), *unread(folder), *sampled(found)]
+        findings = [*warnings(found), *unread(folder), *sampled(found),
+                    *ungranted(folders.registry(), found)]
         warned = sum(one.severity == "warning" for one in findings)
         numbers = [(len(found.rules), "rule"), (len(found.scopes), "scope line"), (warned, "warning")]
         summary = ", ".join([*(counted(*one) for one in numbers), f"version {version}"])
