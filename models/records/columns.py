@@ -33,7 +33,7 @@ class RoleField(pw.TextField):
 
 
 class ListField(pw.TextField):
-    """A list of strings, stored as a JSON array."""
+    """A list of strings, stored as a JSON array: `ListField(default=list)`, and in SQL `{key} NOT NULL`."""
 
     def db_value(self, value: Any) -> Any:
         return orjson.dumps(list(value)).decode() if isinstance(value, list | tuple) else value

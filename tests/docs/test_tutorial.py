@@ -36,6 +36,7 @@ class Block:
     text: str
     file: str
     shown: str | None  # what is printed
+    at: int  # where it stands in the tutorial
 
 
 def steps() -> Iterator[Block]:
@@ -46,7 +47,8 @@ def steps() -> Iterator[Block]:
         named = _FILE.search(TUTORIAL[end:this.start()])
         file, end = named[1] if named else file, this.end()
         if this[1] != "text":
-            yield Block(this[1], this[2], file, following[2] if following and following[1] == "text" else None)
+            yield Block(this[1], this[2], file, following[2] if following and following[1] == "text" else None,
+                        this.start())
 
 
 STEPS = list(steps())
@@ -123,6 +125,17 @@ def done(tmp_path_factory) -> Iterator[Done]:
 def test_a_command_prints_what_the_tutorial_says(done, number):
     assert TYPED[number].shown is not None, "say what it prints"
     assert matches(TYPED[number].shown, done.printed[number]), done.printed[number]
+
+
+def test_the_line_of_the_collection_is_the_one_that_it_has_by_then(done):
+    said = re.search(r"(\w+\.py):(\d+): Recipes can be sorted by", TUTORIAL)
+    assert said
+    path, = done.begun.rglob(said[1])
+    text = path.read_text(encoding="utf-8")
+    for block in STEPS:
+        if block.at < said.start() and block.file.endswith(said[1]):
+            text = block.text if block.kind == "python" else changed(text, block.text)
+    assert text.splitlines()[int(said[2]) - 1].startswith("class Recipes(")
 
 
 def test_every_block_is_typed_or_written():

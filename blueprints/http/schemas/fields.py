@@ -79,7 +79,7 @@ class Text(fields.String):
 
 
 class Line(Text):
-    """Text of one line: no control character, no line break, not only blanks."""
+    """Text of one line, 1 to 200 characters (`minimum`, `maximum`): no control character, not only blanks."""
 
     def __init__(self, *, maximum: int = 200, minimum: int = 1, **kwargs: Any) -> None:
         super().__init__(maximum=maximum, minimum=minimum, **kwargs)

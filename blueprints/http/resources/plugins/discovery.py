@@ -143,6 +143,9 @@ def discover(extra: Iterable[Plugin] = (), without: abc.Collection[str] = (),
                 isinstance(plugin, type) and issubclass(plugin, Collection)):
             raise PluginError(f"{source} is no Collection, no Routes, no Blueprint, and no module of one")
         try:
+            for found in contents(plugin):  # before its rules are missed
+                if found.name in collections or found.name in routes:
+                    raise PluginError(f"{source}: {place(found)}: the name {found.name!r} is taken")
             policies.update(policy_of(source, plugin))
             migrations.update(migrations_of(source, plugin))
             if (brought := translations_of(source, plugin)) is not None:
