@@ -75,6 +75,7 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
     # Which settings plugins have, only they know; whether a setting leaves something out, they need not know.
     registry = discover(plugins, Settings.load(overrides=config, plugins=not_imported(plugins)).without)
     settings = Settings.load(overrides=config, plugins=registry.settings)
+    registry = registry.served(settings)
     live = LiveSettings(settings, lambda: Settings.load(settings.instance, config, plugins=registry.settings))
     app = Application("gatepost", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = settings.body_limit

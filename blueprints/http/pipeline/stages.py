@@ -209,6 +209,8 @@ def run(services: Services, endpoint: Endpoint, path: dict[str, str]) -> Respons
     if services.settings.server_timing or (services.metrics is not None and services.metrics.samples()):
         call.timings = {}
     try:
+        if endpoint.translate is not None:
+            call.request = endpoint.translate(call.request)
         _run(call)
     except Problem as problem:
         audit.note_refusal(call, problem)

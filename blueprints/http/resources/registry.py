@@ -18,8 +18,9 @@ from models.records.columns import IdField, JsonField, ListField, RoleField, Tim
 from policies import SHIPPED, Column, Resource, Vocabulary
 from policies.loading import first_release
 from policies.syntax.vocabulary import Function
-from settings import Setting
+from settings import Setting, Settings
 
+from ..description.operations import operation_id
 from ..jobs.hooks import Hook
 from ..request.endpoint import Endpoint
 from .collection import Collection
@@ -70,9 +71,15 @@ class Registry:
         found: dict[str, list[Endpoint]] = {}
         for _, _, endpoints in self.endpoints():
             for endpoint in endpoints:
-                if endpoint.permission is not None:
+                if endpoint.permission is not None and endpoint.documented:
                     found.setdefault(endpoint.permission, []).append(endpoint)
         return found
+
+    @cached_property
+    def by_operation(self) -> Mapping[str, Endpoint]:
+        """Every endpoint by its `operationId`."""
+        return {operation_id(group, endpoint): endpoint
+                for group, _, endpoints in self.endpoints() for endpoint in endpoints}
 
     @cached_property
     def subscribers(self) -> Mapping[str, Sequence[str]]:
@@ -86,6 +93,17 @@ class Registry:
     def blueprints(self) -> list[Blueprint]:
         """One flask-smorest blueprint for every group of endpoints."""
         return [blueprint(*group) for group in self.endpoints()]
+
+    def documented(self) -> list[Blueprint]:
+        """The same of what the OpenAPI document has."""
+        groups = ((name, about, [one for one in endpoints if one.documented])
+                  for name, about, endpoints in self.endpoints())
+        return [blueprint(*group) for group in groups if group[2]]
+
+    def served(self, settings: Settings) -> Registry:
+        """The same without the routes that a setting turns off."""
+        return replace(self, routes={name: found for name, found in self.routes.items()
+                                     if found.when is None or found.when(settings)})
 
     @cached_property
     def vocabulary(self) -> Vocabulary:

@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 from flask import Flask, Response, request
 from flask_smorest import Blueprint
 
+from settings import Settings
+
 from ..description.operations import describe, path_parameters
 from ..pipeline.stages import run
 from ..protocol.preferences import preferences
@@ -30,8 +32,10 @@ class Routes:
     ... def login(call): ...
     """
 
-    def __init__(self, name: str, about: str) -> None:
+    def __init__(self, name: str, about: str, *, when: Callable[[Settings], bool] | None = None) -> None:
+        """`when` says under which settings they are served; None: always."""
         self.name = name
+        self.when = when
         self.about = about
         self.endpoints: list[Endpoint] = []
         # As for a class: its rules, texts and migrations stand beside the module that makes it.

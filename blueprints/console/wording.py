@@ -1,0 +1,19 @@
+"""How texts of others are shown: so that no character in them changes what its reader sees."""
+
+from __future__ import annotations
+
+import unicodedata
+
+_SHORT = 8
+
+
+def readable(text: object) -> str:
+    """The text with its control and format characters visible, as `\\u202e`; a line break stays."""
+    return "".join(one if one == "\n" or unicodedata.category(one) not in ("Cc", "Cf", "Co", "Cs")
+                   else f"\\u{ord(one):04x}" for one in str(text))
+
+
+def shortened(id: object) -> str:
+    """An id by its last digits, `…1c6094e4`: those before are the time, and alike."""
+    text = str(id)
+    return f"…{text[-_SHORT:]}" if len(text) > _SHORT else text
