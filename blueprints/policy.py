@@ -16,6 +16,7 @@ from policies import Principal
 from policies.invariants.lines import INVARIANTS_FILE, lines_of
 from policies.lint.warnings import warnings
 from policies.questions.explanation import ALLOWED, DEPENDS, REFUSED
+from policies.questions.openings import Opening, openings
 from policies.wording.finding import single_person
 
 from .http.protocol.problems import not_found
@@ -107,6 +108,14 @@ class RuleInCodeSchema(StrictSchema):
     status = fields.Integer(required=True, allow_none=True)
 
 
+class OpeningSchema(StrictSchema):
+    """A line that would allow what is refused, and the file where such lines stand."""
+
+    file = fields.String(required=True)
+    rule = fields.String(required=True)
+    when = fields.String(required=True)
+
+
 class CircumstancesAnswerSchema(StrictSchema):
     now = fields.String(required=True)
     hour = fields.Integer(required=True)
@@ -125,6 +134,8 @@ class ExplanationSchema(StrictSchema):
     """
 
     who = fields.String(required=True, data_key="as")
+    as_name = fields.String(required=True, allow_none=True, metadata={
+        "description": "What the user is called, as far as the caller may see it; null: a role."})
     role = fields.String(required=True)
     kind = fields.String(required=True, metadata={"enum": ["user", "service", "guest"]})
     roles = fields.List(fields.String(), required=True)
@@ -151,6 +162,9 @@ class ExplanationSchema(StrictSchema):
     scopes = fields.List(fields.String(), required=True, allow_none=True)
     scopes_cover = fields.Boolean(required=True)
     needed_scopes = fields.List(fields.String(), required=True)
+    would_allow = fields.List(fields.Nested(OpeningSchema), required=True, metadata={
+        "description": "Of what the policy refuses: lines each of which would allow it, `always` last. What else a "
+                       "line would open, `POST /api/admin/policy/try` tells."})
     sql = fields.String(required=True, allow_none=True)
     policy_version = fields.String(required=True)
 
@@ -207,7 +221,22 @@ def explained(call: Call) -> dict[str, Any]:
         title="" if row is None or collection is None else names.of(collection.name, row.id),
         called=names.called(served)))
     refuse_to_tell(call, found, person, collection)
-    return found.as_json()
+    name = names.of("users", person["id"]) if person is not None else ""
+    return {**found.as_json(), "as_name": name or None,
+            "would_allow": [one.as_json() for one in _openings(call, found.question, person)]}
+
+
+def _openings(call: Call, asked: Question, person: dict[str, Any] | None) -> list[Opening]:
+    """The lines that would allow what the policy refuses, by conditions about what the caller may see."""
+    if asked.row is None and asked.collection is not None and asked.loads:
+        return []
+    row, access = None if asked.row is None else dict(asked.row.__data__), asked.access
+    hidden = {"obj": set() if row is None or asked.collection is None else hidden_of(call, asked.collection, row),
+              "sub": set() if person is None else hidden_of(call, call.services.collections["users"], person)}
+    if access.policy.decide(access.principal, asked.permission, row, access.environment, access.shared):
+        return []
+    return openings(access.policy, access.principal, asked.permission, row, access.environment, access.shared,
+                    sees=lambda attribute: attribute.name not in hidden.get(attribute.root, ()))
 
 
 def trouble(call: Call) -> str | None:

@@ -10,10 +10,10 @@ from urllib.parse import quote, urlsplit
 
 from flask import Response, g
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from marshmallow import Schema, fields
-from marshmallow.validate import Length
+from markupsafe import Markup, escape
+from marshmallow import Schema
 
-from gatepost import Call, Message, Problem, Routes, StrictSchema
+from gatepost import Call, Message, Problem, Routes, StrictSchema, Text
 
 from ..http.credentials import console_sessions
 from ..http.pipeline.browsers import page_headers
@@ -21,7 +21,7 @@ from ..http.protocol import trace
 from ..http.protocol.problems import CATALOGUE
 from ..http.resources.names import title
 from .navigation import PAGES
-from .wording import readable, shortened
+from .wording import readable, shortened, with_short_ids
 
 routes = Routes("console", "Pages for administrators.", when=lambda settings: settings.console)
 
@@ -38,7 +38,7 @@ _HEADERS = {
 }
 _TEMPLATES = Environment(loader=PackageLoader(__package__), autoescape=True, undefined=StrictUndefined,
                          trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
-_TEMPLATES.filters |= {"readable": readable, "short": shortened}
+_TEMPLATES.filters |= {"readable": readable, "short": shortened, "short_ids": with_short_ids}
 _MENDABLE = (400, 401, 403, 409, 412, 422, 428, 429)  # statuses of what its sender may send otherwise
 _WITHOUT_LOGIN = ("unauthenticated", "invalid_token", "token_expired")
 _ASSETS = files(__package__).joinpath("static")
@@ -53,7 +53,7 @@ def page(permission: str | None = None, *, public: str | None = None, **declarat
 
 def texts(*names: str) -> Schema:
     """The schema of a page's query: parameters that are texts, each of which may be left out or empty."""
-    return StrictSchema.from_dict({name: fields.String(validate=Length(max=500)) for name in names})()
+    return StrictSchema.from_dict({name: Text(minimum=0, maximum=500) for name in names})()
 
 
 def show(call: Call, template: str, status: int = 200, **values: Any) -> Response:
@@ -63,6 +63,9 @@ def show(call: Call, template: str, status: int = 200, **values: Any) -> Respons
     def say(text: str, **words: Any) -> str:
         return translation.say(Message(text, **words) if words else text)
 
+    def rich(text: str, **words: Any) -> Markup:
+        return Markup(escape(translation.say(text))).format(**words)
+
     def several(one: str, many: str, number: int) -> str:
         return translation.say(Message(one if number == 1 else many, number=number))
 
@@ -70,7 +73,7 @@ def show(call: Call, template: str, status: int = 200, **values: Any) -> Respons
     known = access is not None and principal is not None and principal.kind == "user"
     shown = [one for one in PAGES if access is not None and access.may_ever(one.permission)] if known else []
     text = _TEMPLATES.get_template(template).render(
-        _=say, several=several, root=call.request.root_path, language=translation.tag, pages=shown,
+        _=say, rich=rich, several=several, root=call.request.root_path, language=translation.tag, pages=shown,
         here=call.request.path, me=_name_of(call) if known else "",
         role=principal.role if known and principal is not None else "", key=trace.request_id(), **values)
     return Response(text, status, content_type=HTML, headers=_HEADERS)
