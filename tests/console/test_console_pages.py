@@ -105,7 +105,7 @@ def test_the_keyboard_skips_the_frame(watched, states):
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "vh skip"
     page.keyboard.press("Enter")
-    page.wait_for_function("document.activeElement.id == 'main'")
+    page.locator("main:focus").wait_for()
 
 
 def test_a_login_logs_in_and_a_logout_out(watched):
