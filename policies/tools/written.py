@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..syntax.rules import Rule
+from ..syntax.rules import COLUMNS, Rule
+
+_HEADINGS = [*COLUMNS["p"]]
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
     """A line of a policy file, without the blanks around it.
 
-    comment  the comment lines directly above it, from the first on, without their `#`
+    comment  the comment lines directly above it, from the first on, without their `#`; the headings of the columns,
+             which stand above the first line of a file, are no comment
     """
 
     text: str
@@ -36,4 +39,5 @@ class Files:
         first = number = rule.line - 1
         while first and lines[first - 1].startswith("#"):
             first -= 1
-        return Written(lines[number], tuple(line.lstrip("#").strip() for line in lines[first:number]))
+        comment = (line.lstrip("#").strip() for line in lines[first:number])
+        return Written(lines[number], tuple(line for line in comment if line.split() != _HEADINGS))

@@ -37,6 +37,11 @@ def test_a_comment_on_the_first_line_of_a_file_belongs_to_the_second() -> None:
     assert Files({"notes.csv": b"# All.\np, user, note.view, own, allow\n# end\n"}).at(at(2)).comment == ("All.",)
 
 
+def test_the_headings_of_the_columns_are_no_comment() -> None:
+    file = b"#  who   permission  when    effect\np, user, note.view,  own,    allow\n# end\n"
+    assert Files({"notes.csv": file}).at(at(2)).comment == ()
+
+
 def test_every_line_of_the_shipped_policy_is_found() -> None:
     policy = load(SHIPPED, VOCABULARY)
     files = Files(policy.files)
