@@ -66,6 +66,7 @@ bench-kill: $(VENV)/test.stamp ## kill a server under load, again and again: cou
 bench-policy: $(VENV)/gatepost.stamp ## what a policy costs by its length: a decision, a plan, a first login, its tools
 	$(BIN)/python -m benchmarks.policy
 	$(BIN)/python -m benchmarks.policy_size
+	$(BIN)/python -m benchmarks.policy_matrix
 
 bench-replay: $(VENV)/gatepost.stamp ## how many recorded decisions a second are answered once more under two policies
 	$(BIN)/python -m benchmarks.replay $(BENCH_ARGS)

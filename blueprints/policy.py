@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from marshmallow import fields
 
-from gatepost import Call, Collection, Fault, Id, Line, Message, Problem, Routes, Rows, StrictSchema, is_id
+from gatepost import Call, Collection, Fault, Id, Line, Message, Problem, Routes, StrictSchema
 from models.tables.user import User
 from policies import Principal
 from policies.invariants.lines import INVARIANTS_FILE, lines_of
@@ -19,7 +19,6 @@ from policies.questions.explanation import ALLOWED, DEPENDS, REFUSED
 from policies.questions.openings import Opening, openings
 from policies.wording.finding import single_person
 
-from .http.protocol.problems import not_found
 from .http.request.access import Supposed
 from .http.request.identity import guest, principal_of
 from .http.request.reasons import hidden_of
@@ -31,6 +30,7 @@ from .http.resources.circumstances import (
     require_known,
 )
 from .http.resources.names import Names, shown_to
+from .http.resources.persons import named_person
 from .http.resources.predicted import Question, predict
 from .http.resources.untold import refuse_to_tell, told_persons
 
@@ -257,15 +257,8 @@ def _principal(call: Call, who: str) -> tuple[dict[str, Any] | None, Principal]:
         return None, guest(call.tenant_id)
     if who in call.access.policy.roles:
         return None, Principal("<id>", "user:<id>", who, call.tenant_id, "<department>")
-    users, rows = cast(Collection, call.services.collections["users"]), Rows(User, call.tenant_id)
-    found = rows.find(who) if is_id(who) else rows.select().where(User.email == who.strip().lower()).first()
-    if found is None or not users.counts(found.__data__) or not call.access.allows(users.view, found.__data__):
-        raise not_found()
-    row = dict(found.__data__)
-    # A caller who may not see a person's e-mail must not learn here whether it exists.
-    if not is_id(who) and "email" in hidden_of(call, users, row):
-        raise not_found()
-    return row, principal_of(found)
+    found = named_person(call, who)
+    return dict(found.__data__), principal_of(found)
 
 
 def _scoped(call: Call, principal: Principal) -> Principal:

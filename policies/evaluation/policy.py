@@ -277,7 +277,7 @@ class Policy:
         if known is None:
             known = self._of_scopes[scope] = tuple(
                 rule for rule in self.scopes
-                if self._scope_folder.fold({"rule.scope": rule.scope, "scope": scope}) is not False
+                if self._scope_folder.leaves_any({"rule.scope": rule.scope, "scope": scope})
             )
         return known
 

@@ -863,6 +863,89 @@ export interface components {
                 [key: string]: string;
             };
         };
+        MatrixPart: {
+            /** @description The condition that is left of the line here, in the words of model.conf; `always`: none is. */
+            word: string;
+            /**
+             * @description Which of `lines` it is.
+             * @example articles.csv:14
+             */
+            place: string;
+        };
+        MatrixCell: {
+            allow: components["schemas"]["MatrixPart"][];
+            deny: components["schemas"]["MatrixPart"][];
+            /** @description Whether it is allowed in every case. */
+            always: boolean;
+        };
+        MatrixRow: {
+            permission: string;
+            /** @description By role. */
+            cells: {
+                [key: string]: components["schemas"]["MatrixCell"];
+            };
+        };
+        MatrixResource: {
+            resource: string;
+            permissions: components["schemas"]["MatrixRow"][];
+        };
+        MatrixLine: {
+            file: string;
+            line: number;
+            /** @description As it stands in the file. */
+            rule: string;
+            /** @description The lines of the comment directly above it; that of the headings is none. */
+            comment: string[];
+        };
+        MatrixColumn: {
+            /** Format: uuid */
+            id: string;
+            name: string | null;
+            role: string | null;
+            /** @description How many lines name the user, also those that lend a role. */
+            lines: number;
+            /** @description By permission: what lines about the user and lines about the user's role give together. */
+            cells: {
+                [key: string]: components["schemas"]["MatrixCell"];
+            };
+        };
+        MatrixPerson: {
+            /** Format: uuid */
+            id: string;
+            name: string | null;
+            role: string | null;
+            /** @description How many lines name the user, also those that lend a role. */
+            lines: number;
+        };
+        MatrixPersons: {
+            items: components["schemas"]["MatrixPerson"][];
+            /** @description How many there are, of those that are asked for; null: none were looked up. */
+            total: number | null;
+            has_next: boolean;
+        };
+        Matrix: {
+            version: string;
+            /** @description How many rules are in force, of those that the caller may be told. */
+            line_count: number;
+            /** @description The columns, in order. */
+            roles: string[];
+            resources: components["schemas"]["MatrixResource"][];
+            /** @description The lines behind the cells, by place. */
+            lines: {
+                [key: string]: components["schemas"]["MatrixLine"];
+            };
+            /** @description What each word in the cells means. */
+            conditions: {
+                [key: string]: string;
+            };
+            /** @description The permissions that each scope covers, as written. */
+            scopes: {
+                [key: string]: string[];
+            };
+            /** @description The user that is asked for; null: none is. */
+            person: components["schemas"]["MatrixColumn"] | null;
+            persons: components["schemas"]["MatrixPersons"];
+        };
         Person: {
             /** Format: uuid */
             id: string;
@@ -2017,6 +2100,43 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["VersionWithFiles"];
+                };
+            };
+        };
+    };
+    policy_matrix: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Only the permissions of these resources, separated by commas. */
+                resource?: string[];
+                /** @description Only the columns of these roles, separated by commas. */
+                role?: string[];
+                /** @description Also the cells of this user, by id or e-mail: what the lines about the user and those about the user's role give together. */
+                person?: string;
+                /** @description Of persons with lines of their own only those with this in their name or e-mail. */
+                q?: string;
+                /** @description How many persons the page has at most; 0: none are looked up. It has 20 unless given. */
+                limit?: number;
+                /** @description How many persons to skip. */
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Matrix"];
                 };
             };
         };
