@@ -17,7 +17,7 @@ from ..request.call import Call
 
 _STAGES = (stages.admit, stages.validate, stages.prepare, stages.load, stages.judge, stages.act)
 _OF_THE_PAGE = frozenset(("HTTP_ACCEPT", "HTTP_AUTHORIZATION", "HTTP_IDEMPOTENCY_KEY", "HTTP_IF_MATCH",
-                          "HTTP_IF_NONE_MATCH", "HTTP_PREFER", "HTTP_RANGE"))  # what the page itself is asked with
+                          "HTTP_IF_NONE_MATCH", "HTTP_PREFER"))  # what the page itself is asked with
 
 
 def ask(call: Call, operation: str, query: Mapping[str, Any] | None = None, *, path: Mapping[str, str] | None = None,
