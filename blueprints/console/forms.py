@@ -18,6 +18,7 @@ from werkzeug.datastructures import MultiDict
 from gatepost import Call, Problem
 
 from ..http.credentials import console_sessions
+from ..http.protocol import expectation
 from ..http.protocol.problems import unsupported_media_type
 from ..http.request.endpoint import Endpoint
 from ..http.resources.asking import sent_instead
@@ -54,6 +55,8 @@ def typed(call: Call) -> MultiDict[str, str]:
 
 
 def _as_json(request: Request, endpoint: Endpoint) -> Request:
+    if request.environ.get(expectation.ENVIRON_KEY) == expectation.ASKED:
+        return sent_instead(request, endpoint.method)  # there is no body yet
     if request.mimetype not in ("", FORM):
         raise unsupported_media_type((FORM,), "Accept")
     request.max_form_memory_size = request.max_content_length

@@ -14,9 +14,11 @@ from markupsafe import Markup, escape
 from marshmallow import Schema
 
 from gatepost import Call, Message, Problem, Routes, StrictSchema, Text
+from models.engine.errors import TimedOut, Unavailable
 
 from ..http.credentials import console_sessions
 from ..http.pipeline.browsers import page_headers
+from ..http.pipeline.errors import problem_response
 from ..http.protocol import trace
 from ..http.protocol.problems import CATALOGUE
 from ..http.resources.names import title
@@ -56,8 +58,11 @@ def texts(*names: str) -> Schema:
     return StrictSchema.from_dict({name: Text(minimum=0, maximum=500) for name in names})()
 
 
-def show(call: Call, template: str, status: int = 200, **values: Any) -> Response:
-    """The page of a template in the caller's language, in the frame. Every value is escaped."""
+def show(call: Call, template: str, status: int = 200, *, framed: bool = True, **values: Any) -> Response:
+    """The page of a template in the caller's language. Every value is escaped.
+
+    `framed`: with the navigation and the name of the caller, for which the database is asked.
+    """
     translation = call.services.translations.wanted(call.request)
 
     def say(text: str, **words: Any) -> str:
@@ -70,7 +75,7 @@ def show(call: Call, template: str, status: int = 200, **values: Any) -> Respons
         return translation.say(Message(one if number == 1 else many, number=number))
 
     access, principal = getattr(call, "access", None), getattr(call, "principal", None)
-    known = access is not None and principal is not None and principal.kind == "user"
+    known = framed and access is not None and principal is not None and principal.kind == "user"
     shown = [one for one in PAGES if access is not None and access.may_ever(one.permission)] if known else []
     text = _TEMPLATES.get_template(template).render(
         _=say, rich=rich, several=several, root=call.request.root_path, language=translation.tag, pages=shown,
@@ -81,18 +86,23 @@ def show(call: Call, template: str, status: int = 200, **values: Any) -> Respons
 
 def refused(problem: Problem) -> Response:
     """What a page answers where it is refused: the login where that is missing, else the sentence and what to do."""
-    call: Call = g.call
+    call: Call | None = g.get("call")
+    if call is None:  # refused before it was known who asks
+        return problem_response(problem)
     g.problem = problem.code
     if problem.code in _WITHOUT_LOGIN:
         response = see_other(call, f"{LOGIN}?next={quote(_wanted(call), safe='/')}")
         response.headers.update(_kept(problem))
         return response
     translation = call.services.translations.wanted(call.request)
-    with call.services.database.connected():
-        response = show(call, "refused.html", problem.status, title=translation.say(CATALOGUE[problem.code][1]),
-                        detail=translation.say(problem.detail), code=problem.code,
-                        faults=[translation.say(fault.detail) for fault in problem.faults],
-                        reason=translation.say(problem.reason) if problem.reason else "")
+    values: dict[str, Any] = {"title": translation.say(CATALOGUE[problem.code][1]), "detail": translation.say(problem.detail),
+              "code": problem.code, "faults": [translation.say(fault.detail) for fault in problem.faults],
+              "reason": translation.say(problem.reason) if problem.reason else ""}
+    try:
+        with call.services.database.connected():
+            response = show(call, "refused.html", problem.status, **values)
+    except (Unavailable, TimedOut):  # which may be what the page is refused for
+        response = show(call, "refused.html", problem.status, framed=False, **values)
     response.headers.update(_kept(problem))
     return response
 

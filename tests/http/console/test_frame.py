@@ -6,6 +6,7 @@ import pytest
 
 from blueprints.console.navigation import PAGES
 from blueprints.console.wording import readable, shortened, with_short_ids
+from models.engine.errors import Unavailable
 from tests.apps import ROLES
 from tests.http.console.pages import Seen, visit
 
@@ -87,3 +88,17 @@ def test_ids_are_shown_by_their_ends_and_whole_on_asking():
     id = "01a20e65-5089-73da-8633-11a8483f438f"
     assert shortened(id) == "…483f438f"
     assert str(with_short_ids(f"<b> {id}")) == f'&lt;b&gt; <span title="{id}">…483f438f</span>'
+
+
+@pytest.mark.parametrize("path", ["/console", "/console/why", "/console/login", "/console/static/console.css"])
+def test_a_database_that_is_away_is_said_on_a_page(path, app, monkeypatch):
+    visitor = visit(app, "admin")
+    database = app.extensions["gatepost"].database
+
+    def connected():
+        raise Unavailable("away")
+
+    monkeypatch.setattr(database, "connected", connected)
+    answer = visitor.get(path)
+    assert answer.status_code == (503 if "static" not in path else 200), answer.text
+    assert path == "/console/static/console.css" or Seen.of(answer).tags
