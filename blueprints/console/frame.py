@@ -94,10 +94,10 @@ def refused(problem: Problem) -> Response:
         response = see_other(call, f"{LOGIN}?next={quote(_wanted(call), safe='/')}")
         response.headers.update(_kept(problem))
         return response
-    translation = call.services.translations.wanted(call.request)
-    values: dict[str, Any] = {"title": translation.say(CATALOGUE[problem.code][1]), "detail": translation.say(problem.detail),
-              "code": problem.code, "faults": [translation.say(fault.detail) for fault in problem.faults],
-              "reason": translation.say(problem.reason) if problem.reason else ""}
+    say = call.services.translations.wanted(call.request).say
+    values: dict[str, Any] = {
+        "title": say(CATALOGUE[problem.code][1]), "detail": say(problem.detail), "code": problem.code,
+        "faults": [say(fault.detail) for fault in problem.faults], "reason": say(problem.reason) if problem.reason else ""}
     try:
         with call.services.database.connected():
             response = show(call, "refused.html", problem.status, **values)
