@@ -13,26 +13,26 @@ from marshmallow import fields
 from gatepost import Call, Collection, Fault, Id, Line, Message, Problem, Routes, StrictSchema
 from models.tables.user import User
 from policies import Principal
+from policies.explaining.explanation import ALLOWED, DEPENDS, REFUSED
+from policies.explaining.openings import Opening, openings
 from policies.invariants.lines import INVARIANTS_FILE, lines_of
 from policies.lint.warnings import warnings
-from policies.questions.explanation import ALLOWED, DEPENDS, REFUSED
-from policies.questions.openings import Opening, openings
 from policies.wording.finding import single_person
 
-from .http.request.access import Supposed
-from .http.request.identity import guest, principal_of
-from .http.request.reasons import hidden_of
-from .http.resources.circumstances import (
+from .http.questions.circumstances import (
     CircumstancesSchema,
     endpoint_of,
     environment,
     named_row,
     require_known,
 )
-from .http.resources.names import Names, shown_to
-from .http.resources.persons import named_person
-from .http.resources.predicted import Question, predict
-from .http.resources.untold import refuse_to_tell, told_persons
+from .http.questions.names import Names, shown_to
+from .http.questions.persons import named_person
+from .http.questions.predicted import Question, predict
+from .http.questions.untold import refuse_to_tell, told_persons
+from .http.request.access import Supposed
+from .http.request.identity import guest, principal_of
+from .http.request.reasons import hidden_of
 
 routes = Routes("policy", "The access rules in force, and why they allow or refuse.")
 

@@ -15,10 +15,10 @@ from models.tables import policy_version
 from models.tables.policy_version import PolicyHistory
 
 from .http.protocol.problems import not_found
+from .http.questions.untold import persons_in, told_persons
 from .http.reading.listing import Listing
 from .http.reading.readable import Readable
 from .http.request.access import Narrowing
-from .http.resources.untold import persons_in, told_persons
 
 _LEFT_OUT = "# a line about a person of another tenant is left out"
 _EVERYTHING = Narrowing(("everything",), None, (), (), {})

@@ -23,10 +23,10 @@ from policies.tools.matrix import Matrix, Section, of_person, table_of
 from policies.tools.written import Files, Written
 from policies.wording.finding import single_person
 
+from .http.questions.names import USERS
+from .http.questions.persons import Shown, named_person, shown_persons
+from .http.questions.untold import persons_in, told_persons
 from .http.request.reasons import hidden_of
-from .http.resources.names import USERS
-from .http.resources.persons import Shown, named_person, shown_persons
-from .http.resources.untold import persons_in, told_persons
 from .http.schemas.parameters import Number
 
 routes = Routes("policy_matrix", "Who may do what, as a table.")

@@ -21,7 +21,7 @@ from ..http.pipeline.browsers import page_headers
 from ..http.pipeline.errors import problem_response
 from ..http.protocol import trace
 from ..http.protocol.problems import CATALOGUE
-from ..http.resources.names import title
+from ..http.questions.names import title
 from .navigation import PAGES
 from .wording import readable, shortened, with_short_ids
 
@@ -97,7 +97,8 @@ def refused(problem: Problem) -> Response:
     say = call.services.translations.wanted(call.request).say
     values: dict[str, Any] = {
         "title": say(CATALOGUE[problem.code][1]), "detail": say(problem.detail), "code": problem.code,
-        "faults": [say(fault.detail) for fault in problem.faults], "reason": say(problem.reason) if problem.reason else ""}
+        "faults": [say(fault.detail) for fault in problem.faults],
+        "reason": say(problem.reason) if problem.reason else ""}
     try:
         with call.services.database.connected():
             response = show(call, "refused.html", problem.status, **values)

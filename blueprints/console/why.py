@@ -9,8 +9,8 @@ from flask import Response
 
 from gatepost import Call, Collection, Problem, is_id
 
+from ..http.questions.names import TITLES
 from ..http.resources.asking import ask
-from ..http.resources.names import TITLES
 from .frame import page, routes, show, texts
 
 CIRCUMSTANCES = ("at", "ip", "device", "scope")

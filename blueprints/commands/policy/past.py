@@ -10,14 +10,14 @@ import click
 
 from blueprints.commands.context import open_instance
 from blueprints.commands.policy import folders
+from blueprints.http.questions.names import Names
 from blueprints.http.resources.collection import Collection
-from blueprints.http.resources.names import Names
 from models.base import Rows, is_id
 from models.tables import policy_version
 from models.tables.audit import Audit, of_all
 from policies import Policy, PolicyError
+from policies.explaining.explanation import MARK, Step
 from policies.loading.loader import from_files
-from policies.questions.explanation import MARK, Step
 from policies.questions.judged import Answer, answer, covered, traced
 from policies.questions.recorded import ALLOWED, COLUMNS, UNKNOWN, Entry, Recorded, decisions
 

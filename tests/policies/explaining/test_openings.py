@@ -6,7 +6,7 @@ import pytest
 
 from policies import SHIPPED, Principal, load
 from policies.evaluation.principal import FixedEnvironment
-from policies.questions.openings import openings
+from policies.explaining.openings import openings
 from tests.policies.editing import add_line, shipped_copy
 from tests.policies.shipped_vocabulary import VOCABULARY
 
