@@ -126,7 +126,8 @@ def drawn_again(draw: Callable[[Call, Problem], Response]) -> Callable[[Problem]
     """`refused` of a form's endpoint: the page of the form with what was typed, and what is wrong with it."""
     def answer(problem: Problem) -> Response:
         call: Call | None = g.get("call")
-        if call is None or not hasattr(call, "access") or problem.status not in _MENDABLE or problem.code in _WITHOUT_LOGIN:
+        known = call is not None and hasattr(call, "access")
+        if call is None or not known or problem.status not in _MENDABLE or problem.code in _WITHOUT_LOGIN:
             return refused(problem)
         g.problem = problem.code
         try:
