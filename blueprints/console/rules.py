@@ -131,13 +131,13 @@ def _sentence(call: Call, refusal: Problem) -> str:
 
 def _columns(table: Mapping[str, Any]) -> list[Column]:
     rows = [row for resource in table["resources"] for row in resource["permissions"]]
-    found = [Column(role, quote(role), role, "", {row["permission"]: row["cells"][role] for row in rows
-                                                  if role in row["cells"]}) for role in table["roles"]]
+    of_roles = [Column(role, quote(role), role, "", {row["permission"]: row["cells"][role] for row in rows
+                                                     if role in row["cells"]}) for role in table["roles"]]
     person = table["person"]
-    if person is not None:
-        key = f"user:{person['id']}"
-        found.append(Column(key, quote(key), person["name"], person["role"] or "", person["cells"]))
-    return found
+    if person is None:
+        return of_roles
+    key = f"user:{person['id']}"
+    return [Column(key, quote(key), person["name"], person["role"] or "", person["cells"]), *of_roles]
 
 
 def _pill(columns: Sequence[Column], wanted: str) -> str:
