@@ -5,9 +5,20 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
-from urllib.parse import parse_qs, urlsplit
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 from werkzeug.test import TestResponse
+
+from tests.http.console.pages import Seen, Visitor
+
+RULES = "/console/rules"
+SCRIPT = '<script>alert(1)</script> "><b>'
+HOSTILE = f"{SCRIPT} \N{RIGHT-TO-LEFT OVERRIDE}evil"
+
+
+def seen(visitor: Visitor, **query: Any) -> Seen:
+    return visitor.page(f"{RULES}?{urlencode(query)}")
 
 
 @dataclass
