@@ -17,5 +17,6 @@ class Page:
 
 
 PAGES = (
+    Page("/console/rules", Message("Rules"), "policy.view"),
     Page("/console/why", Message("Why?"), "policy.view"),
 )
