@@ -5,7 +5,7 @@ the caller's name; a form is one run of the API's own endpoint (`forms`). `navig
 setting `console` takes all of it away.
 """
 
-from . import login, rules, why
+from . import history, login, reverting, rules, trying, why
 from .frame import routes
 
-__all__ = ["login", "routes", "rules", "why"]
+__all__ = ["history", "login", "reverting", "routes", "rules", "trying", "why"]

@@ -19,4 +19,6 @@ class Page:
 PAGES = (
     Page("/console/rules", Message("Rules"), "policy.view"),
     Page("/console/why", Message("Why?"), "policy.view"),
+    Page("/console/try", Message("Try a change"), "policy.view"),
+    Page("/console/history", Message("History"), "policy.view"),
 )
