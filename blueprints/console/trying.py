@@ -49,7 +49,7 @@ def begin(call: Call) -> Response:
     name = asked.get("file", "")
     if name not in files:
         said = call.services.translations.wanted(call.request).say
-        problem = said("There is no such rule file in force.") if name else ""
+        problem = said(Message("There is no such rule file in force.")) if name else ""
         return show(call, "try_files.html", 404 if name else 200, problem=problem,
                     files={name: _first_comment(text) for name, text in files.items()})
     draft = Draft(name, files[name], live, marks=_numbers(asked.get("line", "")))

@@ -109,7 +109,7 @@ def test_with_script_the_text_stays_where_it_is_and_what_was_tried_counts_for_th
 def test_a_link_to_a_line_leads_into_the_text(watched, state):
     page = watched.page(storage_state=state)
     text = editor(page, watched.url, "file=articles.csv&line=36")
-    before = "document.querySelector('#text').value.slice(0, document.querySelector('#text').selectionStart).split('\\n')"
+    before = "(text => text.value.slice(0, text.selectionStart).split('\\n'))(document.querySelector('#text'))"
     assert page.evaluate("document.activeElement.id") == "text" and len(page.evaluate(before)) == 36
     text.fill(text.input_value().replace("p, guest, ", "p, gest, "))
     press(page, "Try")

@@ -9,7 +9,7 @@ from blueprints.console.history import _PAGE
 from blueprints.console.outcome import Changes, Turn, Who
 from blueprints.http.history.ledger import Ledger
 from tests.apps import Given, log_in
-from tests.http.console.edited import HISTORY, edited, here, live, stored, with_line  # noqa: F401 - fixtures by name
+from tests.http.console.edited import HISTORY, live, stored, with_line
 from tests.http.console.pages import Seen, visit
 
 APPROVING = "p, support, order.approve, always, allow"
@@ -17,7 +17,7 @@ NOTE = "<script>alert(1)</script> \u202egnp.exe " + "n" * 400
 
 
 @pytest.fixture
-def changed(edited, here):  # noqa: F811
+def changed(edited, here):
     """An app whose orders have been opened to support by its administrator; the versions before and after."""
     admin, base = log_in(edited, Given(edited, "default").user("admin", name="Ada Byron")), live(edited)
     files = {"orders.csv": with_line(stored(edited, "orders.csv"), APPROVING)}
@@ -77,7 +77,7 @@ def test_two_versions_are_compared_line_by_line_and_in_words(changed):
     assert "Both have the same files." in visit(app, "developer").page(f"{HISTORY}?from={now}&to={now}").text
 
 
-def test_the_history_has_pages(edited):  # noqa: F811
+def test_the_history_has_pages(edited):
     services = edited.extensions["gatepost"]
     file, text = services.settings.policies / "orders.csv", stored(edited, "orders.csv")
     for number in range(_PAGE):
@@ -113,7 +113,7 @@ class TestRevert:
         assert "These rules are in force already." in visitor.page(path).text
 
     def test_a_file_that_came_later_goes(self, changed):
-        app, base, now = changed
+        app, base, _ = changed
         services = app.extensions["gatepost"]
         (services.settings.policies / "more.csv").write_text("p, support, order.reject, always, allow\n# end\n")
         services.policy.reload()
@@ -122,7 +122,7 @@ class TestRevert:
         assert live(app) == base and not (services.settings.policies / "more.csv").exists()
 
     def test_where_other_rules_came_into_force_meanwhile_it_is_shown_once_more(self, changed):
-        app, base, now = changed
+        app, base, _ = changed
         visitor, path = visit(app, "admin"), f"{HISTORY}/{base}/revert"
         form = visitor.page(path).form(path)
         services = app.extensions["gatepost"]
@@ -187,5 +187,6 @@ class TestDifference:
 def test_a_change_that_is_taken_back_is_told_the_other_way_round():
     one = Turn("more", "order.approve", (Who("support"),), after="always", lines=("orders.csv:3",), gained="x")
     found = Changes((one,), ("− only, owner, audit.*",)).reversed
-    assert (found.turns[0].kind, found.turns[0].before, found.turns[0].after) == ("less", "always", "")
-    assert (found.turns[0].lost, found.turns[0].gone, found.doors) == ("x", ("orders.csv:3",), ("+ only, owner, audit.*",))
+    [turn] = found.turns
+    assert (turn.kind, turn.before, turn.after, turn.lost, turn.gone) == ("less", "always", "", "x", ("orders.csv:3",))
+    assert found.doors == ("+ only, owner, audit.*",)

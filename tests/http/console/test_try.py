@@ -11,14 +11,12 @@ from models.tables.audit import Audit
 from models.tables.session import Session
 from models.tables.user import User
 from tests.apps import Given
-from tests.http.console.edited import (  # noqa: F401 - pytest finds fixtures by name
+from tests.http.console.edited import (
     APPLY,
     HISTORY,
     TRY,
     edit_form,
-    edited,
     form_of,
-    here,
     live,
     stored,
     tried,
@@ -73,7 +71,7 @@ def test_a_file_that_is_none_leads_to_those_that_are(name, app):
         assert "There is no such rule file in force." in answer.text
 
 
-def test_a_try_tells_who_gains_by_which_line_and_what_rows_open_and_changes_nothing(app, given, here):  # noqa: F811
+def test_a_try_tells_who_gains_by_which_line_and_what_rows_open_and_changes_nothing(app, given, here):
     given.page(status="draft"), given.user("user")
     visitor, before = visit(app, "owner"), live(app)
     form = form_of(visitor, "pages.csv")
@@ -87,7 +85,7 @@ def test_a_try_tells_who_gains_by_which_line_and_what_rows_open_and_changes_noth
     assert edit_form(seen).fields["text"] == text
 
 
-def test_an_error_is_told_at_its_line_and_cannot_be_applied(edited, here):  # noqa: F811
+def test_an_error_is_told_at_its_line_and_cannot_be_applied(edited, here):
     visitor = visit(edited, "admin")
     form = form_of(visitor, "articles.csv")
     seen = tried(visitor, form, text=with_line(form.fields["text"], OPEN))
@@ -99,7 +97,7 @@ def test_an_error_is_told_at_its_line_and_cannot_be_applied(edited, here):  # no
 @pytest.mark.parametrize(("role", "setting", "words"), [
     ("developer", "on", "which you do not have"), ("admin", "off", "gatepost policy apply")])
 def test_who_may_not_apply_is_told_how_it_would_come_into_force_and_sees_no_button(
-        role, setting, words, app, edited, here):  # noqa: F811
+        role, setting, words, app, edited, here):
     served = edited if setting == "on" else app
     visitor = visit(served, role)
     form = form_of(visitor, "orders.csv")
@@ -107,7 +105,7 @@ def test_who_may_not_apply_is_told_how_it_would_come_into_force_and_sees_no_butt
     assert words in seen.text and APPLY not in edit_form(seen).buttons
 
 
-def test_only_who_may_look_at_the_audit_trail_has_decisions_made_again(app, here):  # noqa: F811
+def test_only_who_may_look_at_the_audit_trail_has_decisions_made_again(app, here):
     assert "replay_days" not in form_of(visit(app, "developer"), "orders.csv").fields
     assert "replay_days" in form_of(visit(app, "owner"), "orders.csv").fields
     visitor = visit(app, "developer")
@@ -116,7 +114,7 @@ def test_only_who_may_look_at_the_audit_trail_has_decisions_made_again(app, here
     assert answer.status_code == 403 and edit_form(Seen.of(answer)).fields["text"] == form.fields["text"]
 
 
-def test_what_takes_too_long_is_said_to_be_unknown(app, here, monkeypatch):  # noqa: F811
+def test_what_takes_too_long_is_said_to_be_unknown(app, here, monkeypatch):
     from blueprints.policy_changes import child, endpoints
     monkeypatch.setattr(endpoints, "tried", lambda question: child.Trial(
         {"findings": []}, {"changes": "timeout", "rows": "failed"}))
@@ -127,7 +125,7 @@ def test_what_takes_too_long_is_said_to_be_unknown(app, here, monkeypatch):  # n
 
 
 class TestApply:
-    def test_it_puts_in_force_what_was_tried_and_leads_to_the_history(self, edited, here):  # noqa: F811
+    def test_it_puts_in_force_what_was_tried_and_leads_to_the_history(self, edited, here):
         visitor, base = visit(edited, "admin"), live(edited)
         form = form_of(visitor, "orders.csv")
         text = with_line(form.fields["text"], APPROVING)
@@ -141,7 +139,7 @@ class TestApply:
         assert visitor.post(APPLY, ready.fields).status_code == 303, "a double click"
         assert visitor.page(HISTORY).text.count("as agreed") == 3, "one row, and two choices of what to compare"
 
-    def test_a_text_that_was_changed_since_is_tried_again(self, edited, here):  # noqa: F811
+    def test_a_text_that_was_changed_since_is_tried_again(self, edited, here):
         visitor, base = visit(edited, "admin"), live(edited)
         form = form_of(visitor, "orders.csv")
         for sent in (form.fields, edit_form(tried(visitor, form, text=with_line(form.fields["text"], "# one"))).fields):
@@ -151,7 +149,7 @@ class TestApply:
             assert edit_form(Seen.of(answer)).fields["text"] == text
             assert live(edited) == base
 
-    def test_of_two_tabs_the_second_is_shown_both_and_goes_on(self, edited, here):  # noqa: F811
+    def test_of_two_tabs_the_second_is_shown_both_and_goes_on(self, edited, here):
         visitor = visit(edited, "admin")
         form, other = form_of(visitor, "orders.csv"), form_of(visitor, "orders.csv")
         mine = with_line(form.fields["text"], "# mine")
@@ -175,7 +173,7 @@ class TestApply:
         assert stored(edited, "orders.csv") == merged
 
     @pytest.mark.parametrize("role", ["developer", "editor", "guest"])
-    def test_another_role_is_refused_and_that_is_recorded(self, role, edited, here):  # noqa: F811
+    def test_another_role_is_refused_and_that_is_recorded(self, role, edited, here):
         base, admin, visitor = live(edited), visit(edited, "admin"), visit(edited, role)
         form = form_of(admin, "orders.csv")
         ready = edit_form(tried(admin, form, text=with_line(form.fields["text"], APPROVING)))
@@ -189,14 +187,14 @@ class TestApply:
                 rows = Audit.select().where(Audit.principal == f"user:{visitor.user.id}")
                 assert [(row.action, row.result) for row in rows] == [("update", "refused")]
 
-    def test_a_page_of_another_origin_applies_nothing(self, edited, here):  # noqa: F811
+    def test_a_page_of_another_origin_applies_nothing(self, edited, here):
         visitor, base = visit(edited, "admin"), live(edited)
         form = form_of(visitor, "orders.csv")
         ready = edit_form(tried(visitor, form, text=with_line(form.fields["text"], APPROVING)))
         answer = visitor.post(APPLY, ready.fields, {"Origin": "https://evil.example"})
         assert answer.status_code == 403 and APPROVING not in answer.text and live(edited) == base
 
-    def test_lines_about_people_of_another_tenant_are_left_out_and_stay(self, edited, here):  # noqa: F811
+    def test_lines_about_people_of_another_tenant_are_left_out_and_stay(self, edited, here):
         services = edited.extensions["gatepost"]
         line = f"p, user:{Given(edited, 'other').user('admin').id}, order.approve, always, allow"
         file = services.settings.policies / "orders.csv"
@@ -213,21 +211,22 @@ class TestWhatIsTyped:
     @pytest.mark.parametrize("text", [
         "", "\n\n# two lines first\n# end\n", f"{HOSTILE}\n# end\n", "# end\r# a line\r\n", "\t\x0b\f\u2028\n# end\n",
         "p, user:01930000-0000-7000-8000-000000000000, article.view, always, allow\n# end\n"], ids=str.__len__)
-    def test_it_is_drawn_as_it_was_with_plain_line_ends(self, text, app, here):  # noqa: F811
+    def test_it_is_drawn_as_it_was_with_plain_line_ends(self, text, app, here):
         visitor = visit(app, "developer")
         seen = tried(visitor, form_of(visitor, "orders.csv"), text=text)
         kept = text.replace("\r\n", "\n").replace("\r", "\n")
         assert edit_form(seen).fields["text"] == kept
         assert not [tag for tag, given in seen.tags if tag == "script" and "src" not in given]
 
-    def test_half_a_megabyte_is_read_and_drawn_again(self, app, here):  # noqa: F811
+    def test_half_a_megabyte_is_read_and_drawn_again(self, app, here):
         visitor = visit(app, "developer")
         text = f"{'# , ; é' * 9}\n" * 8_000 + "# end\n"
         assert 500_000 < len(text.encode()) < LARGEST_FORM
         assert edit_form(tried(visitor, form_of(visitor, "orders.csv"), text=text)).fields["text"] == text
 
     @pytest.mark.parametrize(("sent", "words"), [
-        ({"text": "a\0b"}, "NUL is not allowed"), ({"file": "../x.csv"}, "No policy file has this name"), ({"file": ""}, ""),
+        ({"text": "a\0b"}, "NUL is not allowed"), ({"file": "../x.csv"}, "No policy file has this name"),
+        ({"file": ""}, "No policy file has this name"),
         ({"text": "#" * (2**20 + 1)}, "more than 1048576 bytes"), ({"replay_days": "x"}, ""), ({"more": "x"}, "")])
     def test_it_stays_where_it_cannot_be_tried(self, sent, words, app):
         visitor = visit(app, "owner")
