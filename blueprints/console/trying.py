@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from typing import Any
 
 from flask import Request, Response, g
@@ -51,7 +52,7 @@ def begin(call: Call) -> Response:
         said = call.services.translations.wanted(call.request).say
         problem = said(Message("There is no such rule file in force.")) if name else ""
         return show(call, "try_files.html", 404 if name else 200, problem=problem,
-                    files={name: _first_comment(text) for name, text in files.items()})
+                    files={name: _about(text) for name, text in files.items()})
     draft = Draft(name, files[name], live, marks=_numbers(asked.get("line", "")))
     if line := next(iter(asked.get("add", "").splitlines()), "").strip():
         draft = draft.with_line(line)
@@ -166,10 +167,11 @@ def _numbers(text: str) -> frozenset[int]:
     return frozenset((int(text),)) if number else frozenset()
 
 
-def _first_comment(text: str) -> str:
-    """What a file says of itself, in its first line."""
-    first = text.partition("\n")[0]
-    return first.lstrip("# ") if first.startswith("#") else ""
+def _about(text: str) -> str:
+    """What a file says of itself: the first sentence of the comment that it begins with."""
+    comment = takewhile(lambda line: line.startswith("#"), text.splitlines())
+    sentence, end, _ = " ".join(line.lstrip("# ") for line in comment).partition(". ")
+    return sentence + end.rstrip()
 
 
 routes.endpoints += [
