@@ -126,9 +126,9 @@ def _require_tried(call: Call) -> None:
 
 def _again(problem: Problem) -> Response:
     """The page with what was typed, whatever refuses it: also where nobody is known any more, or all is busy."""
-    call: Call = g.call
+    call: Call | None = g.get("call")
     known = hasattr(call, "access") and problem.status != 401
-    if not typed(call) or (problem.status == 403 and not known):
+    if call is None or not typed(call) or (problem.status == 403 and not known):
         return refused(problem)
     g.problem = problem.code
     try:
@@ -156,10 +156,10 @@ def _with_problem(call: Call, problem: Problem) -> Response:
 def _text_alone(call: Call, problem: Problem) -> Response:
     """What was typed, for whom no endpoint answers now: it is theirs."""
     draft = Draft.sent(typed(call))
-    nobody = Call(call.services, call.endpoint, call.request, {})
-    return show(nobody, "try.html", draft=draft, told=Told(problem=sentence(call, problem)), numbers=draft.numbers({}),
-                live=draft.base, now=draft.text, edit=(), theirs=(), changes=None, called=Who, may_replay=False,
-                days=LAST_WEEK, may_update=False, editable=False, left_out=False, ended=problem.status == 401)
+    return show(call, "try.html", framed=False, draft=draft, told=Told(problem=sentence(call, problem)),
+                numbers=draft.numbers({}), live=draft.base, now=draft.text, edit=(), theirs=(), changes=None,
+                called=Who, may_replay=False, days=LAST_WEEK, may_update=False, editable=False, left_out=False,
+                ended=problem.status == 401)
 
 
 def _numbers(text: str) -> frozenset[int]:
@@ -170,8 +170,8 @@ def _numbers(text: str) -> frozenset[int]:
 def _about(text: str) -> str:
     """What a file says of itself: the first sentence of the comment that it begins with."""
     comment = takewhile(lambda line: line.startswith("#"), text.splitlines())
-    sentence, end, _ = " ".join(line.lstrip("# ") for line in comment).partition(". ")
-    return sentence + end.rstrip()
+    first, end, _ = " ".join(line.lstrip("# ") for line in comment).partition(". ")
+    return first + end.rstrip()
 
 
 routes.endpoints += [

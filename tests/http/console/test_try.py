@@ -6,7 +6,9 @@ import fcntl
 
 import pytest
 
+from blueprints.console import drafts, trying
 from blueprints.console.trying import LARGEST_FORM
+from models.engine.errors import Unavailable
 from models.tables.audit import Audit
 from models.tables.session import Session
 from models.tables.user import User
@@ -265,3 +267,15 @@ class TestWhatIsTyped:
         visitor = visit(app, "developer")
         assert visitor.post(TRY, headers={"Content-Type": "text/plain"}).status_code in (400, 415)
         assert visitor.post(TRY, {"text": "#" * (LARGEST_FORM + 1)}).status_code == 413
+
+    def test_it_stays_while_the_database_is_away(self, app, monkeypatch):
+        visitor = visit(app, "developer")
+        form = form_of(visitor, "orders.csv")
+
+        def away(*args, **more):
+            raise Unavailable("no database")
+
+        monkeypatch.setattr(drafts, "_as_api", away)
+        monkeypatch.setattr(trying, "files_of", away)
+        answer = visitor.post(TRY, {**form.fields, "text": "# mine"})
+        assert answer.status_code == 503 and edit_form(Seen.of(answer)).fields["text"] == "# mine"
