@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, ClassVar
 
@@ -23,6 +23,7 @@ class Draft:
     """One file as somebody has edited it.
 
     base   the version of the policy of which it was made
+    replays  whether the decisions of the last days are to be made once more
     marks  numbers of lines that are to be seen at once
     """
 
@@ -30,13 +31,14 @@ class Draft:
     text: str
     base: str
     note: str = ""
+    replays: bool = True
     marks: Collection[int] = field(default=frozenset())
 
     @classmethod
     def sent(cls, form: MultiDict[str, str]) -> Draft:
         """What a form of the page has sent. Where another policy is in force, its sender may go on from that one."""
         return cls(form.get("file", ""), with_plain_ends(form.get("text", "")),
-                   form.get("_rebase") or form.get("base_version", ""), form.get("note", ""))
+                   form.get("_rebase") or form.get("base_version", ""), form.get("note", ""), "replay_days" in form)
 
     @property
     def lines(self) -> list[str]:
@@ -66,7 +68,7 @@ class Draft:
         ends = [number for number, one in enumerate(lines) if one.strip() == _END]
         place = alike[-1] + 1 if alike else ends[-1] if ends else len(lines)
         text = "\n".join([*lines[:place], line, *lines[place:]])
-        return Draft(self.file, text, self.base, self.note, frozenset((place + 1,)))
+        return replace(self, text=text, marks=frozenset((place + 1,)))
 
 
 class EditSchema(StrictSchema):

@@ -50,7 +50,7 @@ def begin(call: Call) -> Response:
     name = asked.get("file", "")
     if name not in files:
         said = call.services.translations.wanted(call.request).say
-        problem = said(Message("There is no such rule file in force.")) if name else ""
+        problem = said(Message("There is no such rule file in force.")) if name and files else ""
         return show(call, "try_files.html", 404 if name else 200, problem=problem,
                     files={name: _about(text) for name, text in files.items()})
     draft = Draft(name, files[name], live, marks=_numbers(asked.get("line", "")))
@@ -62,13 +62,14 @@ def begin(call: Call) -> Response:
 def drawn(call: Call, draft: Draft, told: Told) -> Response:
     """The page of a draft, and what is told of it."""
     live, called = call.services.policy.current.version, called_for(call)
-    now, then = (files_of(call, version).get(draft.file, "") for version in (live, draft.base))
+    now = files_of(call, live).get(draft.file, "")
+    then = now if draft.base == live else files_of(call, draft.base).get(draft.file, "")
     found = told.found
     marks = {**dict.fromkeys(draft.marks, "at"),
              **{one["line"]: one["severity"] for one in reversed(told.findings) if one["file"] == draft.file}}
     return show(
         call, "try.html", draft=draft, told=told, numbers=draft.numbers(marks), live=live,
-        now=now, edit=lines(now, draft.text), theirs=lines(then, now) if draft.base != live else [],
+        now=now, edit=lines(now, draft.text), theirs=lines(then, now),
         changes=None if found is None or found["changes"] is None else of_trial(found, called), called=called,
         may_replay=call.access.may_ever("audit.view"), days=LAST_WEEK, **rights(call),
         left_out=LEFT_OUT in now, ended=False)

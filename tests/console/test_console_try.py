@@ -92,6 +92,11 @@ def test_with_script_the_text_stays_where_it_is_and_what_was_tried_counts_for_th
     press(page, "Try")
     page.wait_for_selector(".verdict.yes")
     assert text.get_attribute("data-kept") == "yes"
+    decisions = page.get_by_label("With the decisions of the last 7 days")
+    decisions.uncheck()
+    page.locator("#try").dblclick()  # two trials at once would be refused
+    page.get_by_role("heading", name="The last 7 days once more").wait_for(state="detached")
+    assert not decisions.is_checked() and page.get_by_role("alert").count() == 0
     assert page.evaluate("document.activeElement.tagName") == "H2"
     apply = page.get_by_role("button", name="Apply")
     assert apply.is_enabled() and not page.locator(".stale").is_visible()
