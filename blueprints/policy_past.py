@@ -85,7 +85,7 @@ def explained_past(call: Call) -> dict[str, Any]:
 def _row(call: Call) -> Audit:
     """The row that the path names. Raises `Problem`: 404 for one that the caller may not see, 403 where its facts are
     not for them."""
-    trail = call.services.collections["audit"]
+    trail = cast(Collection, call.services.collections["audit"])
     row: Audit | None = of_tenant(call.tenant_id).where(Audit.id == call.path["id"]).first()
     if row is None or not trail.shows(call, row.__data__):
         raise not_found()

@@ -21,7 +21,7 @@ def names(call: Call, wanted: Iterable[tuple[str, str]]) -> dict[tuple[str, str]
     for collection, id in wanted:
         if collection in call.services.collections and is_id(id):
             ids.setdefault(collection, set()).add(id)
-    found = {}
+    found = dict[tuple[str, str], str]()
     for collection, some in ids.items():
         rows = call.services.collections[collection].visible_many(call, some)
         found |= {(collection, id): title(row, with_email=False) for id, row in rows.items()}

@@ -19,4 +19,5 @@ class Page:
 PAGES = (
     Page("/console/why", Message("Why?"), "policy.view"),
     Page("/console/audit", Message("Audit"), "audit.view"),
+    Page("/console/people", Message("People"), "user.view"),
 )

@@ -30,7 +30,8 @@ Row = dict[str, Any]
 def trail(call: Call) -> Response:
     """Show what happened, the newest first."""
     asked = {name: call.query.get(name, "").strip() for name in _ASKED}
-    found, persons, problem = {"items": [], "next_cursor": None, "prev_cursor": None}, list[Row](), ""
+    found: dict[str, Any] = {"items": [], "next_cursor": None, "prev_cursor": None}
+    persons, problem = list[Row](), ""
     try:
         persons = _persons(call, asked["who"])
         if len(persons) < 2:
