@@ -147,8 +147,7 @@ def sizes(settings: Settings, database: Database) -> Found:
     parts = [f"database {_mebibytes(found.database)}"]
     if found.log is not None:
         parts.append(f"its log {_mebibytes(found.log)}")
-    folder = settings.backups
-    kept = [file.stat().st_size for file in folder.iterdir() if file.is_file()] if folder.is_dir() else []
+    kept = checks.kept_backups(settings.backups)
     parts.append(f"{len(kept)} backups {_mebibytes(sum(kept))}")
     parts += [f"{table.name} about {table.rows} rows" + ("" if table.bytes is None else f" {_mebibytes(table.bytes)}")
               for table in found.tables[:LARGEST] if table.rows or table.bytes]

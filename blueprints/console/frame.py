@@ -125,8 +125,9 @@ def see_other(call: Call, path: str) -> Response:
 def drawn_again(draw: Callable[[Call, Problem], Response]) -> Callable[[Problem], Response]:
     """`refused` of a form's endpoint: the page of the form with what was typed, and what is wrong with it."""
     def answer(problem: Problem) -> Response:
-        call: Call = g.call
-        if not hasattr(call, "access") or problem.status not in _MENDABLE or problem.code in _WITHOUT_LOGIN:
+        call: Call | None = g.get("call")
+        known = call is not None and hasattr(call, "access")
+        if call is None or not known or problem.status not in _MENDABLE or problem.code in _WITHOUT_LOGIN:
             return refused(problem)
         g.problem = problem.code
         try:

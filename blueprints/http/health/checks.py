@@ -95,11 +95,21 @@ def keys(database: Database, ring: Keys, file: Path) -> Found:
 
 def disk(folders: Iterable[Path]) -> Found:
     """Whether there is room where the instance and its database are."""
-    free = min(shutil.disk_usage(folder).free for folder in folders)
-    said = f"{free // 2**20} MiB free"
-    if free < LEAST_DISK:
+    left = free(folders)
+    said = f"{left // 2**20} MiB free"
+    if left < LEAST_DISK:
         return Found(State.DEGRADED, f"{said}; gatepost doctor says what is large")
     return Found(State.OK, said)
+
+
+def free(folders: Iterable[Path]) -> int:
+    """Bytes that are free where there are the fewest. Raises OSError."""
+    return min(shutil.disk_usage(folder).free for folder in folders)
+
+
+def kept_backups(folder: Path) -> list[int]:
+    """The bytes of each file in the folder of backups; none where it is not there. Raises OSError."""
+    return [file.stat().st_size for file in folder.iterdir() if file.is_file()] if folder.is_dir() else []
 
 
 def folders(settings: Settings) -> list[Path]:

@@ -373,6 +373,48 @@ export interface components {
             /** @description What this caller may do to it now, when `fields` names it. */
             allowed_actions?: ("update" | "delete" | "share")[];
         };
+        Minute: {
+            /** Format: date-time */
+            start: string;
+            /** @description All of them. */
+            requests: number;
+            /** @description Of these, how many were answered 401, 403, or 404 for an object, which may be absent. */
+            refusals: number;
+            /** @description Of these, how many were answered 429. */
+            limited: number;
+            /** @description Of these, how many were answered 500 or above. */
+            errors: number;
+            /** @description Half of them took so long at most. Milliseconds, of all requests but those that a limit refused; null without any. */
+            median_milliseconds: number | null;
+            /** @description 95 of 100 took so long at most. Milliseconds, of all requests but those that a limit refused; null without any. */
+            p95_milliseconds: number | null;
+        };
+        Activity: {
+            minutes: components["schemas"]["Minute"][];
+        };
+        TableSize: {
+            name: string;
+            /** @description About how many there are. */
+            rows: number;
+            /** @description With its indexes; null on SQLite, where that takes long to tell. */
+            bytes: number | null;
+        };
+        Sizes: {
+            database_bytes: number;
+            /** @description The write-ahead log; null on Postgres. */
+            log_bytes: number | null;
+            /** @description The files in the folder of backups; null where it cannot be read. */
+            backups_bytes: number | null;
+            /** @description Room on the disk of the instance, or of its database where there is less; null where the disk does not say. */
+            disk_free_bytes: number | null;
+            /**
+             * Format: date-time
+             * @description When the oldest row of the audit trail was written.
+             */
+            audit_since: string | null;
+            /** @description The largest first, with the rows of all tenants: only for callers of the tenant that guests act in. */
+            tables?: components["schemas"]["TableSize"][];
+        };
         Counts: {
             total: number;
             by_status: {
@@ -1829,6 +1871,58 @@ export interface components {
     pathItems: never;
 }
 export interface operations {
+    admin_activity: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description How many minutes, up to the one that is running. 60 unless given. */
+                minutes?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Activity"];
+                };
+            };
+        };
+    };
+    admin_sizes: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sizes"];
+                };
+            };
+        };
+    };
     admin_stats: {
         parameters: {
             query?: {

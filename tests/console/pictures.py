@@ -1,0 +1,69 @@
+"""Photographs of the console for the documents: `make pictures` writes docs/console-<page>.png and …-dark.png.
+
+They show the demo, whose rows have the same names each time.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import sync_playwright
+
+from tests.console.conftest import ARGUMENTS
+from tests.console.visits import log_in
+from tests.running import PASSWORD, ROOT, Instance
+
+DOCS = ROOT / "docs"
+PAGES = {
+    "rules": "/console/rules?resource=article",
+    "why": "/console/why?as=user&permission=article.publish&at=2026-11-20T12%3A00",
+    "running": "/console/running",
+    "people": "/console/people",
+    "audit": "/console/audit",
+    "history": "/console/history",
+    "data": "/console/data/articles",
+}
+LINE = "p, support, article.publish, office_hours, allow"
+SIZE = {"width": 1280, "height": 800}
+
+
+def photograph(browser: Any, url: str) -> None:
+    """Take the picture of each page, and of a change that is tried, as the administrator sees it."""
+    for scheme, ending in (("light", ""), ("dark", "-dark")):
+        context = browser.new_context(viewport=SIZE, color_scheme=scheme, reduced_motion="reduce", locale="en-GB")
+        page = context.new_page()
+        log_in(page, url)
+        for name, path in PAGES.items():
+            page.goto(url + path)
+            page.screenshot(path=DOCS / f"console-{name}{ending}.png")
+        page.goto(f"{url}/console/try?file=articles.csv")
+        editor = page.locator("textarea").first
+        editor.fill(editor.input_value().replace("# end", f"{LINE}\n# end"))
+        page.get_by_role("button", name="Try").first.click()
+        page.get_by_text("support").first.wait_for()
+        page.screenshot(path=DOCS / f"console-try{ending}.png")
+        context.close()
+
+
+def main() -> None:
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    if program is None:
+        sys.exit("There is no chromium on this machine.")
+    os.environ["TZ"] = "UTC"
+    with tempfile.TemporaryDirectory() as folder:
+        instance = Instance(Path(folder) / "instance", {"GATEPOST_POLICY_EDIT": "on", "GATEPOST_RATE_LIMITS": "off"})
+        done = instance.run("init", "--admin-email", "admin@example.org", "--admin-password-file", "-", input=PASSWORD)
+        assert done.returncode == 0, done.stderr
+        with instance.served() as service, sync_playwright() as play:
+            browser = play.chromium.launch(executable_path=program, args=list(ARGUMENTS))
+            photograph(browser, service.url)
+            browser.close()
+
+
+if __name__ == "__main__":
+    main()
