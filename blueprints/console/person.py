@@ -74,7 +74,7 @@ def _drawn(call: Call, problem: Problem | None = None) -> Response:
     allowed = found.get("allowed_actions", [])
     faults = _faults(call, problem)
     return show(call, "person.html", found=found, tag=headers.get("ETag", "").strip('"'), allowed=allowed,
-                fields=_fields(call, users, found) if "update" in allowed else [], sent=typed(call), faults=faults,
+                fields=_fields(call, users, found) if "update" in allowed else {}, sent=typed(call), faults=faults,
                 changing=problem is not None and call.request.path.endswith("/change"),
                 roles=[role for role in access.policy.roles.names if role != "guest" and access.ranks_over(role)],
                 problem="" if problem is None or any(faults.values()) else sentence(call, problem),
@@ -82,11 +82,12 @@ def _drawn(call: Call, problem: Problem | None = None) -> Response:
                 may_ask=access.may_ever("policy.view"), may_look=access.may_ever("audit.view"))
 
 
-def _fields(call: Call, users: Collection, found: Row) -> list[str]:
-    """What the caller may change of the person, and sees as it is."""
+def _fields(call: Call, users: Collection, found: Row) -> dict[str, str]:
+    """What the caller may change of the person, and sees as it is: by name, as it is typed."""
     row = users.visible(call, found["id"])
     managed = () if row is not None and call.access.would_allow(users.manage, row) else users.managed
-    return [name for name in _CHANGEABLE if name in found and name not in managed]
+    return {name: ", ".join(found[name]) if isinstance(found[name], list) else found[name] or ""
+            for name in _CHANGEABLE if name in found and name not in managed}
 
 
 def _faults(call: Call, problem: Problem | None) -> dict[str, str]:
