@@ -5,7 +5,7 @@ the caller's name; a form is one run of the API's own endpoint (`forms`). `navig
 setting `console` takes all of it away.
 """
 
-from . import login, people, person, trail, who, why
+from . import login, people, person, rules, trail, who, why
 from .frame import routes
 
-__all__ = ["login", "people", "person", "routes", "trail", "who", "why"]
+__all__ = ["login", "people", "person", "routes", "rules", "trail", "who", "why"]
