@@ -21,4 +21,6 @@ PAGES = (
     Page("/console/why", Message("Why?"), "policy.view"),
     Page("/console/try", Message("Try a change"), "policy.view"),
     Page("/console/history", Message("History"), "policy.view"),
+    Page("/console/audit", Message("Audit"), "audit.view"),
+    Page("/console/people", Message("People"), "user.view"),
 )

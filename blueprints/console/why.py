@@ -28,7 +28,7 @@ def why(call: Call) -> Response:
     if asked["as"] and asked["permission"]:
         try:
             people = _people(call, asked["as"])
-            objects = [] if people else _objects(call, asked["permission"], asked["id"])
+            objects = [] if people else objects_found(call, asked["permission"], asked["id"])
             if not people and not objects:
                 answer = ask(call, "policy_explain", asked)
         except Problem as refusal:
@@ -52,7 +52,7 @@ def _people(call: Call, text: str) -> list[dict[str, Any]]:
     return found
 
 
-def _objects(call: Call, permission: str, text: str) -> list[dict[str, Any]]:
+def objects_found(call: Call, permission: str, text: str) -> list[dict[str, Any]]:
     """The objects that a text finds which is no id, as `value` and `title`. Raises `Problem` where it finds none."""
     if not text or is_id(text):
         return []

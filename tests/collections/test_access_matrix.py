@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from blueprints.http.request.endpoint import Endpoint
-from models.base import Record
+from models.base import Record, new_id, now
+from models.tables.audit import Audit, append
 from tests.apps import NO_ROW, PASSWORD, Caller, Given
 from tests.databases import undone
 
@@ -149,6 +150,10 @@ class World:
                 row = home.session(home.user("admin") if "administrator" in about else self.others[home.tenant])
             case "jobs":
                 row = home.job(state.removeprefix("a "), owner_id=owner)
+            case "audit" | "admin":  # a row of the trail, which `explain/<id>` is about, too
+                row = Audit(id=new_id(), tenant_id=home.tenant_id, time=now(), principal=f"user:{owner}", role="user",
+                            action="update", resource="profile", result="allowed")
+                home.database.transact(lambda: append([row]))
             case "users":
                 row = home.user("admin" if "administrator" in about else "user", active="disabled" not in about)
         if collection in RESOURCES:
