@@ -6,16 +6,26 @@ from dataclasses import dataclass
 
 from gatepost import Message
 
+from ..http.request.access import Access
+
 
 @dataclass(frozen=True)
 class Page:
-    """An entry of the navigation: drawn for callers who may have the permission on some object."""
+    """An entry of the navigation: drawn for callers who may have the permission on some object.
+
+    permission  None: the page decides by itself what each caller sees of it
+    """
 
     path: str
     title: Message
-    permission: str
+    permission: str | None
+
+    def is_for(self, access: Access) -> bool:
+        """Whether it is drawn for the caller of `access`."""
+        return not access.is_lost if self.permission is None else access.may_ever(self.permission)
 
 
 PAGES = (
     Page("/console/why", Message("Why?"), "policy.view"),
+    Page("/console/data", Message("Data"), None),
 )

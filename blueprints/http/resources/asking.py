@@ -28,16 +28,23 @@ def ask(call: Call, operation: str, query: Mapping[str, Any] | None = None, *, p
     recorded but what its handler records. Parameters that are None or empty are not sent. Raises `Problem` where it
     refuses, KeyError for no such operation, TypeError for a write.
     """
+    return asked(call, operation, query, path=path, body=body)[0]
+
+
+def asked(call: Call, operation: str, query: Mapping[str, Any] | None = None, *,
+          path: Mapping[str, str] | None = None, body: Mapping[str, Any] | None = None
+          ) -> tuple[Any, Mapping[str, str]]:
+    """The same, and the headers that its handler adds, such as `ETag`."""
     endpoint = call.services.registry.by_operation[operation]
     if endpoint.writes:
         raise TypeError(f"{operation} writes: no page asks for that")
     sent = sent_instead(call.request, endpoint.method, query, body, endpoint.accepts[0])
-    asked = Call(call.services, endpoint, sent, path or {})
-    asked.principal, asked.access, asked.credential_id = call.principal, call.access, call.credential_id
+    inner = Call(call.services, endpoint, sent, path or {})
+    inner.principal, inner.access, inner.credential_id = call.principal, call.access, call.credential_id
     for stage in _STAGES:
-        stage(asked)
-    result = asked.write.result
-    return orjson.loads(result.get_data()) if isinstance(result, Response) else result
+        stage(inner)
+    result = inner.write.result
+    return orjson.loads(result.get_data()) if isinstance(result, Response) else result, inner.headers
 
 
 def sent_instead(request: Request, method: str, query: Mapping[str, Any] | None = None,

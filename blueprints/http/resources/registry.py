@@ -61,7 +61,7 @@ class Registry:
     def endpoints(self) -> Iterable[tuple[str, str, list[Endpoint]]]:
         """(name, description, endpoints) of every group."""
         for name, routes in self.routes.items():
-            yield name, routes.about, routes.endpoints
+            yield name, routes.about, routes.over(self.collections.values())
         for name, collection in self.collections.items():
             yield name, (type(collection).__doc__ or "").strip(), list(collection.endpoints())
 
