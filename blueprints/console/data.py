@@ -117,11 +117,11 @@ def found(call: Call, name: str, text: str) -> list[tuple[str, str]]:
     if is_id(text):
         row = collection.visible_many(call, [text])
         return [(id, title(answer, with_email=True)) for id, answer in row.items()]
-    by_title = next((one for one in TITLES if "contains" in collection.filters.get(one, ())), None)
+    by_title = _title_parameter(collection)
     if "@" in text and "eq" in collection.filters.get("email", ()):
         query = {"email": text}
     elif text and by_title is not None:
-        query = {f"{by_title}__contains": text}
+        query = {by_title: text}
     elif text and collection.search:
         query = {"q": text}
     fields = [one for one in ("id", *TITLES, "email") if one in collection.representation.names]
@@ -154,7 +154,8 @@ def _rows(call: Call, kind: Kind) -> Response:
                                                                            whose),
                 filters=[(name, field_called(name), values) for name, values in kind.filters(call).items()],
                 orders=[(order, _order_called(order, say)) for order in collection.listing.query.orders],
-                whose=whose, may_ask=call.access.may_ever("policy.view"), searched=bool(collection.search),
+                whose=whose, may_ask=call.access.may_ever("policy.view"),
+                searched=bool(collection.search or _title_parameter(collection)),
                 owned=_owner_parameter(collection) is not None, total=_total(call, kind, asked),
                 later=_link(asked, "cursor", page_of["next_cursor"]),
                 earlier=_link(asked, "before", page_of["prev_cursor"]), counting=_link(asked, "count", "yes"),
@@ -204,6 +205,8 @@ def said(problem: Problem, say: Any) -> str:
 def _query(call: Call, kind: Kind, asked: Mapping[str, str]) -> dict[str, str]:
     """The parameters of the API's list that those of the page mean. Raises `Problem` for an owner that is nobody."""
     query = {name: text for name, text in asked.items() if name not in ("owner", "as", "count")}
+    if "q" in query and not kind.collection.search:
+        query[_title_parameter(kind.collection) or "q"] = query.pop("q")
     owner = _owner_parameter(kind.collection)
     if asked.get("owner") and owner is not None:
         ids = [id for id, _ in found(call, "users", asked["owner"])]
@@ -215,6 +218,10 @@ def _query(call: Call, kind: Kind, asked: Mapping[str, str]) -> dict[str, str]:
                                     parameter="owner")], "invalid_parameter")
         query[owner] = ",".join(ids)
     return query
+
+
+def _title_parameter(collection: Collection) -> str | None:
+    return next((parameter(one, "contains") for one in TITLES if "contains" in collection.filters.get(one, ())), None)
 
 
 def _owner_parameter(collection: Collection) -> str | None:

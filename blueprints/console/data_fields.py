@@ -11,7 +11,7 @@ from marshmallow import Schema, fields
 from marshmallow.validate import OneOf
 from werkzeug.datastructures import MultiDict
 
-from gatepost import Call, Collection, Email, Line, NewPassword, Problem, Reference, Text, Time
+from gatepost import Call, Collection, Email, Line, Message, NewPassword, Problem, Reference, Text, Time
 from models.records.columns import RoleField
 
 from ..http.credentials.step_up import CurrentPassword
@@ -176,12 +176,20 @@ def entries(call: Call, schema: Schema, names: Iterable[str], typed: MultiDict[s
         made.append(Entry(
             name, field_called(name), CHOICE if kind == MARK else JSON if kind == ROWS else kind,
             field.required and not field.allow_none, sent[-1] if sent else "", tuple(sent),
-            found or tuple((value, value) for value in known), say(field.metadata.get("description", "")),
+            found or tuple((value, value) for value in known), say(_hint(field, kind)),
             current if now is not None and current != "\n".join(one.replace("\r\n", "\n") for one in sent if one)
             else "",
             tuple(say(fault.detail) for fault in (problem.faults if problem else ())
                   if (fault.pointer or "").split("/")[1:2] == [name] or fault.parameter == name)))
     return made
+
+
+def _hint(field: fields.Field[Any], kind: str) -> str:
+    if kind == ROWS:
+        inner = cast(Any, field).inner.schema.load_fields
+        return Message("JSON: a list of objects with {names}.", names=", ".join(inner))
+    described: str = field.metadata.get("description", "")
+    return described
 
 
 def texts_of(value: Any) -> list[str]:

@@ -18,6 +18,7 @@ from .data_words import collection_called
 from .frame import page, routes, show, texts
 
 _MOST = 10  # entries of what happened
+_BESIDES = ("owner_id", "department", "created_at", "updated_at")  # what every collection says
 PERSON = "user:"
 
 
@@ -54,8 +55,8 @@ def item(call: Call, kind: Kind, problem: Problem | None = None, who: str = "") 
     except Problem as refusal:
         wrong = said(refusal, say)
     view = None if whose is None else whose.of(id)
-    names = [name for name in collection.representation.names if name != "id"
-             and (view is None or name not in view["hidden"])]
+    names = sorted((name for name in collection.representation.names if name != "id"
+                    and (view is None or name not in view["hidden"])), key=_BESIDES.__contains__)
     fields = shown(call, collection, [answer], names)[0]
     called = title(answer, with_email=False)
     return show(call, "data_item.html", kind=kind, collection=collection_called(kind.name), id=id, title=called,
