@@ -27,6 +27,7 @@ from ..http.resources.asking import sent_instead
 from .frame import refused
 
 FORM = "application/x-www-form-urlencoded"
+_OF_THE_API = ("ETag", "Link", "Location")  # headers about what the API answers, which no page is
 _HEADERS = {"_version": "HTTP_IF_MATCH", "_key": "HTTP_IDEMPOTENCY_KEY"}
 
 
@@ -38,7 +39,10 @@ def form(endpoint: Endpoint, path: str, then: Callable[[Call, Any], Response],
     again  what is answered when it is refused: `drawn_again` with the page of the form
     """
     def handler(call: Call) -> Response:
-        return then(call, endpoint.handler(call))
+        result = endpoint.handler(call)
+        for name in _OF_THE_API:
+            call.headers.pop(name, None)
+        return then(call, result)
 
     def translate(request: Request) -> Request:
         return _as_json(request, endpoint)
