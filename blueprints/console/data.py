@@ -15,6 +15,7 @@ from flask import Response
 
 from gatepost import Call, Collection, Endpoint, Fault, Message, Problem, is_id
 
+from ..http.credentials.console_sessions import member
 from ..http.description.operations import operation_id
 from ..http.reading.filters import parameter
 from ..http.resources.asking import ask
@@ -77,7 +78,7 @@ def listed(call: Call) -> dict[str, Kind]:
     return {kind.name: kind for kind in known if "list" in kind.served and call.access.may_ever(kind.collection.view)}
 
 
-@routes.get(ROOT, **page(public="it tells of the collections that the caller may see"))
+@routes.get(ROOT, **page(public="it tells of the collections that the caller may see", identify=member))
 def collections(call: Call) -> Response:
     """Show which collections there are."""
     kinds, rows = listed(call), []
@@ -102,7 +103,7 @@ def pages(collection: Collection) -> Iterator[Endpoint]:
     named = {*_OWN_PARAMETERS, *(name for name, operators in collection.filters.items() if "eq" in operators)}
     yield Endpoint(name=f"data_{collection.name}", method="GET", path=kind.path, handler=handler,
                    summary=f"Show {collection.name}.",
-                   **page(collection.view, narrows=True, query=texts(*sorted(named))))
+                   **page(collection.view, narrows=True, identify=member, query=texts(*sorted(named))))
 
 
 def found(call: Call, name: str, text: str) -> list[tuple[str, str]]:

@@ -15,6 +15,7 @@ from werkzeug.datastructures import MultiDict
 
 from gatepost import Call, Collection, Endpoint, Problem, Reference
 
+from ..http.credentials.console_sessions import member
 from ..http.credentials.step_up import CurrentPassword
 from ..http.resources.names import Names, shown_to
 from ..http.writing.sharing import Grantee
@@ -51,15 +52,15 @@ def _forms(kind: Kind, name: str, endpoint: Endpoint) -> Iterator[Endpoint]:
     def done(call: Call, result: Any) -> Response:
         return _done(call, kind, name, endpoint, result)
 
-    yield form(endpoint, path, done, drawn_again(drawn))
+    yield form(endpoint, path, done, drawn_again(drawn), identify=member)
     if not asks:
         return
     about_one: dict[str, Any] = {"narrows": True} if name == _NEW else {
         "load": _loading(kind.collection), "restrict": endpoint.restrict}
     yield Endpoint(name=f"data_{kind.name}_{name}", method="GET", path=path, handler=draw,
-                   summary=endpoint.summary, **page(endpoint.permission, **about_one))
+                   summary=endpoint.summary, **page(endpoint.permission, identify=member, **about_one))
     if endpoint.body is not None and _looked_up(endpoint.body):
-        yield asks_again(f"{path}/find", draw, permission=endpoint.permission, **about_one)
+        yield asks_again(f"{path}/find", draw, permission=endpoint.permission, identify=member, **about_one)
 
 
 def _loading(collection: Collection) -> Any:

@@ -9,6 +9,7 @@ from flask import Response
 
 from gatepost import Call, Collection, Endpoint, Problem
 
+from ..http.credentials.console_sessions import member
 from ..http.resources.asking import ask, asked
 from ..http.resources.names import title
 from .data import Kind, possible, said
@@ -34,7 +35,7 @@ def pages(collection: Collection) -> Iterator[Endpoint]:
 
     yield Endpoint(name=f"data_{collection.name}_item", method="GET", path=f"{kind.path}/<id>", handler=handler,
                    summary=f"Show {collection.a_row}.",
-                   **page(collection.view, load=collection.load_values, query=texts("as")))
+                   **page(collection.view, load=collection.load_values, identify=member, query=texts("as")))
 
 
 def answered(call: Call, kind: Kind, id: str) -> tuple[Mapping[str, Any], str, list[str]]:

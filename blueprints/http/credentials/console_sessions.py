@@ -81,6 +81,15 @@ def identify(services: Services, request: Request) -> tuple[Principal, str | Non
     return principal_of(user), session.id
 
 
+def member(services: Services, request: Request) -> tuple[Principal, str | None]:
+    """The same, of whom a login is asked though the rules let guests see something. Raises `Problem`
+    (`unauthenticated`), too."""
+    principal, id = identify(services, request)
+    if principal.kind == "guest":
+        raise Problem("unauthenticated", "Log in first.")
+    return principal, id
+
+
 def visitor(services: Services, request: Request) -> tuple[Principal, str | None]:
     """A guest, whatever the cookie says: who logs in. Raises `Problem` (`forbidden`) as `identify` does."""
     if request.method not in ("GET", "HEAD"):

@@ -159,10 +159,8 @@ def test_something_new_is_offered_to_those_who_may_make_it(role, both, app):
 
 
 def test_a_guest_is_led_to_the_login(app, world):
-    for path in (ROOT, f"{ROOT}/users"):
-        answer = visit(app).get(path)
-        assert answer.status_code in (200, 303)
-    assert visit(app).get(f"{ROOT}/users").headers["Location"].startswith("/console/login?next=")
+    for path in (ROOT, f"{ROOT}/articles", f"{ROOT}/users", f"{ROOT}/contact/create"):
+        assert visit(app).get(path).headers["Location"] == f"/console/login?next={path}"
 
 
 def test_no_page_changes_anything(app, both, world, given):
