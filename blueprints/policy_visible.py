@@ -13,11 +13,11 @@ from webargs.fields import DelimitedList
 
 from gatepost import Call, Collection, Fault, Id, Line, Message, Problem, Routes, StrictSchema
 
+from .http.questions.circumstances import environment
+from .http.questions.untold import refuse_to_tell_fields, told_by
 from .http.request.access import Supposed
 from .http.request.audit import note_look
 from .http.request.reasons import hidden_of
-from .http.resources.circumstances import environment
-from .http.resources.untold import refuse_to_tell_fields, told_by
 from .http.schemas.fields import length
 from .policy import named_principal
 

@@ -17,9 +17,9 @@ from gatepost import Call, Collection, Endpoint, Fault, Message, Problem, is_id
 
 from ..http.credentials.console_sessions import member
 from ..http.description.operations import operation_id
+from ..http.questions.names import TITLES, title
 from ..http.reading.filters import parameter
 from ..http.resources.asking import ask
-from ..http.resources.names import TITLES, title
 from .data_fields import FLAG, OWN, OWNER, choices, kind_of, shown, summary
 from .data_seen import Seen, seen
 from .data_words import collection_called, field_called

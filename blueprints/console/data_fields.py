@@ -15,7 +15,7 @@ from gatepost import Call, Collection, Email, Line, Message, NewPassword, Proble
 from models.records.columns import RoleField
 
 from ..http.credentials.step_up import CurrentPassword
-from ..http.resources.names import TITLES, title
+from ..http.questions.names import TITLES, title
 from ..http.writing.sharing import Grantee
 from .data_words import field_called
 

@@ -17,7 +17,7 @@ from gatepost import Call, Collection, Endpoint, Problem, Reference
 
 from ..http.credentials.console_sessions import member
 from ..http.credentials.step_up import CurrentPassword
-from ..http.resources.names import Names, shown_to
+from ..http.questions.names import Names, shown_to
 from ..http.writing.sharing import Grantee
 from .data import Kind, found, said
 from .data_fields import entries, names_of, typed_of

@@ -10,8 +10,8 @@ from flask import Response
 from gatepost import Call, Collection, Endpoint, Problem
 
 from ..http.credentials.console_sessions import member
+from ..http.questions.names import title
 from ..http.resources.asking import ask, asked
-from ..http.resources.names import title
 from .data import Kind, possible, said
 from .data_fields import LONG, OWN, names_of, shown
 from .data_seen import seen

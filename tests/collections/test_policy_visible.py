@@ -1,4 +1,4 @@
-"""`GET /api/admin/policy/visible`: which rows somebody else may view, told as far as the asker sees rows and persons."""
+"""`GET /api/admin/policy/visible`: which rows somebody else may view, as far as the asker sees rows and persons."""
 
 from __future__ import annotations
 
