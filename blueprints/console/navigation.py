@@ -18,4 +18,5 @@ class Page:
 
 PAGES = (
     Page("/console/why", Message("Why?"), "policy.view"),
+    Page("/console/running", Message("Running"), "policy.view"),
 )
