@@ -8,8 +8,8 @@ from typing import Any
 
 from flask import Response
 
-from gatepost import Call, Problem, later, now
-from models.engine.errors import RowError
+from gatepost import Call, Message, Problem, later, now
+from models.engine.errors import TimedOut, Unavailable
 
 from ..http.resources.asking import ask
 from .amounts import Amounts, Axis, ago
@@ -22,7 +22,7 @@ _DAYS = 30
 _LARGEST = 8  # tables that are shown at once
 _FAILED = 10  # jobs
 _COST = 18  # about what the endpoints cost that it asks
-_AWAY = "The database does not answer. Look again in a moment."
+_AWAY = Message("The database did not answer that. Look again in a moment; the log says why.")
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def _asked(call: Call, operation: str, query: Mapping[str, Any] | None = None) -
         return Asked(ask(call, operation, query))
     except Problem as refusal:
         return Asked(None, say(refusal.faults[0].detail if refusal.faults else refusal.detail) or refusal.code)
-    except RowError:
+    except (Unavailable, TimedOut):
         return Asked(None, say(_AWAY))
 
 
