@@ -70,6 +70,7 @@ bench-policy: $(VENV)/gatepost.stamp ## what a policy costs by its length: a dec
 	$(BIN)/python -m benchmarks.policy
 	$(BIN)/python -m benchmarks.policy_size
 	$(BIN)/python -m benchmarks.policy_matrix
+	$(BIN)/python -m benchmarks.console_rules
 
 bench-replay: $(VENV)/gatepost.stamp ## how many recorded decisions a second are answered once more under two policies
 	$(BIN)/python -m benchmarks.replay $(BENCH_ARGS)

@@ -5,7 +5,7 @@ the caller's name; a form is one run of the API's own endpoint (`forms`). `navig
 setting `console` takes all of it away.
 """
 
-from . import login, running, why
+from . import login, rules, running, why
 from .frame import routes
 
-__all__ = ["login", "routes", "running", "why"]
+__all__ = ["login", "routes", "rules", "running", "why"]

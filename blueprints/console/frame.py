@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 from marshmallow import Schema
 
-from gatepost import Call, Message, Problem, Routes, StrictSchema, Text
+from gatepost import Call, Message, Problem, Routes, StrictSchema, Text, plural
 from models.engine.errors import TimedOut, Unavailable
 
 from ..http.credentials import console_sessions
@@ -72,7 +72,7 @@ def show(call: Call, template: str, status: int = 200, *, framed: bool = True, *
         return Markup(escape(translation.say(text))).format(**words)
 
     def several(one: str, many: str, number: int) -> str:
-        return translation.say(Message(one if number == 1 else many, number=number))
+        return translation.say(plural(one, many, number))
 
     access, principal = getattr(call, "access", None), getattr(call, "principal", None)
     known = framed and access is not None and principal is not None and principal.kind == "user"
@@ -125,8 +125,9 @@ def see_other(call: Call, path: str) -> Response:
 def drawn_again(draw: Callable[[Call, Problem], Response]) -> Callable[[Problem], Response]:
     """`refused` of a form's endpoint: the page of the form with what was typed, and what is wrong with it."""
     def answer(problem: Problem) -> Response:
-        call: Call = g.call
-        if not hasattr(call, "access") or problem.status not in _MENDABLE or problem.code in _WITHOUT_LOGIN:
+        call: Call | None = g.get("call")
+        known = call is not None and hasattr(call, "access")
+        if call is None or not known or problem.status not in _MENDABLE or problem.code in _WITHOUT_LOGIN:
             return refused(problem)
         g.problem = problem.code
         try:

@@ -17,6 +17,7 @@ class Page:
 
 
 PAGES = (
+    Page("/console/rules", Message("Rules"), "policy.view"),
     Page("/console/why", Message("Why?"), "policy.view"),
     Page("/console/running", Message("Running"), "policy.view"),
 )

@@ -241,7 +241,7 @@ def test_every_caller_is_answered_as_the_table_says(row, world):
 
 def test_no_route_lacks_a_row(app):
     endpoints = [view.endpoint for view in app.view_functions.values() if isinstance(view.endpoint, Endpoint)]
-    served = {(endpoint.method, endpoint.path) for endpoint in endpoints}
+    served = {(endpoint.method, endpoint.path) for endpoint in endpoints if endpoint.documented}
     assert served == {(row.method, row.path) for row in TABLE}
 
 

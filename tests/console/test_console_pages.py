@@ -15,7 +15,8 @@ from tests.console.visits import ROLES, WIDTHS, barriers, log_in, overflow, with
 from tests.running import PASSWORD, Instance, Served
 
 PATHS = [page.path for page in PAGES]
-ASKED = ["/console/why?as=user&permission=article.update", "/console/why?as=guest&permission=article.create"]
+ASKED = ["/console/rules?resource=article&cell=user%20article.update",
+         "/console/why?as=user&permission=article.update", "/console/why?as=guest&permission=article.create"]
 
 
 @pytest.fixture(scope="module", params=["waitress", "granian"])

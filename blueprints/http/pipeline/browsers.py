@@ -39,7 +39,8 @@ def page_headers(**sources: str) -> dict[str, str]:
     The page uses no device, and a page of another origin that opened it, or was opened by it, keeps no hold of it.
     """
     allowed = {name.replace("_", "-"): source for name, source in sources.items()}
-    return {"Content-Security-Policy": _policy({**_NEVER, **allowed}),
+    never = {name: source for name, source in _NEVER.items() if name not in allowed}
+    return {"Content-Security-Policy": _policy(allowed | never),
             "Cross-Origin-Opener-Policy": "same-origin",
             "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()"}
 
