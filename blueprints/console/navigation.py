@@ -33,4 +33,5 @@ PAGES = (
     Page("/console/audit", Message("Audit"), "audit.view"),
     Page("/console/people", Message("People"), "user.view"),
     Page("/console/data", Message("Data"), None),
+    Page("/console/running", Message("Running"), "policy.view"),
 )
