@@ -12,7 +12,7 @@ import pytest
 from app import create_app
 from blueprints.http.resources.plugins.contents import PluginError
 from blueprints.http.resources.plugins.discovery import discover
-from gatepost import Line, Routes, StrictSchema, action
+from gatepost import Line, Many, Reference, Routes, StrictSchema, action
 from gatepost.testing import log_in, served
 from models.engine.connect import open_database
 from models.migrate import upgrade
@@ -183,6 +183,52 @@ def test_a_method_that_is_no_action_is_refused_where_it_is_declared(method):
 def test_an_action_of_another_form_is_refused_where_it_is_declared(more, sentence):
     with pytest.raises(TypeError, match=sentence):
         action("go", **more)(lambda self, row: None)
+
+
+class LentSchema(BookSchema):
+    """One book, which refers to others."""
+
+    category_id = Reference("categories")
+    tools = Many(Reference("tool"), maximum=3)
+
+
+class MeantSchema(BookSchema):
+    """One book, which is expanded by another name."""
+
+    category_id = Reference("categories", expand="category")
+
+
+@pytest.mark.parametrize(("declared", "sentence"), [
+    ({"expand": ("categories",)}, "`expand` names 'categories', and no Reference of BookSchema is expanded as that"),
+    ({"expand": ("category",), "schema": LentSchema},
+     "`expand` names 'category', and no Reference of LentSchema is expanded as that; "
+     'write category_id = Reference("categories", expand="category", …)'),
+    ({"expand": ("categorys",), "schema": MeantSchema},
+     "`expand` names 'categorys', and no Reference of MeantSchema is expanded as that; did you mean category?"),
+    ({"expand": "owner"}, "`expand` must be several names, such as ('owner',)"),
+    ({"schema": LentSchema}, "LentSchema.tools refers to 'tool', and there is no such collection; known are articles"),
+])
+def test_a_reference_that_leads_nowhere_is_named_by_file_and_line(declared, sentence):
+    with pytest.raises(PluginError, match=rf"{HERE}:\d+: {re.escape(sentence)}"):
+        discover([changed(**declared)])
+
+
+def test_a_body_of_an_action_that_refers_to_no_collection_is_named_too():
+    @action("give", body=StrictSchema.from_dict({"to": Reference("user")}, name="GiveSchema"))
+    def give(self, book):
+        """Nothing."""
+
+    with pytest.raises(PluginError, match=r"GiveSchema\.to refers to 'user', .*; did you mean users\?"):
+        discover([changed(give=give)])
+
+
+@pytest.mark.parametrize(("given", "more", "sentence"), [
+    (Books, {}, "a Reference names a collection as in Reference\\(\"articles\"\\), and not by <class"),
+    ("tools", {"expand": True}, "is expanded by a name, .*, and not by True"),
+])
+def test_a_reference_of_another_form_is_refused_where_it_is_declared(given, more, sentence):
+    with pytest.raises(TypeError, match=sentence):
+        Reference(given, **more)
 
 
 NO_INDEX = "DROP INDEX books_stars"

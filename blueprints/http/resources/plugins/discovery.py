@@ -38,6 +38,7 @@ from .declarations import bad_action, bad_filter, functions_of, settings_of, unk
 from .leaving_out import refuse_unusable
 from .places import place, raised_at
 from .plain import routes_of
+from .references import bad_expansion, leads_nowhere
 
 _VARIABLE = re.compile("<[^>]*>")
 GROUP = "gatepost.collections"
@@ -95,6 +96,8 @@ def discover(extra: Iterable[Plugin] = (), without: abc.Collection[str] = (),
     def made(source: str, found: type[Collection]) -> Collection:
         if (reason := bad_filter(found)) is not None:
             raise PluginError(f"{source}: {place(found)}: {found.__name__}.{reason}")
+        if (reason := bad_expansion(found)) is not None:
+            raise PluginError(f"{source}: {place(found)}: {reason}")
         collection = found()
         if (wrong := bad_action(collection)) is not None:
             raise PluginError(f"{source}: {place(wrong[0].method)}: {wrong[1]}")
@@ -154,6 +157,9 @@ def discover(extra: Iterable[Plugin] = (), without: abc.Collection[str] = (),
     besides = tuple(extra)
     for plugin in besides:
         add_plugin(place_of(plugin), named(plugin), plugin)
+    for collection in collections.values():
+        if (reason := leads_nowhere(collection, collections)) is not None:
+            raise PluginError(f"{place(collection)}: {reason}")
     refuse_unusable(without, collections)
     left_out = {name: collections.pop(name) for name in without}
     for hook in hooks.values():
