@@ -253,6 +253,22 @@ STARTS = [
 ]
 
 
+LOOSE = ("CREATE TABLE readers (id TEXT PRIMARY KEY, tenant_id TEXT, book TEXT, {} ON DELETE RESTRICT)")
+
+
+@pytest.mark.parametrize(("key", "leads", "cure"), [
+    ("FOREIGN KEY (tenant_id, book) REFERENCES books (tenant_id, id)", "books (tenant_id, id)",
+     'ddl.index(db, "books", "id", unique=True)'),
+    ("FOREIGN KEY (book) REFERENCES books (status)", "books (status)",
+     'ddl.run(db, "CREATE UNIQUE INDEX … ON books (status)")'),
+])
+def test_a_foreign_key_to_what_is_not_unique_stops_the_start(tmp_path, request, key, leads, cure):
+    sentence = (f"a foreign key of the table 'readers' leads to {leads}, of which no index is unique, so that every "
+                f"write would fail; a migration makes one with {cure}")
+    test_a_table_that_does_not_serve_its_collection_stops_the_start(
+        tmp_path, request, "sqlite", LOOSE.format(key), sentence)
+
+
 @pytest.mark.parametrize("dialect", ["sqlite", "postgres"])
 @pytest.mark.parametrize(("broken", "sentence"), STARTS)
 def test_a_table_that_does_not_serve_its_collection_stops_the_start(tmp_path, request, dialect, broken, sentence):
