@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import replace
+from functools import cache
 from importlib import import_module, invalidate_caches
 from pathlib import Path
 from types import ModuleType
@@ -251,6 +252,19 @@ def test_the_commands_know_the_condition(instance):
     exported = json.loads(instance.run("policy", "export", "--json").stdout)
     assert "begins: (sub, obj, env, literal1) => false," in exported["functions"]
     assert "begins(r.sub, r.obj, r.env, 'For all')" in exported["model"]
+
+
+def test_the_shipped_policy_is_compared_with_the_words_of_plugins(instance, monkeypatch, tmp_path):
+    found = replace(folders.registry(), plugin_policies={"notes.csv": tmp_path / "notes.csv"})
+    monkeypatch.setattr(folders, "registry", cache(lambda: found))
+    shutil.copyfile(PLUGIN / "notes.csv", tmp_path / "notes.csv")
+    add_line(tmp_path / "notes.csv", LINE)
+    add_line(instance.folder / "policies" / "model.conf", BRANCH)
+    same = instance.run("policy", "diff", "shipped", str(instance.folder / "policies"))
+    assert (same.returncode, same.stderr) == (0, ""), same.stdout
+    (instance.folder / "policies" / "notes.csv").write_text("# end\n")
+    other = instance.run("policy", "diff", "shipped", str(instance.folder / "policies"))
+    assert (other.returncode, "note.view" in other.stdout) == (1, True), other.stderr
 
 
 def test_a_command_that_asks_a_function_which_raises_says_so(instance, notes, monkeypatch):

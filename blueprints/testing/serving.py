@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,11 +26,10 @@ from models.tables.job import Job, enqueue
 from models.tables.session import Session
 from models.tables.tenant import Tenant
 from models.tables.user import User
-from policies.syntax.conditions import branches_of
+from policies.syntax.conditions import branches_of, with_branches
 from policies.syntax.model import MODEL_FILE
 from settings import Settings
 
-_ALWAYS = "p.when == 'always' || \\\n"
 ABSENT: Any = object()
 _numbers = count(1)
 
@@ -101,13 +99,6 @@ def _invented(role: str, tenant: str) -> User:
         name=role, email=f"{role}{next(_numbers)}@plugin.example.org", role=role, password_hash=passwords.UNUSABLE))
 
 
-def _add_branches(model: Path, branches: Iterable[str]) -> None:
-    """Do what an administrator does for the words of a plugin, below the branch of `always`."""
-    text = model.read_text(encoding="utf-8")
-    added = "".join(f"    {branch}\n" for branch in branches)
-    model.write_text(text.replace(_ALWAYS, _ALWAYS + added), encoding="utf-8")
-
-
 def run_jobs(app: Flask, *ticked: Hook) -> int:
     """Run the jobs that are due, those of `@on` and `@every` among them, one after the other; how many.
 
@@ -153,7 +144,9 @@ def served(create_app: Callable[..., Flask], *plugins: Plugin, **settings: Any) 
         install(loaded, database, known.migrations, email="admin@example.org",
                 password="only for these tests", demo=False)
         database.close_all()
-        _add_branches(loaded.policies / MODEL_FILE, branches_of(known.functions.values()).values())
+        model = loaded.policies / MODEL_FILE
+        branches = branches_of(known.functions.values()).values()
+        model.write_text(with_branches(model.read_text(encoding="utf-8"), branches), encoding="utf-8")
         made = create_app(chosen, extra)
         yield made
         made.extensions["gatepost"].stop()

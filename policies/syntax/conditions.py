@@ -32,6 +32,7 @@ PREFIX = re.compile(r"[a-z][a-z0-9_]*:", re.ASCII)
 PARAMETER = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 # What other Casbins make of a missing value when they put it behind a text.
 NO_PARAMETERS = ("undefined", "null", "None")
+_ALWAYS = "p.when == 'always' || \\\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,11 @@ def branches_of(functions: Iterable[Function]) -> dict[str, str]:
     """The words that lines of plugins ask functions by, each with the line of model.conf that gives it its meaning."""
     return {word: f"p.when == '{word}' && {text(PluginCall(function, literals))} || \\"
             for function in functions for word, literals in function.words.items()}
+
+
+def with_branches(model: str, branches: Iterable[str]) -> str:
+    """A shipped model.conf with these branches below that of `always`, as an administrator adds them."""
+    return model.replace(_ALWAYS, _ALWAYS + "".join(f"    {branch}\n" for branch in branches), 1)
 
 
 def is_parameter(text: str) -> bool:
