@@ -12,7 +12,7 @@ import pytest
 from app import create_app
 from blueprints.http.resources.plugins.contents import PluginError
 from blueprints.http.resources.plugins.discovery import discover
-from gatepost import Line, Many, Reference, Routes, StrictSchema, action
+from gatepost import Int, Line, Many, Reference, Routes, StrictSchema, action
 from gatepost.testing import log_in, served
 from models.engine.connect import open_database
 from models.migrate import upgrade
@@ -145,10 +145,21 @@ def changed(**declared):
      "a body never has 'shelf', and the column of Bare has neither default nor null"),
     ({"schema": type("Loose", (BookSchema,), {"title": Line()})},
      "a body may leave out 'title', and the column of Book has neither default nor null"),
+    ({"schema": type("NeverSchema", (BookSchema,), {"stars": Int(dump_only=True)})},
+     "'stars' may be null in an answer, because the column of Book has null=True; give the field of NeverSchema "
+     "allow_none=True"),
+    ({"schema": type("NeverSchema", (BookSchema,), {"secrets": Many(Line(), maximum=2)})},
+     "'secrets' may be null in an answer, because the column of Book has null=True; give the field of NeverSchema"),
 ])
 def test_a_declaration_that_would_fail_later_is_named_by_file(declared, sentence):
     with pytest.raises(PluginError, match=f"{HERE}[:0-9]*: .*{sentence}"):
         discover([changed(**declared)])
+
+
+@pytest.mark.parametrize("secrets", [Many(Line(), maximum=2, required=True), Many(Line(), maximum=2, load_default=[])])
+def test_a_column_that_every_body_gives_a_value_may_be_null_in_the_table(secrets):
+    found = discover([changed(schema=type("AlwaysSchema", (BookSchema,), {"secrets": secrets}))])
+    assert "books" in found.collections
 
 
 @pytest.mark.parametrize(("name", "more", "sentence"), [

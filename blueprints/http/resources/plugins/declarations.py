@@ -155,6 +155,19 @@ def bad_default(collection: Collection) -> str | None:
     return None
 
 
+def bad_null(collection: Collection) -> str | None:
+    """Which column may be null in an answer that the schema says never is, if one may. Not asked about Gatepost's own:
+    some of their columns take null in the table, and no row is without a value."""
+    model, schema = collection.model, collection.body_schema
+    for name, field in schema.dump_fields.items():
+        column = model._meta.fields.get(name)
+        if (column is not None and column.null and column.default is None and not field.allow_none
+                and (field.dump_only or not (field.required or field.load_default is not missing))):
+            return (f"{name!r} may be null in an answer, because the column of {model.__name__} has null=True; give "
+                    f"the field of {type(schema).__name__} allow_none=True")
+    return None
+
+
 def takes_bodies(collection: Collection) -> bool:
     """Whether clients make rows, and all values of one come from the body, from defaults and from the service; not
     where code of the collection gives some."""

@@ -34,7 +34,16 @@ from ..collection import Collection
 from ..registry import LEFT_OUT, Registry
 from ..routes import Routes
 from .contents import Plugin, PluginError, beside, contents, migrations_of, modules_of, named, place_of, policy_of
-from .declarations import bad_action, bad_filter, functions_of, settings_of, unknown_event, unusable, wrong_with
+from .declarations import (
+    bad_action,
+    bad_filter,
+    bad_null,
+    functions_of,
+    settings_of,
+    unknown_event,
+    unusable,
+    wrong_with,
+)
 from .leaving_out import refuse_unusable
 from .places import place, raised_at
 from .plain import routes_of
@@ -101,7 +110,8 @@ def discover(extra: Iterable[Plugin] = (), without: abc.Collection[str] = (),
         collection = found()
         if (wrong := bad_action(collection)) is not None:
             raise PluginError(f"{source}: {place(wrong[0].method)}: {wrong[1]}")
-        if (reason := wrong_with(collection)) is not None:
+        ours = found.__module__.startswith(f"{blueprints.__name__}.")
+        if (reason := wrong_with(collection) or (None if ours else bad_null(collection))) is not None:
             raise PluginError(f"{source}: {place(found)}: {reason}")
         return collection
 
