@@ -145,7 +145,7 @@ def served(create_app: Callable[..., Flask], *plugins: Plugin, **settings: Any) 
 
     `plugins` are what an entry point would name, a `Collection` class, or a module or package with collections and
     `Routes`. They need not be installed: those that no entry point names are served besides. The instance's model.conf
-    has the branches that their functions ask for (`words`). `settings` are Gatepost's own by name, and those of a
+    has the branches of the words that they declare. `settings` are Gatepost's own by name, and those of a
     plugin under its name: `notes={"limit": 3}`, whether that is its entry point's or its module's. Jobs are run when a
     test asks for it (`run_jobs`).
     """
@@ -165,7 +165,7 @@ def served(create_app: Callable[..., Flask], *plugins: Plugin, **settings: Any) 
                 password="only for these tests", demo=False)
         database.close_all()
         model = loaded.policies / MODEL_FILE
-        branches = branches_of(known.functions.values()).values()
+        branches = branches_of(known.functions.values(), known.conditions.values()).values()
         model.write_text(with_branches(model.read_text(encoding="utf-8"), branches), encoding="utf-8")
         made = create_app(chosen, extra)
         yield made

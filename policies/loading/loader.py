@@ -59,7 +59,7 @@ def load(
     findings: list[Finding] = []
     files = read_files(Path(directory), plugins or {}, findings)
     if extended:
-        branches = branches_of(vocabulary.functions.values())
+        branches = branches_of(vocabulary.functions.values(), vocabulary.conditions.values())
         files[MODEL_FILE] = with_branches(files[MODEL_FILE].decode(), branches.values()).encode()
     for name in required:
         if name not in files:
@@ -124,7 +124,8 @@ def from_files(files: Mapping[str, bytes], vocabulary: Vocabulary, findings: lis
     patterns = Patterns(vocabulary)
     conditions = model.conditions if model else None
     roles = frozenset(declared(files))
-    reader = Reader(roles, patterns, conditions, _areas(files, vocabulary), findings, branches_of(functions))
+    branches = branches_of(functions, vocabulary.conditions.values())
+    reader = Reader(roles, patterns, conditions, _areas(files, vocabulary), findings, branches)
     for name, content in sorted(files.items()):
         if name not in (MODEL_FILE, INVARIANTS_FILE):
             reader.read(name, content)

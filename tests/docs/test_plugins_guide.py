@@ -87,7 +87,7 @@ def test_every_block_of_commands_is_run():
 
 
 @pytest.mark.parametrize("text", EXAMPLES, ids=lambda text: re.search(
-    r"^(?:class|routes|def|begins) .*", text, re.MULTILINE)[0][:30])
+    r"^(?:class|routes|def|begins|lender) .*", text, re.MULTILINE)[0][:30])
 def test_an_example_is_python_that_gatepost_understands(text):
     exec(compile(text, "plugins.md", "exec"), {"__name__": "example"})
 

@@ -17,7 +17,7 @@ from models.base import Owned
 from models.records.columns import IdField, JsonField, ListField, RoleField, TimeField
 from policies import SHIPPED, Column, Resource, Vocabulary
 from policies.loading import first_release
-from policies.syntax.vocabulary import Function
+from policies.syntax.vocabulary import Condition, Function
 from settings import Setting
 
 from ..jobs.hooks import Hook
@@ -42,6 +42,7 @@ class Registry:
     gone             permission → why nothing has it any more: of plugins that were taken out
     left_out         shipped collections that the setting `without` names: their permissions stay words of policies,
                      and nothing asks for them
+    conditions       by word: what plugins declare that the matcher itself can say
     extra            what `pkgutil.resolve_name` finds by: `package.module`, or `package.module:Collection`
     """
 
@@ -56,6 +57,7 @@ class Registry:
     left_out: Mapping[str, Collection] = field(default_factory=dict)
     extra: tuple[str, ...] = ()
     gone: Mapping[str, str] = field(default_factory=dict)
+    conditions: Mapping[str, Condition] = field(default_factory=dict)
 
     def endpoints(self) -> Iterable[tuple[str, str, list[Endpoint]]]:
         """(name, description, endpoints) of every group."""
@@ -104,7 +106,8 @@ class Registry:
             permissions.setdefault(collection.resource, set()).update(collection.guarding)
         return Vocabulary({name: _resource(name, verbs, tables.get(name)) for name, verbs in permissions.items()},
                           self.functions, idle={one.resource: LEFT_OUT.format(one.name)
-                                                for one in self.left_out.values()}, gone=self.gone)
+                                                for one in self.left_out.values()}, gone=self.gone,
+                          conditions=self.conditions)
 
     @property
     def required_policies(self) -> list[str]:

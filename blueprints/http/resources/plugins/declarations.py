@@ -16,7 +16,7 @@ from models.base import Record
 from models.records.columns import ListField
 from policies.syntax.attributes import ENVIRONMENT, SUBJECT
 from policies.syntax.matcher import FUNCTIONS, OURS
-from policies.syntax.vocabulary import Function
+from policies.syntax.vocabulary import Condition, Function
 from policies.wording.suggestions import hint
 from settings import Setting
 
@@ -41,6 +41,11 @@ _OF_CASBIN: Any = FunctionMap  # Casbin carries no types
 def functions_of(modules: Iterable[ModuleType]) -> Iterator[Function]:
     """The functions that stand at the level of these modules, each once."""
     return _of_kind(Function, modules)
+
+
+def conditions_of(modules: Iterable[ModuleType]) -> Iterator[Condition]:
+    """The conditions that stand at the level of these modules, each once."""
+    return _of_kind(Condition, modules)
 
 
 def settings_of(modules: Iterable[ModuleType]) -> Iterator[Setting[Any]]:
