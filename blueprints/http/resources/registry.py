@@ -104,7 +104,8 @@ class Registry:
             if not collection.body_schema.load_fields.keys().isdisjoint(collection.managed):
                 permissions[collection.resource] |= {collection.permission(verb) for verb in VERBS}
             permissions.setdefault(collection.resource, set()).update(collection.guarding)
-        return Vocabulary({name: _resource(name, verbs, tables.get(name)) for name, verbs in permissions.items()},
+        return Vocabulary({name: _resource(name, verbs, tables.get(name), self.migrations)
+                           for name, verbs in permissions.items()},
                           self.functions, idle={one.resource: LEFT_OUT.format(one.name)
                                                 for one in self.left_out.values()}, gone=self.gone,
                           conditions=self.conditions)
@@ -116,7 +117,8 @@ class Registry:
         return sorted(file.name for file in SHIPPED.iterdir() if file.name in first_release.FILES - absent)
 
 
-def _resource(name: str, permissions: set[str], collection: Collection | None) -> Resource:
+def _resource(name: str, permissions: set[str], collection: Collection | None,
+              migrations: Mapping[str, Path]) -> Resource:
     if collection is None:
         return Resource(name, frozenset(permissions))
     # Conditions may ask for what a row answers, for whose it is and what is declared; never for a hash that it keeps.
@@ -124,7 +126,7 @@ def _resource(name: str, permissions: set[str], collection: Collection | None) -
     columns = {column.name: _described(column, collection) for column in collection.columns
                if column.name in known and not isinstance(column, ListField | JsonField)}
     return Resource(name, frozenset(permissions), columns,
-                    lambda: indexes.shipped().get(collection.model._meta.table_name, ()))
+                    lambda: indexes.made_by(migrations).get(collection.model._meta.table_name, ()))
 
 
 def _described(field: pw.Field, collection: Collection) -> Column:
