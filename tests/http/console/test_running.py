@@ -19,7 +19,7 @@ from tests.http.console.pages import Seen, visit
 PATH = "/console/running"
 HOSTILE = '"><script>alert(1)</script>{{ 7*7 }}\N{RIGHT-TO-LEFT OVERRIDE}'
 READERS = ("developer", "owner", "admin")
-PARTS = {"health_get": "Whether it is well", "admin_activity": "How busy it is",
+PARTS = {"health_get": "Whether it is well", "jobs_list": "All jobs", "admin_activity": "How busy it is",
          "admin_sizes": "How large it has become", "admin_stats": "Logins and refusals a day"}
 
 
@@ -256,14 +256,6 @@ def test_a_part_that_is_not_answered_is_said_and_the_others_stay(operation, reas
     for other, title in {"admin_activity": "Time until the answer", "admin_sizes": "Audit trail since",
                          "health_get": "Rules in force", "admin_stats": "What is still used and will go"}.items():
         assert (title in page.text) == (other != operation), title
-
-
-def test_jobs_that_cannot_be_told_are_said(app, admin, monkeypatch):
-    def refuse():
-        raise Unavailable("away")
-
-    answers(monkeypatch, jobs_list=refuse)
-    assert "The database did not answer that." in Seen.of(read(admin)).text
 
 
 @pytest.mark.parametrize("minutes", ["0", "1441", "-5", "abc", HOSTILE])
