@@ -120,7 +120,7 @@ ENDS = {
 @pytest.mark.parametrize("how", ENDS)
 def test_a_session_ends_at_once_when(how, app, as_role, given):
     visitor = visit(app, given.user("editor"))
-    assert visitor.get("/console").status_code == 200
+    assert visitor.get("/console/people").status_code == 200
     ENDS[how](as_role("admin"), visitor.user)
     assert visitor.get("/console").headers["Location"].startswith(LOGIN)
 
@@ -199,5 +199,5 @@ def test_a_setting_takes_the_console_away_without_trace(instance_folder, databas
         close(made)
 
 
-def test_a_user_with_no_page_is_told_so(app):
-    assert "Nothing to see" in visit(app, "user").page("/console").text
+def test_a_user_with_no_page_is_told_so(app, given):
+    assert "Nothing to see" in visit(app, given.user("a-role-of-the-past")).page("/console").text
