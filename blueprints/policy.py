@@ -200,7 +200,7 @@ def explained(call: Call) -> dict[str, Any]:
     """
     policy, permission = call.access.policy, call.query["permission"]
     require_known(call.access, permission)
-    person, principal = _principal(call, call.query["who"])
+    person, principal = named_principal(call, call.query["who"])
     principal = _scoped(call, principal)
     collection = next((one for one in call.services.collections.values()
                        if one.resource == permission.partition(".")[0]), None)
@@ -251,7 +251,7 @@ def trouble(call: Call) -> str | None:
     return "\n".join(lines)
 
 
-def _principal(call: Call, who: str) -> tuple[dict[str, Any] | None, Principal]:
+def named_principal(call: Call, who: str) -> tuple[dict[str, Any] | None, Principal]:
     """A role, or a person whom the caller may see under that name. Raises Problem (404) for any other name."""
     if who == "guest":
         return None, guest(call.tenant_id)

@@ -5,7 +5,25 @@ the caller's name; a form is one run of the API's own endpoint (`forms`). `navig
 setting `console` takes all of it away.
 """
 
-from . import login, people, person, rules, trail, who, why
+from . import (
+    data,
+    data_forms,
+    data_item,
+    history,
+    login,
+    people,
+    person,
+    reverting,
+    rules,
+    running,
+    trail,
+    trying,
+    who,
+    why,
+)
 from .frame import routes
 
-__all__ = ["login", "people", "person", "routes", "rules", "trail", "who", "why"]
+__all__ = [
+    "data", "data_forms", "data_item", "history", "login", "people", "person", "reverting", "routes", "rules",
+    "running", "trail", "trying", "who", "why",
+]

@@ -6,8 +6,10 @@ becomes `If-Match`, `_key` becomes `Idempotency-Key`, so that a double click doe
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -25,6 +27,7 @@ from ..http.resources.asking import sent_instead
 from .frame import refused
 
 FORM = "application/x-www-form-urlencoded"
+_OF_THE_API = ("ETag", "Link", "Location")  # headers about what the API answers, which no page is
 _HEADERS = {"_version": "HTTP_IF_MATCH", "_key": "HTTP_IDEMPOTENCY_KEY"}
 
 
@@ -36,16 +39,34 @@ def form(endpoint: Endpoint, path: str, then: Callable[[Call, Any], Response],
     again  what is answered when it is refused: `drawn_again` with the page of the form
     """
     def handler(call: Call) -> Response:
-        return then(call, endpoint.handler(call))
+        result = endpoint.handler(call)
+        for name in _OF_THE_API:
+            call.headers.pop(name, None)
+        return then(call, result)
 
     def translate(request: Request) -> Request:
         return _as_json(request, endpoint)
 
     return replace(endpoint, **{
-        "name": "_".join((*re.findall(r"\w+", path.removeprefix("/console")), "sent")),
-        "path": path, "method": "POST", "handler": handler, "translate": translate, "refused": again,
-        "identify": console_sessions.identify, "produces": ("text/html",), "documented": False, "operation": "",
-        "status": 200, "deferred": None, "variant": None, **declaration})
+        "name": _named(path), "path": path, "method": "POST", "handler": handler, "translate": translate,
+        "refused": again, "identify": console_sessions.identify, "produces": ("text/html",), "documented": False,
+        "operation": "", "status": 200, "deferred": None, "variant": None, **declaration})
+
+
+def asks_again(path: str, handler: Callable[[Call], Response], **declaration: Any) -> Endpoint:
+    """An endpoint that a form is sent to only to be drawn again with what was `typed`, and that changes nothing: to
+    look for something without script."""
+    def translate(request: Request) -> Request:
+        if _has_no_body_yet(request):
+            return sent_instead(request, "POST")
+        sent = _sent_form(request)
+        made = sent_instead(request, "POST", request.args.to_dict(flat=False))
+        made.environ["gatepost.typed"] = sent
+        return made
+
+    return Endpoint(**{"name": _named(path), "method": "POST", "path": path, "handler": handler, "documented": False,
+                       "translate": translate, "refused": refused, "identify": console_sessions.identify,
+                       "produces": ("text/html",), "summary": "Draw a form again.", **declaration})
 
 
 def typed(call: Call) -> MultiDict[str, str]:
@@ -54,13 +75,25 @@ def typed(call: Call) -> MultiDict[str, str]:
     return kept
 
 
-def _as_json(request: Request, endpoint: Endpoint) -> Request:
-    if request.environ.get(expectation.ENVIRON_KEY) == expectation.ASKED:
-        return sent_instead(request, endpoint.method)  # there is no body yet
+def _named(path: str) -> str:
+    return "_".join((*re.findall(r"\w+", path.removeprefix("/console")), "sent"))
+
+
+def _has_no_body_yet(request: Request) -> bool:
+    return bool(request.environ.get(expectation.ENVIRON_KEY) == expectation.ASKED)
+
+
+def _sent_form(request: Request) -> MultiDict[str, str]:
     if request.mimetype not in ("", FORM):
         raise unsupported_media_type((FORM,), "Accept")
     request.max_form_memory_size = request.max_content_length
-    sent = request.form
+    return request.form
+
+
+def _as_json(request: Request, endpoint: Endpoint) -> Request:
+    if _has_no_body_yet(request):
+        return sent_instead(request, endpoint.method)
+    sent = _sent_form(request)
     headers = {header: sent[name] for name, header in _HEADERS.items() if sent.get(name)}
     if "HTTP_IF_MATCH" in headers:
         headers["HTTP_IF_MATCH"] = f'"{headers["HTTP_IF_MATCH"]}"'.replace('""', '"')
@@ -71,18 +104,25 @@ def _as_json(request: Request, endpoint: Endpoint) -> Request:
 
 
 def values(schema: Schema, sent: MultiDict[str, str], *, partial: bool = False) -> Mapping[str, Any]:
-    """The JSON object that a form's fields mean to the schema. What cannot be read stays text: the schema says why."""
+    """The JSON object that a form's fields mean to the schema. What cannot be read stays text: the schema says why.
+
+    A list is one text with commas, or one field for each entry. What is left empty is left out, but for a change of
+    what may be emptied, and for what must be there.
+    """
     found: dict[str, Any] = {}
     known = {field.data_key or name: field for name, field in schema.fields.items()}
     for name in sent:
         if name.startswith("_"):
             continue
         field, texts = known.get(name), [text.replace("\r\n", "\n") for text in sent.getlist(name)]
-        if isinstance(field, fields.List):
-            found[name] = [part.strip() for text in texts for part in text.split(",") if part.strip()]
+        if isinstance(field, fields.List) and isinstance(field.inner, fields.String):
+            parts = [part.strip() for part in (texts if len(texts) > 1 else texts[0].split(","))]
+            found[name] = [part for part in parts if part]
         elif texts[-1] != "" or field is None:
             found[name] = _value(field, texts[-1])
-        elif field.allow_none:
+        elif partial and field.load_only:
+            continue  # a password stays where none is typed
+        elif partial and field.allow_none:
             found[name] = None
         elif partial or field.required:
             found[name] = ""
@@ -95,4 +135,7 @@ def _value(field: fields.Field[Any] | None, text: str) -> Any:
             return text == "true"
         case fields.Integer() if len(text) <= 20 and text.removeprefix("-").isdecimal() and text.isascii():
             return int(text)
+        case fields.List() | fields.Nested() | fields.Dict():
+            with suppress(ValueError, RecursionError):
+                return json.loads(text)
     return text

@@ -76,7 +76,7 @@ def show(call: Call, template: str, status: int = 200, *, framed: bool = True, *
 
     access, principal = getattr(call, "access", None), getattr(call, "principal", None)
     known = framed and access is not None and principal is not None and principal.kind == "user"
-    shown = [one for one in PAGES if access is not None and access.may_ever(one.permission)] if known else []
+    shown = [one for one in PAGES if access is not None and one.is_for(access)] if known else []
     text = _TEMPLATES.get_template(template).render(
         _=say, rich=rich, several=several, root=call.request.root_path, language=translation.tag, pages=shown,
         here=call.request.path, me=_name_of(call) if known else "",

@@ -25,7 +25,7 @@ def home(call: Call) -> Response:
     """Go to the first page that the caller may see."""
     if call.principal.kind != "user":
         return see_other(call, LOGIN)
-    first = next((one.path for one in PAGES if call.access.may_ever(one.permission)), None)
+    first = next((one.path for one in PAGES if one.is_for(call.access)), None)
     if first is None:
         return show(call, "nothing.html")
     return see_other(call, first)

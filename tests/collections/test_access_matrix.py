@@ -95,6 +95,8 @@ class World:
             return f"{row.path}?as=editor&permission=article.publish"
         if row.path == "/api/admin/policy/who":
             return f"{row.path}?permission=article.publish"
+        if row.path == "/api/admin/policy/visible":
+            return f"{row.path}?as=editor&collection=articles"
         if row.path == "/api/admin/policy/versions/<version>":
             version: str = self.app.extensions["gatepost"].policy.current.version
             return row.path.replace("<version>", version)

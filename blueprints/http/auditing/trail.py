@@ -55,9 +55,10 @@ class Trail:
         self._refusals.add(refusal, request_id)
 
     def look(self, **columns: Any) -> None:
-        """Keep that a principal has looked at the trail; once an hour, however often it does."""
-        at = now()
-        row = Audit(**columns, id=id_within(HOUR, "audit.view", columns["tenant_id"], columns["principal"]), time=at)
+        """Keep that a principal has looked at something; once an hour, however often it does."""
+        at, about = now(), columns.get("resource_id")
+        what = f"{columns['resource']}.{columns['action']}", *([] if about is None else [about])
+        row = Audit(**columns, id=id_within(HOUR, *what, columns["tenant_id"], columns["principal"]), time=at)
         with self._lock:
             if self._hour != at[:13]:
                 self._hour, self._looked = at[:13], {id: one for id, one in self._looked.items() if one is not None}

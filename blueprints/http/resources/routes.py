@@ -133,7 +133,8 @@ def _view(group: str, endpoint: Endpoint) -> Callable[..., Response]:
 
     view.__name__ = endpoint.name
     view.endpoint = endpoint  # type: ignore[attr-defined]
-    view._apidoc = describe(group, endpoint)  # type: ignore[attr-defined]
+    if endpoint.documented:
+        view._apidoc = describe(group, endpoint)  # type: ignore[attr-defined]
     return view
 
 

@@ -120,7 +120,7 @@ ENDS = {
 @pytest.mark.parametrize("how", ENDS)
 def test_a_session_ends_at_once_when(how, app, as_role, given):
     visitor = visit(app, given.user("editor"))
-    assert visitor.get("/console/people").status_code == 200
+    assert visitor.get("/console/data").status_code == 200
     ENDS[how](as_role("admin"), visitor.user)
     assert visitor.get("/console").headers["Location"].startswith(LOGIN)
 

@@ -12,7 +12,7 @@ import pytest
 from app import create_app
 from blueprints.http.resources.plugins.contents import PluginError
 from blueprints.http.resources.plugins.discovery import discover
-from gatepost import Line, Routes, StrictSchema, action
+from gatepost import Int, Line, Many, Reference, Routes, StrictSchema, action
 from gatepost.testing import log_in, served
 from models.engine.connect import open_database
 from models.migrate import upgrade
@@ -145,10 +145,21 @@ def changed(**declared):
      "a body never has 'shelf', and the column of Bare has neither default nor null"),
     ({"schema": type("Loose", (BookSchema,), {"title": Line()})},
      "a body may leave out 'title', and the column of Book has neither default nor null"),
+    ({"schema": type("NeverSchema", (BookSchema,), {"stars": Int(dump_only=True)})},
+     "'stars' may be null in an answer, because the column of Book has null=True; give the field of NeverSchema "
+     "allow_none=True"),
+    ({"schema": type("NeverSchema", (BookSchema,), {"secrets": Many(Line(), maximum=2)})},
+     "'secrets' may be null in an answer, because the column of Book has null=True; give the field of NeverSchema"),
 ])
 def test_a_declaration_that_would_fail_later_is_named_by_file(declared, sentence):
     with pytest.raises(PluginError, match=f"{HERE}[:0-9]*: .*{sentence}"):
         discover([changed(**declared)])
+
+
+@pytest.mark.parametrize("secrets", [Many(Line(), maximum=2, required=True), Many(Line(), maximum=2, load_default=[])])
+def test_a_column_that_every_body_gives_a_value_may_be_null_in_the_table(secrets):
+    found = discover([changed(schema=type("AlwaysSchema", (BookSchema,), {"secrets": secrets}))])
+    assert "books" in found.collections
 
 
 @pytest.mark.parametrize(("name", "more", "sentence"), [
@@ -185,6 +196,52 @@ def test_an_action_of_another_form_is_refused_where_it_is_declared(more, sentenc
         action("go", **more)(lambda self, row: None)
 
 
+class LentSchema(BookSchema):
+    """One book, which refers to others."""
+
+    category_id = Reference("categories")
+    tools = Many(Reference("tool"), maximum=3)
+
+
+class MeantSchema(BookSchema):
+    """One book, which is expanded by another name."""
+
+    category_id = Reference("categories", expand="category")
+
+
+@pytest.mark.parametrize(("declared", "sentence"), [
+    ({"expand": ("categories",)}, "`expand` names 'categories', and no Reference of BookSchema is expanded as that"),
+    ({"expand": ("category",), "schema": LentSchema},
+     "`expand` names 'category', and no Reference of LentSchema is expanded as that; "
+     'write category_id = Reference("categories", expand="category", …)'),
+    ({"expand": ("categorys",), "schema": MeantSchema},
+     "`expand` names 'categorys', and no Reference of MeantSchema is expanded as that; did you mean category?"),
+    ({"expand": "owner"}, "`expand` must be several names, such as ('owner',)"),
+    ({"schema": LentSchema}, "LentSchema.tools refers to 'tool', and there is no such collection; known are articles"),
+])
+def test_a_reference_that_leads_nowhere_is_named_by_file_and_line(declared, sentence):
+    with pytest.raises(PluginError, match=rf"{HERE}:\d+: {re.escape(sentence)}"):
+        discover([changed(**declared)])
+
+
+def test_a_body_of_an_action_that_refers_to_no_collection_is_named_too():
+    @action("give", body=StrictSchema.from_dict({"to": Reference("user")}, name="GiveSchema"))
+    def give(self, book):
+        """Nothing."""
+
+    with pytest.raises(PluginError, match=r"GiveSchema\.to refers to 'user', .*; did you mean users\?"):
+        discover([changed(give=give)])
+
+
+@pytest.mark.parametrize(("given", "more", "sentence"), [
+    (Books, {}, "a Reference names a collection as in Reference\\(\"articles\"\\), and not by <class"),
+    ("tools", {"expand": True}, "is expanded by a name, .*, and not by True"),
+])
+def test_a_reference_of_another_form_is_refused_where_it_is_declared(given, more, sentence):
+    with pytest.raises(TypeError, match=sentence):
+        Reference(given, **more)
+
+
 NO_INDEX = "DROP INDEX books_stars"
 STARTS = [
     (NO_INDEX, "Books can be sorted by 'stars', and no index serves that; "
@@ -205,6 +262,22 @@ STARTS = [
       "postgres": "ALTER TABLE books ALTER COLUMN stars SET NOT NULL"},
      "a body may leave out 'stars', and the column 'stars' of the table 'books' takes no null, as Book says it does"),
 ]
+
+
+LOOSE = ("CREATE TABLE readers (id TEXT PRIMARY KEY, tenant_id TEXT, book TEXT, {} ON DELETE RESTRICT)")
+
+
+@pytest.mark.parametrize(("key", "leads", "cure"), [
+    ("FOREIGN KEY (tenant_id, book) REFERENCES books (tenant_id, id)", "books (tenant_id, id)",
+     'ddl.index(db, "books", "id", unique=True)'),
+    ("FOREIGN KEY (book) REFERENCES books (status)", "books (status)",
+     'ddl.run(db, "CREATE UNIQUE INDEX … ON books (status)")'),
+])
+def test_a_foreign_key_to_what_is_not_unique_stops_the_start(tmp_path, request, key, leads, cure):
+    sentence = (f"a foreign key of the table 'readers' leads to {leads}, of which no index is unique, so that every "
+                f"write would fail; a migration makes one with {cure}")
+    test_a_table_that_does_not_serve_its_collection_stops_the_start(
+        tmp_path, request, "sqlite", LOOSE.format(key), sentence)
 
 
 @pytest.mark.parametrize("dialect", ["sqlite", "postgres"])
