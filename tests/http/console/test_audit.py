@@ -114,7 +114,7 @@ def test_a_name_of_several_asks_which_of_them(admin, given, refused):
     page = seen(admin, who="ann archer", result="refused")
     assert "Which of them?" in page.text and events(page) == []
     links = [link for link in page.links if "who=01" in link and "result=refused" in link]
-    assert len(links) == 2
+    assert len(links) >= 2
     assert refused.id in [id for link in links for id in events(seen(admin, link))]
 
 
