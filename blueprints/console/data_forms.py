@@ -85,13 +85,14 @@ def _form(call: Call, kind: Kind, name: str, endpoint: Endpoint, problem: Proble
         answer, tag, _ = answered(call, kind, call.path["id"])  # type: ignore[assignment]
     names = _asked_for(call, kind, name, endpoint, answer)
     before = typed_of(answer, names) if name == _CHANGE else MultiDict[str, str]()
-    given = sent if sent else before
+    given = MultiDict(sent) if sent else before
+    options = _options(call, schema, names, given)
     say = call.services.translations.wanted(call.request).say
     conflict = problem is not None and problem.code == "version_conflict"
     now = answer if conflict and name == _CHANGE else None
     fields = entries(call, schema, names, given, collection=kind.collection if schema is kind.collection.body_schema
                      else None, partial=endpoint.partial, problem=problem, now=now,
-                     options=_options(call, schema, names, given))
+                     options=options)
     beside = {fault for field in fields for fault in field.faults}
     return show(call, "data_form.html", kind=kind, name=name, collection=collection_called(kind.name),
                 id=call.path.get("id", ""), title=_called(call, kind), fields=fields,
@@ -125,21 +126,30 @@ def _asked_for(call: Call, kind: Kind, name: str, endpoint: Endpoint, answer: Ma
 
 
 def _options(call: Call, schema: Schema, names: Sequence[str], given: MultiDict[str, str]) -> Options:
-    """The rows that references may lead to: the one that is chosen, and those that are found."""
+    """The rows that references may lead to: the one that is chosen, and those that are found. Only one that was looked
+    for and found becomes the one that is chosen."""
     options: Options = {}
     for name in names:
         field, text = schema.fields[name], given.get(f"_find_{name}", "")
         if isinstance(field, Grantee):
-            people = found(call, "users", text) if text else []
-            options[name] = (*((f"{PERSON}{id}", called) for id, called in people),
-                             *((f"role:{role}", role) for role in call.access.policy.roles.names))
+            people = [(f"{PERSON}{id}", called) for id, called in (found(call, "users", text) if text else [])]
+            _choose_the_only(given, name, people)
+            options[name] = (*people, *((f"role:{role}", role) for role in call.access.policy.roles.names))
         elif isinstance(field, Reference):
-            chosen, several = given.get(name, ""), dict(found(call, field.collection, text))
+            several = dict(found(call, field.collection, text))
+            _choose_the_only(given, name, list(several.items()))
+            chosen = given.get(name, "")
             if chosen and chosen not in several:
                 called = names_of(call, [(field.collection, chosen)]).get((field.collection, chosen), "")
                 several = {chosen: called or chosen, **several}
             options[name] = tuple(several.items())
     return options
+
+
+def _choose_the_only(given: MultiDict[str, str], name: str, several: Sequence[tuple[str, str]]) -> None:
+    """Where just that was looked for, and one is found: it is what was meant."""
+    if given.get("_find") == name and given.get(f"_find_{name}") and len(several) == 1:
+        given[name] = several[0][0]
 
 
 def _called(call: Call, kind: Kind) -> str:

@@ -185,8 +185,8 @@ def test_a_row_to_refer_to_is_found_by_its_title_and_nothing_typed_is_lost(admin
 def test_a_person_is_found_given_a_right_and_loses_it_again(admin, given):
     article, reader = given.article("draft"), given.user(name="Wanda Warbler")
     path = f"{ROOT}/articles/{article.id}/share"
-    found = Seen.of(admin.post(f"{path}/find", {"_find_grantee": "warbler"}))
-    assert f"user:{reader.id}" in found.text
+    found = Seen.of(admin.post(f"{path}/find", {"_find_grantee": "warbler", "_find": "grantee"}))
+    assert "Wanda Warbler" in found.text and found.form(path).fields["grantee"] == f"user:{reader.id}"
     assert sent(admin, path, grantee=f"user:{reader.id}", right="write").status_code == 303
     page = admin.page(f"{ROOT}/articles/{article.id}")
     assert "Wanda Warbler" in page.text
