@@ -239,6 +239,17 @@ def test_a_word_whose_branch_is_missing_is_answered_with_the_branch(instance):
     assert BRANCH.strip() in done.stdout + done.stderr
 
 
+@pytest.mark.parametrize(("more", "said"), [
+    (0, "|| \\\n"), (1, "|| \\ (1 more line)\n"), (3, "|| \\ (3 more lines)\n")])
+def test_a_word_whose_branch_is_missing_is_told_once(instance, more, said):
+    shutil.copyfile(PLUGIN / "notes.csv", instance.folder / "policies" / "notes.csv")
+    for permission in ("view", "update", "delete", "finish")[:more + 1]:
+        add_line(instance.folder / "policies" / "notes.csv", f"p, user, note.{permission}, for_all, allow")
+    done = instance.run("policy", "check")
+    told = done.stdout + done.stderr
+    assert (done.returncode, told.count(WORD_IS_UNKNOWN), said in told) == (1, 1, True), told
+
+
 def test_the_commands_know_the_condition(instance):
     with_condition(instance.folder / "policies")
     checked = instance.run("policy", "check")
