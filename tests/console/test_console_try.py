@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from blueprints.policy_changes.child import LONGEST
 from tests.console.conftest import Watched
 from tests.console.visits import WIDTHS, barriers, log_in, overflow
 from tests.running import PASSWORD, Instance, Served
@@ -45,6 +46,7 @@ def watched(browser: Any, editable: Served) -> Iterator[Watched]:
 
 
 def editor(page: Any, url: str, query: str) -> Any:
+    page.set_default_timeout(2_000 * LONGEST)
     page.goto(f"{url}/console/try?{query}")
     return page.locator("#text")
 
