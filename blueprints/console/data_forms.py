@@ -126,8 +126,8 @@ def _asked_for(call: Call, kind: Kind, name: str, endpoint: Endpoint, answer: Ma
 
 
 def _options(call: Call, schema: Schema, names: Sequence[str], given: MultiDict[str, str]) -> Options:
-    """The rows that references may lead to: the one that is chosen, and those that are found. Only one that was looked
-    for and found becomes the one that is chosen."""
+    """The rows that references may lead to: the one that is chosen, and those that are found. Where one alone is found,
+    it is chosen in `given`."""
     options: Options = {}
     for name in names:
         field, text = schema.fields[name], given.get(f"_find_{name}", "")
