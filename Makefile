@@ -11,7 +11,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .PHONY: help serve test test-newest test-clients test-console coverage lint types messages bench bench-pages bench-search bench-policy bench-login \
   bench-replay bench-export bench-imports bench-kill bench-jobs bench-backup attacks faults restarts failover contracts growth \
-  ledger kills soak proofs campaigns profile picture wheel constraints sbom clean
+  ledger kills soak proofs campaigns profile picture pictures wheel constraints sbom clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):.*## /\1\t/' | \
@@ -32,6 +32,9 @@ test-clients: $(VENV)/clients.stamp ## linters, generated clients and a tester o
 
 test-console: $(VENV)/console.stamp ## the tests of the pages in a browser (needs chromium)
 	$(BIN)/python -m pytest --numprocesses 0 tests/console $(PYTEST_ARGS)
+
+pictures: $(VENV)/console.stamp ## photographs of the console for the documents (needs chromium)
+	$(BIN)/python -m tests.console.pictures
 
 coverage: $(VENV)/test.stamp ## every test, and which lines none of them runs; fails below the floor in pyproject.toml
 	$(BIN)/python -m pytest $(IN_PARALLEL) --cov --cov-report=term:skip-covered $(PYTEST_ARGS)
@@ -66,6 +69,8 @@ bench-kill: $(VENV)/test.stamp ## kill a server under load, again and again: cou
 bench-policy: $(VENV)/gatepost.stamp ## what a policy costs by its length: a decision, a plan, a first login, its tools
 	$(BIN)/python -m benchmarks.policy
 	$(BIN)/python -m benchmarks.policy_size
+	$(BIN)/python -m benchmarks.policy_matrix
+	$(BIN)/python -m benchmarks.console_rules
 
 bench-replay: $(VENV)/gatepost.stamp ## how many recorded decisions a second are answered once more under two policies
 	$(BIN)/python -m benchmarks.replay $(BENCH_ARGS)

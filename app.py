@@ -16,6 +16,7 @@ from blueprints.backups.schedule import Schedule
 from blueprints.commands import commands, owners
 from blueprints.commands.plugins import Commands
 from blueprints.http.auditing.trail import Trail
+from blueprints.http.health import activity
 from blueprints.http.health.gauges import Gauges
 from blueprints.http.history.ledger import Ledger
 from blueprints.http.history.left_over import left_over
@@ -75,6 +76,7 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
     # Which settings plugins have, only they know; whether a setting leaves something out, they need not know.
     registry = discover(plugins, Settings.load(overrides=config, plugins=not_imported(plugins)).without)
     settings = Settings.load(overrides=config, plugins=registry.settings)
+    registry = registry.served(settings)
     live = LiveSettings(settings, lambda: Settings.load(settings.instance, config, plugins=registry.settings))
     app = Application("gatepost", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = settings.body_limit
@@ -100,7 +102,7 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
     cursors = Cursors(keys.secrets("cursor"), refresh=keys.refresh, epoch=epoch.value)
     keys.followers.append(lambda: cursors.renew(keys.secrets("cursor")))
     keys.guard = lambda ring: known_keys.guard(database, ring)
-    trail, uses = Trail(database, keys), DeprecatedUses(database)
+    trail, uses, counts = Trail(database, keys), DeprecatedUses(database), activity.Activity(database)
     ledger = Ledger(database, settings.instance, registry.vocabulary, tenant.id, registry.plugin_policies,
                     settings.policies)
     lines = LineUses(database, policy.current)
@@ -119,7 +121,7 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
         ownership=Ownership(settings.owner_rows), cursors=cursors, trail=trail, deprecated_uses=uses,
         pulse=Pulse(database), translations=Translations(settings.language, registry.translations),
         background=_chores(live, database, epoch, policy, keys, trail, uses, ledger, lines,
-                           Presence(database, settings.instance, policy, keys)))
+                           Presence(database, settings.instance, policy, keys), counts))
     live.followers.append(lambda new: _follow(services, new))
     epoch.followers.append(lambda: _drop_what_was_restored(services))
     hooks = registry.hooks.values()
@@ -135,6 +137,7 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
         database.observe(services.metrics)
         metrics.install(app, services.metrics)
     logs.install(app, live)
+    activity.install(app, counts)
     compression.install(app)
     browsers.install(app, live)
     uri.install(app)
@@ -175,7 +178,8 @@ def _held_roles(database: Database) -> frozenset[str]:
 
 
 def _chores(live: LiveSettings, database: Database, epoch: Epoch, policy: Watcher, keys: Keys, trail: Trail,
-            uses: DeprecatedUses, ledger: Ledger, lines: LineUses, presence: Presence) -> Background:
+            uses: DeprecatedUses, ledger: Ledger, lines: LineUses, presence: Presence,
+            counts: activity.Activity) -> Background:
     """The chores, in the order in which those that are due are done."""
     lost = LostRoles(policy, lambda: _held_roles(database))
     return Background(
@@ -184,6 +188,7 @@ def _chores(live: LiveSettings, database: Database, epoch: Epoch, policy: Watche
         Chore("sealing the audit trail", 2, trail.seal, last=trail.seal),
         Chore("storing uses of what is deprecated", 1, uses.store, last=uses.store),
         Chore("storing uses of the policy's lines", EVERY, lines.store, last=lines.end),
+        Chore("storing how many requests were answered", activity.EVERY, counts.store, last=counts.store),
         Chore("telling what the log left out", MINUTE, logs.repetitions.tell),
         Chore("following restores", 1, epoch.refresh),
         Chore("completing a restore that was broken off", 5, lambda: settle_meanwhile(live.current)),

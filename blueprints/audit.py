@@ -1,4 +1,4 @@
-"""The audit trail: pages of what callers and operators did, tried and were refused."""
+"""The audit trail: what callers and operators did, tried and were refused, in pages and one by one."""
 
 from __future__ import annotations
 
@@ -56,11 +56,20 @@ class Audits(Collection):
     }
 
     def endpoints(self) -> Iterator[Endpoint]:
-        return (replace(endpoint, handler=self._listed,
-                        summary="List the audit trail: what was done, tried and refused.")
-                for endpoint in super().endpoints() if endpoint.name == "list")
+        for endpoint in super().endpoints():
+            if endpoint.name == "list":
+                yield replace(endpoint, handler=self._listed,
+                              summary="List the audit trail: what was done, tried and refused.")
+            elif endpoint.name == "get":
+                yield replace(endpoint, handler=self._one, summary="Get one row of the audit trail.")
 
     def _listed(self, call: Call) -> dict[str, Any]:
         page = self.listing.answer(call)
         note_look(call)
         return page
+
+    def _one(self, call: Call) -> dict[str, Any]:
+        # A row never changes, and has no version.
+        names, expand = self._item_query.read(call.query)
+        note_look(call)
+        return self.represent(call, [call.row], names, expand)[0]

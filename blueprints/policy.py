@@ -10,28 +10,29 @@ from typing import Any, cast
 
 from marshmallow import fields
 
-from gatepost import Call, Collection, Fault, Id, Line, Message, Problem, Routes, Rows, StrictSchema, is_id
+from gatepost import Call, Collection, Fault, Id, Line, Message, Problem, Routes, StrictSchema
 from models.tables.user import User
 from policies import Principal
+from policies.explaining.explanation import ALLOWED, DEPENDS, REFUSED
+from policies.explaining.openings import Opening, openings
 from policies.invariants.lines import INVARIANTS_FILE, lines_of
 from policies.lint.warnings import warnings
-from policies.questions.explanation import ALLOWED, DEPENDS, REFUSED
 from policies.wording.finding import single_person
 
-from .http.protocol.problems import not_found
-from .http.request.access import Supposed
-from .http.request.identity import guest, principal_of
-from .http.request.reasons import hidden_of
-from .http.resources.circumstances import (
+from .http.questions.circumstances import (
     CircumstancesSchema,
     endpoint_of,
     environment,
     named_row,
     require_known,
 )
-from .http.resources.names import Names, shown_to
-from .http.resources.predicted import Question, predict
-from .http.resources.untold import refuse_to_tell, told_persons
+from .http.questions.names import Names, shown_to
+from .http.questions.persons import named_person
+from .http.questions.predicted import Question, predict
+from .http.questions.untold import refuse_to_tell, told_persons
+from .http.request.access import Supposed
+from .http.request.identity import guest, principal_of
+from .http.request.reasons import hidden_of
 
 routes = Routes("policy", "The access rules in force, and why they allow or refuse.")
 
@@ -107,6 +108,14 @@ class RuleInCodeSchema(StrictSchema):
     status = fields.Integer(required=True, allow_none=True)
 
 
+class OpeningSchema(StrictSchema):
+    """A line that would allow what is refused, and the file where such lines stand."""
+
+    file = fields.String(required=True)
+    rule = fields.String(required=True)
+    when = fields.String(required=True)
+
+
 class CircumstancesAnswerSchema(StrictSchema):
     now = fields.String(required=True)
     hour = fields.Integer(required=True)
@@ -125,6 +134,8 @@ class ExplanationSchema(StrictSchema):
     """
 
     who = fields.String(required=True, data_key="as")
+    as_name = fields.String(required=True, allow_none=True, metadata={
+        "description": "What the user is called, as far as the caller may see it; null: a role."})
     role = fields.String(required=True)
     kind = fields.String(required=True, metadata={"enum": ["user", "service", "guest"]})
     roles = fields.List(fields.String(), required=True)
@@ -151,6 +162,9 @@ class ExplanationSchema(StrictSchema):
     scopes = fields.List(fields.String(), required=True, allow_none=True)
     scopes_cover = fields.Boolean(required=True)
     needed_scopes = fields.List(fields.String(), required=True)
+    would_allow = fields.List(fields.Nested(OpeningSchema), required=True, metadata={
+        "description": "Of what the policy refuses: lines each of which would allow it, `always` last. What else a "
+                       "line would open, `POST /api/admin/policy/try` tells."})
     sql = fields.String(required=True, allow_none=True)
     policy_version = fields.String(required=True)
 
@@ -186,7 +200,7 @@ def explained(call: Call) -> dict[str, Any]:
     """
     policy, permission = call.access.policy, call.query["permission"]
     require_known(call.access, permission)
-    person, principal = _principal(call, call.query["who"])
+    person, principal = named_principal(call, call.query["who"])
     principal = _scoped(call, principal)
     collection = next((one for one in call.services.collections.values()
                        if one.resource == permission.partition(".")[0]), None)
@@ -207,7 +221,22 @@ def explained(call: Call) -> dict[str, Any]:
         title="" if row is None or collection is None else names.of(collection.name, row.id),
         called=names.called(served)))
     refuse_to_tell(call, found, person, collection)
-    return found.as_json()
+    name = names.of("users", person["id"]) if person is not None else ""
+    return {**found.as_json(), "as_name": name or None,
+            "would_allow": [one.as_json() for one in _openings(call, found.question, person)]}
+
+
+def _openings(call: Call, asked: Question, person: dict[str, Any] | None) -> list[Opening]:
+    """The lines that would allow what the policy refuses, by conditions about what the caller may see."""
+    if asked.row is None and asked.collection is not None and asked.loads:
+        return []
+    row, access = None if asked.row is None else dict(asked.row.__data__), asked.access
+    hidden = {"obj": set() if row is None or asked.collection is None else hidden_of(call, asked.collection, row),
+              "sub": set() if person is None else hidden_of(call, call.services.collections["users"], person)}
+    if access.policy.decide(access.principal, asked.permission, row, access.environment, access.shared):
+        return []
+    return openings(access.policy, access.principal, asked.permission, row, access.environment, access.shared,
+                    sees=lambda attribute: attribute.name not in hidden.get(attribute.root, ()))
 
 
 def trouble(call: Call) -> str | None:
@@ -222,21 +251,14 @@ def trouble(call: Call) -> str | None:
     return "\n".join(lines)
 
 
-def _principal(call: Call, who: str) -> tuple[dict[str, Any] | None, Principal]:
+def named_principal(call: Call, who: str) -> tuple[dict[str, Any] | None, Principal]:
     """A role, or a person whom the caller may see under that name. Raises Problem (404) for any other name."""
     if who == "guest":
         return None, guest(call.tenant_id)
     if who in call.access.policy.roles:
         return None, Principal("<id>", "user:<id>", who, call.tenant_id, "<department>")
-    users, rows = cast(Collection, call.services.collections["users"]), Rows(User, call.tenant_id)
-    found = rows.find(who) if is_id(who) else rows.select().where(User.email == who.strip().lower()).first()
-    if found is None or not users.counts(found.__data__) or not call.access.allows(users.view, found.__data__):
-        raise not_found()
-    row = dict(found.__data__)
-    # A caller who may not see a person's e-mail must not learn here whether it exists.
-    if not is_id(who) and "email" in hidden_of(call, users, row):
-        raise not_found()
-    return row, principal_of(found)
+    found = named_person(call, who)
+    return dict(found.__data__), principal_of(found)
 
 
 def _scoped(call: Call, principal: Principal) -> Principal:

@@ -15,12 +15,12 @@ from models.tables import policy_version
 from models.tables.policy_version import PolicyHistory
 
 from .http.protocol.problems import not_found
+from .http.questions.untold import persons_in, told_persons
 from .http.reading.listing import Listing
 from .http.reading.readable import Readable
 from .http.request.access import Narrowing
-from .http.resources.untold import persons_in, told_persons
 
-_LEFT_OUT = "# a line about a person of another tenant is left out"
+LEFT_OUT = "# a line about a person of another tenant is left out"
 _EVERYTHING = Narrowing(("everything",), None, (), (), {})
 
 routes = Routes("policy_history", "The access rules that were in force, and what each change of them allowed.")
@@ -107,5 +107,5 @@ def _shown(change: dict[str, Any], told: frozenset[str]) -> dict[str, Any] | Non
 
 def _files(call: Call, files: Mapping[str, str]) -> dict[str, str]:
     told = told_persons(call, {person for text in files.values() for person in persons_in(text)})
-    return {name: "".join(line if set(persons_in(line)) <= told else f"{_LEFT_OUT}\n"
+    return {name: "".join(line if set(persons_in(line)) <= told else f"{LEFT_OUT}\n"
                           for line in text.splitlines(keepends=True)) for name, text in files.items()}

@@ -18,6 +18,7 @@ from policies import Principal
 from policies.holders.conditions import NotTold
 
 from .http.holders.holders import Holders, Reason, asked_about, ranks
+from .http.questions.circumstances import CircumstancesSchema, endpoint_of, fixed, named_row, require_known
 from .http.reading import envelopes
 from .http.reading.listing import Listing
 from .http.reading.query import ListQuery
@@ -25,7 +26,6 @@ from .http.reading.readable import Readable
 from .http.request.access import NOTHING
 from .http.request.call import Peer
 from .http.request.reasons import hidden_of
-from .http.resources.circumstances import CircumstancesSchema, endpoint_of, fixed, named_row, require_known
 
 routes = Routes("policy_who", "Who may do something.")
 

@@ -109,10 +109,8 @@ def _check_password(call: Call) -> None:
     call.prepared = user, fresh
 
 
-@routes.post("/api/login", permission="session.create", body=LoginSchema(), answer=TokenSchema(), secret=True,
-             prepare=_check_password, carries=("Set-Cookie",))
-def log_in(call: Call) -> dict[str, Any]:
-    """Log in: exchange e-mail and password for tokens."""
+def user_checked(call: Call) -> User:
+    """In the transaction of a login: the user whose password was checked. Raises `Problem` where it is so no longer."""
     checked, fresh = call.prepared
     user = User.by_id(checked.id)
     if user is None or not user.active or user.password_hash != checked.password_hash:
@@ -120,7 +118,14 @@ def log_in(call: Call) -> dict[str, Any]:
     if fresh is not None:
         user.password_hash = fresh
         Rows(User, user.tenant_id).save(user)
-    answer = sessions.open_session(call, user)
+    return user
+
+
+@routes.post("/api/login", permission="session.create", body=LoginSchema(), answer=TokenSchema(), secret=True,
+             prepare=_check_password, carries=("Set-Cookie",))
+def log_in(call: Call) -> dict[str, Any]:
+    """Log in: exchange e-mail and password for tokens."""
+    answer = sessions.open_session(call, user_checked(call))
     return refresh_cookie.put(call, answer) if call.body["cookie"] else answer
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from marshmallow import fields
 
 from gatepost import Call, Collection, Endpoint, Id, Rows, StrictSchema, Time
-from models.tables.session import Session, revoke
+from models.tables.session import API, CONSOLE, Session, revoke
 from models.tables.user import User
 
 from .http.writing.rules_in_code import RuleInCode, outranked, rank
@@ -27,6 +27,8 @@ class SessionSchema(StrictSchema):
         "description": "The address that it was opened from; null where that was not kept, before an upgrade."})
     device = fields.String(dump_only=True, allow_none=True, metadata={
         "description": "The kind of device that opened it: desktop, mobile, tablet, bot or other."})
+    kind = fields.String(dump_only=True, metadata={
+        "enum": [API, CONSOLE], "description": "What it was opened for: the API, or the console's pages."})
     current = fields.Boolean(dump_only=True, metadata={"description": "Whether this request belongs to it."})
 
 

@@ -55,6 +55,7 @@ class Tokens(Collection):
     most_owned = 100
     on_erase = "delete"
     shares = False
+    filters = {"owner_id": ("eq",)}
 
     def endpoints(self) -> Iterator[Endpoint]:
         for endpoint in super().endpoints():

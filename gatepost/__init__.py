@@ -15,7 +15,7 @@ and `settings` may change with every version. `docs/plugins.md` tells how a plug
     a schema      OwnedSchema, RecordSchema, StrictSchema; the fields Bool, Currency, Email, Id, Int, Language, Line,
                   Many, Name, NewPassword, Reference, Slug, Text, Time
     a table       Owned, Record; the columns EmailField, IdField, ListField, MoneyField, TimeField
-    a condition   Function
+    a condition   Condition, Function
     a job         on, every, Task
     a setting     Setting
     a command     open_instance, Instance, echo
@@ -59,12 +59,12 @@ from models import ddl
 from models.base import Owned, Record, Rows, is_id, later, new_id, now
 from models.engine.database import Database
 from models.records.columns import EmailField, IdField, ListField, MoneyField, TimeField
-from policies.syntax.vocabulary import Function
+from policies.syntax.vocabulary import Condition, Function
 from settings import Setting
 
 __all__ = [
-    "Bool", "Call", "Collection", "Conflict", "Currency", "Database", "Email", "EmailField", "Endpoint", "Fault",
-    "Function", "Id", "IdField", "Instance", "Int", "Language", "Line", "ListField", "Many", "Message",
+    "Bool", "Call", "Collection", "Condition", "Conflict", "Currency", "Database", "Email", "EmailField", "Endpoint",
+    "Fault", "Function", "Id", "IdField", "Instance", "Int", "Language", "Line", "ListField", "Many", "Message",
     "MoneyField", "Name", "NewPassword", "Owned", "OwnedSchema", "Problem", "Record", "RecordSchema", "Reference",
     "Routes", "Rows", "RuleInCode", "Setting", "Slug", "StrictSchema", "Task", "Text", "Time", "TimeField",
     "action", "create_app", "ddl", "echo", "every", "is_id", "later", "new_id", "now", "on", "open_instance",

@@ -1,8 +1,9 @@
-"""What a database holds of some tables: their columns and the indexes of whole tables, in one look at its catalog."""
+"""What a database holds of some tables: their columns, the indexes of whole tables and the foreign keys that lead to
+nothing unique, in one look at its catalog."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from models.engine.database import Database
@@ -37,15 +38,39 @@ class Column:
     demanded: bool
 
 
+# SQLite looks at what a foreign key leads to when rows are written, Postgres when it is made. Where it names no column,
+# it leads to the primary key, which may be the rowid and have no index.
+_REFERENCES_SQLITE = ('SELECT found.name, one.id, one."table", one."to" FROM main.sqlite_schema AS found '
+                      "JOIN pragma_foreign_key_list(found.name, 'main') AS one WHERE found.type = 'table' "
+                      "ORDER BY found.name, one.id, one.seq")
+_UNIQUE_SQLITE = ('SELECT found.name, made.name, one.name FROM main.sqlite_schema AS found '
+                  "JOIN pragma_index_list(found.name, 'main') AS made "
+                  "JOIN pragma_index_xinfo(made.name, 'main') AS one "
+                  "WHERE found.type = 'table' AND made.\"unique\" AND NOT made.partial AND one.key "
+                  "UNION ALL SELECT found.name, '', one.name FROM main.sqlite_schema AS found "
+                  "JOIN pragma_table_info(found.name, 'main') AS one WHERE found.type = 'table' AND one.pk")
+
+
+@dataclass(frozen=True)
+class Loose:
+    """A foreign key of `table` to columns of `parent` that no unique index has together: every write fails."""
+
+    table: str
+    parent: str
+    columns: tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class Catalog:
     """Tables by name: their columns by name, and the orders that an index of all rows keeps.
 
-    An index of an expression, and one of some rows only (partial), serves no order.
+    An index of an expression, and one of some rows only (partial), serves no order. `loose` are foreign keys of these
+    tables, and to them, that lead to nothing unique.
     """
 
     columns: Mapping[str, Mapping[str, Column]]
     indexes: Mapping[str, frozenset[Order]]
+    loose: tuple[Loose, ...] = ()
 
     def serves(self, table: str, order: Order) -> bool:
         """Whether an index begins with the tenant and goes on with this order, forward or backward."""
@@ -69,4 +94,19 @@ def look(database: Database, tables: Iterable[str]) -> Catalog:
     indexes: dict[str, set[Order]] = {}
     for (table, _), keys in made.items():
         indexes.setdefault(table, set()).add(tuple(keys))
-    return Catalog(columns, {table: frozenset(orders) for table, orders in indexes.items()})
+    loose = tuple(one for one in _loose(database) if one.table in asked or one.parent in asked) if sqlite else ()
+    return Catalog(columns, {table: frozenset(orders) for table, orders in indexes.items()}, loose)
+
+
+def _loose(database: Database) -> Iterator[Loose]:
+    unique: dict[tuple[str, str], set[str]] = {}
+    for table, index, column in database.query(_UNIQUE_SQLITE):
+        unique.setdefault((table.lower(), index), set()).add((column or "").lower())
+    together = {(table, frozenset(columns)) for (table, _), columns in unique.items()}
+    leads: dict[tuple[str, int], tuple[str, list[str | None]]] = {}
+    for table, number, parent, column in database.query(_REFERENCES_SQLITE):
+        leads.setdefault((table, number), (parent, []))[1].append(column)
+    for (table, _), (parent, named) in leads.items():
+        columns = [column for column in named if column is not None]
+        if columns and (parent.lower(), frozenset(map(str.lower, columns))) not in together:
+            yield Loose(table, parent, tuple(columns))

@@ -70,6 +70,8 @@ _OWNED_ROW = ("owner_id {id}", "department {key}")
 # With the tenant: no row can belong to a user of another one.
 _OWNER = "FOREIGN KEY (tenant_id, owner_id) REFERENCES users (tenant_id, id) ON DELETE RESTRICT"
 _CONSTRAINTS = frozenset(("CHECK", "CONSTRAINT", "EXCLUDE", "FOREIGN", "LIKE", "PRIMARY", "UNIQUE"))
+# The tables alone that others refer to have such an index: it costs each new row.
+_PARENT = re.compile(r'\bREFERENCES\s+"?([a-z_][a-z0-9_]*)"?\s*\(\s*tenant_id\s*,\s*id\s*\)', re.ASCII | re.IGNORECASE)
 _NAME = re.compile(r"[a-z_][a-z0-9_]*", re.ASCII)
 _LONGEST_NAME = 63  # Postgres would cut a longer one off, and take two of the same beginning for one
 
@@ -81,9 +83,14 @@ def table(database: Database, name: str, *definitions: str, owned: bool = True) 
     of `Record`, and of `Owned` unless `owned` is False, come first by themselves, and the indexes that every list
     wants: by `created_at`, and by owner. Raises MigrationError for a name that is none, and for a table of that name
     which lacks a column.
+
+    What a foreign key `REFERENCES other (tenant_id, id)` leads to becomes unique, unless it is; raises MigrationError
+    where there is no such table.
     """
     _check(name)
     said = (*_EVERY_ROW, *(_OWNED_ROW if owned else ()), *definitions, *((_OWNER,) if owned else ()))
+    for parent in dict.fromkeys(_PARENT.findall(" ".join(definitions))):
+        said = _referred(database, name, parent, said)
     if database.table_exists(name):
         known = {column.name for column in database.get_columns(name)}
         missing = [column for column in map(_column, said) if column is not None and column not in known]
@@ -94,6 +101,17 @@ def table(database: Database, name: str, *definitions: str, owned: bool = True) 
     index(database, name, "created_at")
     if owned:
         index(database, name, "owner_id,created_at")
+
+
+def _referred(database: Database, name: str, parent: str, said: tuple[str, ...]) -> tuple[str, ...]:
+    """Make the ids of another table unique with their tenant; the definitions of the table, also for its own ids."""
+    if parent == name:
+        return (*said, "UNIQUE (tenant_id, id)")
+    if not database.table_exists(parent):
+        raise MigrationError(f"there is no table {parent}, which {name} refers to; make it before")
+    if not any(found.unique and found.columns == ["tenant_id", "id"] for found in database.get_indexes(parent)):
+        index(database, parent, "id", unique=True)
+    return said
 
 
 def _column(definition: str) -> str | None:

@@ -80,6 +80,9 @@ class Settings:
     refresh_idle_days: int = live(7, whole(1, 365), "days after which an unused session ends")
     refresh_absolute_days: int = live(30, whole(1, 3650), "days after which every session ends")
     user_sessions: int = live(100, whole(1, 10**6), "most live sessions of a user; one more ends the least used")
+    console: bool = setting(True, switch(), "serve the pages for administrators at /console")
+    console_idle_minutes: int = live(60, whole(1, 1440), "minutes after which an unused login on the console ends")
+    console_hours: int = live(12, whole(1, 168), "hours after which every login on the console ends")
     token_max_days: int = live(365, whole(1, 3650), "most days that a service token made over HTTP is valid")
 
     # limits

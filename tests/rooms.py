@@ -18,12 +18,13 @@ it is missing, they may import every room."""
 HOUSES: Mapping[str, Steps] = {
     "blueprints/http": (("protocol",), ("schemas", "operations"), ("security", "servers"), ("auditing", "health"),
                         ("request", "nodes"), ("credentials",), ("pipeline", "reading"), ("writing",),
-                        ("jobs", "history", "holders", "description"), ("resources",)),
+                        ("jobs", "history", "holders", "description"), ("resources",), ("questions",)),
     "blueprints/http/resources": ((".",), ("plugins",)),
     "blueprints/http/servers": ((".",), ("waitress", "granian")),
     "models": (("engine",), ("records", "lists"), ("tables",)),
     "models/engine": ((".",), ("sqlite", "postgres"), ("connect",)),
     "policies": (("wording",), ("syntax",), ("evaluation",), ("comparison",), ("invariants",), ("loading", "lint"),
+                 ("explaining",),
                  ("cases", "tools", "questions", "holders"), ("usage",)),
 }
 FACE = "gatepost"

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import replace
+from functools import cache
 from importlib import import_module, invalidate_caches
 from pathlib import Path
 from types import ModuleType
@@ -19,7 +20,7 @@ from blueprints.http.resources.plugins import discovery
 from blueprints.http.resources.plugins.contents import PluginError
 from blueprints.http.resources.plugins.discovery import discover
 from blueprints.testing.halves import disagreements
-from gatepost import Function
+from gatepost import Condition, Function
 from gatepost.testing import log_in
 from models.engine.connect import open_database
 from models.migrate import upgrade
@@ -242,9 +243,22 @@ def test_a_word_whose_branch_is_missing_is_answered_with_the_branch(instance):
     assert BRANCH.strip() in done.stdout + done.stderr
 
 
+@pytest.mark.parametrize(("more", "said"), [
+    (0, "|| \\\n"), (1, "|| \\ (1 more line)\n"), (3, "|| \\ (3 more lines)\n")])
+def test_a_word_whose_branch_is_missing_is_told_once(instance, more, said):
+    shutil.copyfile(PLUGIN / "notes.csv", instance.folder / "policies" / "notes.csv")
+    for permission in ("view", "update", "delete", "finish")[:more + 1]:
+        add_line(instance.folder / "policies" / "notes.csv", f"p, user, note.{permission}, for_all, allow")
+    done = instance.run("policy", "check")
+    told = done.stdout + done.stderr
+    assert (done.returncode, told.count(WORD_IS_UNKNOWN), said in told) == (1, 1, True), told
+
+
 def test_the_commands_know_the_condition(instance):
     with_condition(instance.folder / "policies")
-    assert instance.run("policy", "check").returncode == 0
+    checked = instance.run("policy", "check")
+    assert checked.returncode == 0
+    assert "no index of note serves lists by text; they will be slow" in checked.stdout + checked.stderr
     matrix = instance.run("policy", "matrix", "--role", "user", "--resource", "note").stdout
     assert "for_all  begins(r.sub, r.obj, r.env, 'For all')" in matrix
     assert "begins(r.sub, r.obj, r.env, 'For all') must hold" in instance.run(
@@ -255,6 +269,36 @@ def test_the_commands_know_the_condition(instance):
     exported = json.loads(instance.run("policy", "export", "--json").stdout)
     assert "begins: (sub, obj, env, literal1) => false," in exported["functions"]
     assert "begins(r.sub, r.obj, r.env, 'For all')" in exported["model"]
+
+
+@pytest.mark.parametrize(("matcher", "branch"), [
+    ("r.obj.text == r.sub.department", "r.obj.text == r.sub.department"),
+    ("r.obj.text == 'a' || begins(r.sub, r.obj, r.env, 'b')",
+     "(r.obj.text == 'a' || begins(r.sub, r.obj, r.env, 'b'))"),
+])
+def test_a_comparison_as_a_word_of_a_plugin_is_proposed_and_then_used(instance, notes, monkeypatch, matcher, branch):
+    monkeypatch.setattr(notes, "mine", Condition("mine", matcher), raising=False)
+    shutil.copyfile(PLUGIN / "notes.csv", instance.folder / "policies" / "notes.csv")
+    add_line(instance.folder / "policies" / "notes.csv", "p, user, note.view, mine, allow")
+    line = f"p.when == 'mine' && {branch} || \\"
+    refused = instance.run("policy", "check")
+    assert (refused.returncode, line in refused.stdout + refused.stderr) == (1, True), refused.stderr
+    add_line(instance.folder / "policies" / "model.conf", f"    {line}")
+    assert instance.run("policy", "check").returncode == 0
+    assert "mine" in instance.run("policy", "explain", "--as", "user", "note.view").stdout
+
+
+def test_the_shipped_policy_is_compared_with_the_words_of_plugins(instance, monkeypatch, tmp_path):
+    found = replace(folders.registry(), plugin_policies={"notes.csv": tmp_path / "notes.csv"})
+    monkeypatch.setattr(folders, "registry", cache(lambda: found))
+    shutil.copyfile(PLUGIN / "notes.csv", tmp_path / "notes.csv")
+    add_line(tmp_path / "notes.csv", LINE)
+    add_line(instance.folder / "policies" / "model.conf", BRANCH)
+    same = instance.run("policy", "diff", "shipped", str(instance.folder / "policies"))
+    assert (same.returncode, same.stderr) == (0, ""), same.stdout
+    (instance.folder / "policies" / "notes.csv").write_text("# end\n")
+    other = instance.run("policy", "diff", "shipped", str(instance.folder / "policies"))
+    assert (other.returncode, "note.view" in other.stdout) == (1, True), other.stderr
 
 
 @pytest.mark.parametrize("half", [
@@ -331,6 +375,38 @@ def test_a_function_that_cannot_be_called_stops_the_start_with_a_sentence(notes,
     with pytest.raises(PluginError, match="^plugin notes .*") as error:
         discover()
     assert sentence in str(error.value)
+
+
+@pytest.mark.parametrize(("word", "matcher", "sentence"), [
+    ("own", "r.obj.owner_id == r.sub.id", "the word 'own' is a condition of Gatepost itself; choose another"),
+    ("for_all", "r.obj.text == 'For all'",
+     "the word 'for_all' means something else already: p.when == 'for_all' && begins(r.sub, r.obj, r.env, 'For all')"),
+    ("For all", "r.obj.text == 'For all'", "its word must be small letters, digits and _, with a letter first"),
+    ("mine", "r.obj.owner_id = r.sub.id", "`=` is no operator of a matcher; write =="),
+    ("mine", "ends(r.sub, r.obj, r.env)", "`ends` is a function of no installed plugin"),
+    ("mine", "p.sub == 'user'", "`p.sub`"),
+    ("mine", "r.obj.text == 'a' ||\n r.obj.text == 'b'", "its matcher must be one line"),
+])
+def test_a_condition_that_cannot_be_stops_the_start_with_its_file_and_line(notes, monkeypatch, word, matcher, sentence):
+    monkeypatch.setattr(notes, "mine", Condition(word, matcher), raising=False)
+    said = r"^plugin notes .*: the condition .* cannot be used: .*notes\.py\)$"
+    with pytest.raises(PluginError, match=said) as error:
+        discover()
+    assert sentence in str(error.value)
+
+
+def test_a_condition_is_named_by_the_line_that_declares_it(tmp_path, monkeypatch):
+    text = "from gatepost import Condition\n\nlender = Condition('own', 'r.obj.id == 1')\n"
+    (tmp_path / "lending.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(PluginError, match=r"^lending: .* \(.*lending\.py:3\)$"):
+        discover([import_module("lending")])
+
+
+def test_a_function_may_not_take_a_word_of_gatepost_s_own(notes, monkeypatch):
+    monkeypatch.setattr(notes, "begins", replace(notes.begins, words={"own": ("x",)}))
+    with pytest.raises(PluginError, match="the word 'own' is a condition of Gatepost itself"):
+        discover()
 
 
 def test_two_functions_of_one_name_stop_the_start(notes):

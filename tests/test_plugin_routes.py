@@ -136,6 +136,14 @@ def test_the_views_of_a_blueprint_run_through_the_pipeline(greeted):
     assert found.headers["X-Request-ID"] and found.headers["ETag"]
 
 
+@pytest.mark.parametrize(("accept", "status"), [
+    ("text/plain", 200), ("text/html, text/*;q=0.1", 200), ("application/json", 406), ("text/plain;q=0, */*", 406)])
+def test_a_view_is_answered_to_a_client_that_takes_what_it_produces(greeted, accept, status):
+    answer = log_in(greeted, "user").get("/api/greetings/7", headers={"Accept": accept})
+    assert answer.status_code == status
+    assert status == 200 or answer.get_json()["detail"] == "Media types that are answered here: text/plain."
+
+
 def test_a_view_that_writes_is_audited_and_idempotent_and_its_body_is_checked(greeted):
     guest, user, admin = greeted.test_client(), log_in(greeted, "user"), log_in(greeted, "admin")
     assert guest.post("/api/greetings", json={"name": "Ada"}).status_code == 401

@@ -16,6 +16,7 @@ from marshmallow import fields
 from blueprints.commands.settings import describe
 from blueprints.http.resources.plugins.contents import PluginError
 from blueprints.http.resources.plugins.discovery import discover
+from blueprints.testing.serving import by_known_names
 from gatepost import Setting
 from settings import DECLARED, LiveSettings, SettingError, Settings
 from settings.plugins import Plugins, clash, name_of
@@ -283,3 +284,19 @@ def test_the_start_refuses_a_setting_that_the_plugin_has_not(install, tmp_path, 
 def test_a_plugin_that_is_served_without_being_installed_has_its_module_s_name(install):
     module = install("unused = PACKAGE.other", things=HEAD + COLLECTION, other="")
     assert discover([module]).settings["things"] == {"limit": module.LIMIT}
+
+
+@pytest.mark.parametrize("installed", [True, False])
+@pytest.mark.parametrize("given", ["my_things", "things", "whatever"])
+def test_a_test_names_the_settings_by_the_entry_point_or_by_the_module(install, installed, given):
+    module = install("my-things = PACKAGE.things" if installed else "unused = PACKAGE.other",
+                     things=HEAD + COLLECTION, other="")
+    known = discover([] if installed else [module]).settings
+    found = by_known_names({given: {"limit": 3}, "page_size": 7}, [module], known)
+    assert found == {"my_things" if installed else "things": {"limit": 3}, "page_size": 7}
+
+
+def test_settings_that_no_plugin_of_a_test_has_are_named(install):
+    module = install("unused = PACKAGE.other", things=HEAD + COLLECTION, other="")
+    with pytest.raises(AssertionError, match=r"thing=\{'limt': 3\}: no plugin here has .*; known are things\.limit"):
+        by_known_names({"thing": {"limt": 3}}, [module], discover([module]).settings)

@@ -17,7 +17,8 @@ FILES = sorted((ROOT / "blueprints" / "translations").glob("*.po"))
 # Which argument is a text: the detail of an error, or a text that becomes one.
 KEYWORDS = {"Problem": (2,), "WrongPassword": (2,), "Fault": (2,), "Conflict": (1,), "ValidationError": (1,),
             "Message": (1,),
-            "plural": (1, 2), "InvalidState": (1,), "OutOfStock": (1,)}
+            "_": (1,), "rich": (1,), "several": (1, 2), "plural": (1, 2), "InvalidState": (1,), "OutOfStock": (1,)}
+SOURCES = [("**.py", "python"), ("console/**.html", "jinja2")]
 OUTSIDE = ("commands", "testing")  # what operators and developers read stays English
 
 
@@ -25,7 +26,7 @@ def in_the_code() -> Catalog:
     """Every text, with the file in which it stands."""
     found = Catalog(project="Gatepost")
     for room in ("blueprints", "models", "policies"):
-        for file, _, text, _, _ in extract_from_dir(ROOT / room, [("**.py", "python")], keywords=KEYWORDS):
+        for file, _, text, _, _ in extract_from_dir(ROOT / room, SOURCES, keywords=KEYWORDS):
             if Path(file).parts[0] not in OUTSIDE:
                 found.add(text, locations=[(f"{room}/{file}", None)])
     return found

@@ -20,10 +20,10 @@ from policies.holders.conditions import NotTold
 from policies.syntax.attributes import ENVIRONMENT
 
 from ..http.holders.holders import Holders, asked_about, ranks
+from ..http.questions.circumstances import CircumstancesSchema, endpoint_of, environment
 from ..http.request.access import Access
 from ..http.request.identity import guest, principal_of
 from ..http.request.reasons import hidden_of
-from ..http.resources.circumstances import CircumstancesSchema, endpoint_of, environment
 from .schemas import Asked
 
 USER, ROLE, SERVICE, GUEST = "user", "role", "service", "guest"

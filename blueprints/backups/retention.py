@@ -18,6 +18,15 @@ _PERIODS: tuple[tuple[int, Callable[[datetime], str]], ...] = (
     (MONTHS, lambda made: made.strftime("%Y-%m")))
 
 
+def newest(folder: Path) -> Path | None:
+    """The newest backup in a folder, of whichever kind, if there is one that can be seen."""
+    try:
+        made = {file: named[2] for file in folder.iterdir() if (named := _NAME.fullmatch(file.name))}
+    except OSError:
+        return None
+    return max(made, key=made.__getitem__, default=None)
+
+
 def remove_old(folder: Path) -> list[Path]:
     """Remove the backups in a folder that need not stay; those. The newest one stays in any case. Raises OSError."""
     if not folder.is_dir():

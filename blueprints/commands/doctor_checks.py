@@ -8,6 +8,7 @@ from pathlib import Path
 from pwd import getpwuid
 from time import sleep
 
+from blueprints.backups import retention
 from blueprints.commands.context import MAKE_ADMINISTRATOR, database_of
 from blueprints.http.health import checks
 from blueprints.http.health.checks import Found, State
@@ -128,7 +129,12 @@ def words(settings: Settings, collections: Iterable[Collection]) -> Found:
 def backups(settings: Settings, database: Database) -> Found:
     """How old the newest are, and why one has failed."""
     found, known = checks.backups(database, settings.backup_hours)
-    return found if known.error is None else Found(found.state, f"the newest one went wrong: {known.error}")
+    if known.error is not None:
+        return Found(found.state, f"the newest one went wrong: {known.error}")
+    # One before a migration is not written down: the table may be what the migration makes.
+    if known.made_at is None and (file := retention.newest(settings.backups)) is not None:
+        return Found(found.state, f"there is {file.name}, and none by {checks.HOW_TO_BACK_UP}")
+    return found
 
 
 def without_role(gone: list[str]) -> str:
@@ -147,8 +153,7 @@ def sizes(settings: Settings, database: Database) -> Found:
     parts = [f"database {_mebibytes(found.database)}"]
     if found.log is not None:
         parts.append(f"its log {_mebibytes(found.log)}")
-    folder = settings.backups
-    kept = [file.stat().st_size for file in folder.iterdir() if file.is_file()] if folder.is_dir() else []
+    kept = checks.kept_backups(settings.backups)
     parts.append(f"{len(kept)} backups {_mebibytes(sum(kept))}")
     parts += [f"{table.name} about {table.rows} rows" + ("" if table.bytes is None else f" {_mebibytes(table.bytes)}")
               for table in found.tables[:LARGEST] if table.rows or table.bytes]

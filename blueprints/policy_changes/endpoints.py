@@ -21,9 +21,9 @@ from policies.syntax.attributes import REQUESTS
 from settings.declared import FILES
 
 from ..http.history.change import Candidate, Changing, Overtaken
+from ..http.questions.untold import persons_in, told_persons
 from ..http.request.access import Access
 from ..http.resources.registry import Registry
-from ..http.resources.untold import persons_in, told_persons
 from .child import Trial, tried
 from .files import LARGEST_BODY, Files, PolicyFiles, refuse_untold, told
 from .trial import COMPARISON, FINDINGS, REPLAY, ROWS, Question

@@ -14,7 +14,7 @@ from policies.loading.files import LARGEST_FILE
 from policies.loading.loader import CASES_FILE
 from policies.syntax.model import MODEL_FILE
 
-from ..http.resources.untold import persons_in, told_persons
+from ..http.questions.untold import persons_in, told_persons
 
 LARGEST = 4 << 20  # bytes of all of them
 LARGEST_BODY = 2 * LARGEST  # of a request: escaped, a text is longer

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +17,8 @@ from werkzeug.test import TestResponse
 from blueprints.commands.install import install
 from blueprints.http.jobs.hooks import Hook, tick_of
 from blueprints.http.request.call import Services
-from blueprints.http.resources.plugins.contents import Plugin, serves
+from blueprints.http.resources.plugins.contents import Plugin, modules_of, serves
+from blueprints.http.resources.plugins.declarations import settings_of
 from blueprints.http.resources.plugins.discovery import discover
 from blueprints.http.security import passwords
 from models.base import Rows, later, new_id
@@ -27,12 +27,11 @@ from models.tables.job import Job, enqueue
 from models.tables.session import Session
 from models.tables.tenant import Tenant
 from models.tables.user import User
-from policies.syntax.conditions import branches_of
+from policies.syntax.conditions import branches_of, with_branches
 from policies.syntax.model import MODEL_FILE
 from policies.wording.suggestions import hint
-from settings import Settings
+from settings import Setting, Settings
 
-_ALWAYS = "p.when == 'always' || \\\n"
 ABSENT: Any = object()
 _numbers = count(1)
 
@@ -110,13 +109,6 @@ def _invented(role: str, tenant: str, values: Mapping[str, Any]) -> User:
     return Rows(User, found.id).insert(User(**{**usual, "role": role, **values}))
 
 
-def _add_branches(model: Path, branches: Iterable[str]) -> None:
-    """Do what an administrator does for the words of a plugin, below the branch of `always`."""
-    text = model.read_text(encoding="utf-8")
-    added = "".join(f"    {branch}\n" for branch in branches)
-    model.write_text(text.replace(_ALWAYS, _ALWAYS + added), encoding="utf-8")
-
-
 def run_jobs(app: Flask, *ticked: Hook) -> int:
     """Run the jobs that are due, those of `@on` and `@every` among them, one after the other; how many.
 
@@ -140,13 +132,31 @@ def _tick(hook: Hook) -> None:
         enqueue(tenant.id, hook.name, {"tick": tick_of(hook.every, datetime.now(UTC))})
 
 
+def by_known_names(chosen: Mapping[str, Any], plugins: Iterable[Plugin],
+                    known: Mapping[str, Mapping[str, Setting[Any]]]) -> dict[str, Any]:
+    """What was chosen, with the settings of each plugin under the name that it has where it is served: its entry
+    point's once it is installed. Raises AssertionError for a table of settings that is none of these plugins'."""
+    served = {name: declared for plugin in plugins for name, declared in known.items()
+              if not frozenset(declared.values()).isdisjoint(settings_of(modules_of(plugin)))}
+    found = {}
+    for given, value in chosen.items():
+        fits = [given]
+        if isinstance(value, Mapping) and given not in known:
+            fits = [name for name, declared in served.items() if value.keys() <= declared.keys()]
+            assert len(fits) == 1, (f"{given}={dict(value)!r}: no plugin here has the settings; known are "
+                                    f"{', '.join(f'{name}.{one}' for name in served for one in served[name])}")
+        found[fits[0]] = value
+    return found
+
+
 def served(create_app: Callable[..., Flask], *plugins: Plugin, **settings: Any) -> Any:
     """A pytest fixture, to be called `app`: `create_app` on a fresh instance in SQLite, for one module of tests.
 
     `plugins` are what an entry point would name, a `Collection` class, or a module or package with collections and
     `Routes`. They need not be installed: those that no entry point names are served besides. The instance's model.conf
-    has the branches that their functions ask for (`words`). `settings` are Gatepost's own by name, and those of a
-    plugin under its name: `notes={"limit": 3}`. Jobs are run when a test asks for it (`run_jobs`).
+    has the branches of the words that they declare. `settings` are Gatepost's own by name, and those of a
+    plugin under its name: `notes={"limit": 3}`, whether that is its entry point's or its module's. Jobs are run when a
+    test asks for it (`run_jobs`).
     """
 
     @pytest.fixture(scope="module")
@@ -157,12 +167,15 @@ def served(create_app: Callable[..., Flask], *plugins: Plugin, **settings: Any) 
         installed = discover()
         extra = [plugin for plugin in plugins if not serves(installed, plugin)]
         known = discover(extra)
+        chosen = by_known_names(chosen, plugins, known.settings)
         loaded = Settings.load(overrides=chosen, plugins=known.settings)
         database = open_database(loaded.database_url, pool_size=1, synchronous="normal", statement_timeout=10)
         install(loaded, database, known.migrations, email="admin@example.org",
                 password="only for these tests", demo=False)
         database.close_all()
-        _add_branches(loaded.policies / MODEL_FILE, branches_of(known.functions.values()).values())
+        model = loaded.policies / MODEL_FILE
+        branches = branches_of(known.functions.values(), known.conditions.values()).values()
+        model.write_text(with_branches(model.read_text(encoding="utf-8"), branches), encoding="utf-8")
         made = create_app(chosen, extra)
         yield made
         made.extensions["gatepost"].stop()

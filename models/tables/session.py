@@ -14,6 +14,7 @@ from models.records.table import Record
 from models.records.times import later, now
 from models.tables.user import User
 
+API, CONSOLE = "api", "console"  # kinds of sessions
 KEPT = 3600  # seconds for which the row of an ended session stays
 COUNTED = 100_000  # live sessions that are counted; there are so many or more
 
@@ -33,16 +34,18 @@ class SessionUser(NamedTuple):
 
 
 class Session(Record):
-    """A login of the user `owner_id`, from `address` with a `device` (`r.env.device`); null where that is not known.
+    """A login of the user `owner_id` on the API or the console (`kind`), from `address` with a `device`
+    (`r.env.device`); null where that is not known.
 
-    Only hashes of refresh tokens are stored: of the valid one, and of those used a moment ago (`recent`, each
-    with the time of its use, the oldest first). `family` is shared by all sessions that descend from one login.
-    `last_used_at` is when the session was opened or refreshed. It ends at `expires_at`, which a refresh puts off, up to
-    `absolute_expires_at`; `revoke` ends it at once. Some time later its row is deleted: a token of a session that is
-    not there is as invalid as one of an ended session.
+    Only hashes of refresh tokens, or of the console's cookie, are stored: of the valid one, and of those used a moment
+    ago (`recent`, each with the time of its use, the oldest first). `family` is shared by all sessions that descend
+    from one login. `last_used_at` is when the session was opened or refreshed, or the console last looked at. It ends
+    at `expires_at`, which a refresh or a look puts off, up to `absolute_expires_at`; `revoke` ends it at once. Some
+    time later its row is deleted: a token of a session that is not there is as invalid as one of an ended session.
     """
 
     owner_id = IdField()
+    kind = pw.TextField(default=API)
     family = IdField()
     token_hash = pw.TextField()
     recent = ListField(column_name="previous_hash", null=True)
@@ -78,6 +81,13 @@ class Session(Record):
         user_id, tenant_id, role, department, groups, active, *rest = found[0]
         return SessionUser(user_id, tenant_id, role, department, tuple(User.groups.python_value(groups)), bool(active),
                            *rest)
+
+    @classmethod
+    def touch(cls, id: str, at: str, until: str) -> None:
+        """Note that a session of the console is in use, and put its end off."""
+        # Across tenants, and without a new version: to be used is not to be changed.
+        cls.update({cls.last_used_at: at, cls.expires_at: until}).where(
+            cls.id == id, cls.revoked_at.is_null()).execute()
 
     @classmethod
     def purge(cls, before: str, most: int) -> int:

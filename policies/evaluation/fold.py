@@ -67,8 +67,13 @@ class Folder:
             folded = self._folded(part, known)
             if folded is False:
                 return False
-            left.append(folded)
-        return conjunction(left)
+            if folded is not True:
+                left.append(folded)
+        return left[0] if len(left) == 1 else conjunction(left)
+
+    def leaves_any(self, known: Known) -> bool:
+        """Whether anything is left of the matcher: `fold` is not False. What it is, is not put together."""
+        return all(self._folded(part, known) is not False for part in self._parts)
 
     def _prepare(self, part: Expression) -> None:
         found = tuple(atoms(part))
@@ -85,10 +90,9 @@ class Folder:
 
     def _folded(self, part: Expression, known: Known) -> Expression:
         constants, calls = self._needs[id(part)]
-        answers = [self._called(call, known) for call in calls]
         if isinstance(part, FunctionCall):
-            return answers[0] if answers else part
-        key = (id(part), *map(known.get, constants), *answers)
+            return self._called(calls[0], known) if calls else part
+        key = (id(part), *map(known.get, constants), *[self._called(call, known) for call in calls])
         answer = self._memory.get(key)
         if answer is None:
             answer = self._memory[key] = self._compute(part, known)

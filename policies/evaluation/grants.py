@@ -99,6 +99,12 @@ class Grants:
         """
         return grant(self._bearing(who, permission), on_top=who not in self._policy.roles)
 
+    def of_person(self, role: str, person: str, permission: str) -> Grant:
+        """The grant of `permission` to a person's key with this role, a user's: what the lines about the role and those
+        about the person give together; nothing where the policy has no such role."""
+        kept = ((rule, _with_kind(left, "user")) for rule, left in self._policy.reaching(role, person, permission))
+        return grant(Part(rule, left) for rule, left in kept if left is not False)
+
     def concerning(self, person: str) -> frozenset[str]:
         """The permissions that the rules of a person cover."""
         return self._policy.permissions_of_lines(person)
@@ -116,6 +122,8 @@ class Grants:
 def grant(parts: Iterable[Part], *, on_top: bool = False) -> Grant:
     """What rules give together; `on_top`: beside others, so that a denial by itself is told as well."""
     found = list(parts)
+    if not found:
+        return NO_GRANT
     allows = tuple(part for part in found if part.rule.eft == "allow")
     denies = tuple(part for part in found if part.rule.eft == "deny")
     if not on_top and (not allows or any(part.expression is True for part in denies)):

@@ -81,7 +81,8 @@ class Index:
     def knows_key_of(self, role: str) -> bool:
         """Whether the matcher takes a key of the same name as the role (a guest's is `guest`) for more than it."""
         names = {*self._roles.closure(role), *self.quoted_names, _NO_ROLE}
-        return any(self._left(name, role, role) != self._left(name, role, NOBODY) for name in names)
+        return any(self._folder.fold(_asked(name, role, role)) != self._folder.fold(_asked(name, role, NOBODY))
+                   for name in names)
 
     def _of(self, names: frozenset[str], permission: str) -> list[Rule]:
         found = [line for act in self._acts_of.get(permission, ())
@@ -96,13 +97,9 @@ class Index:
         """The names whose lines can bear on a caller with this role; with a key of None, on any person with it."""
         known = self._reached.get((role, key))
         if known is None:
-            known = frozenset(name for name in self._names if self._left(name, role, key) is not False)
+            known = frozenset(name for name in self._names if self._folder.leaves_any(_asked(name, role, key)))
             self._reached[role, key] = known
         return known
-
-    def _left(self, name: str, role: str, key: str | None) -> Expression:
-        known = {"rule.sub": name, "role": role}
-        return self._folder.fold(known if key is None else {**known, "key": key})
 
     @cached_property
     def _everywhere(self) -> tuple[str, ...]:
@@ -130,4 +127,10 @@ class Index:
         return {permission: tuple(acts) for permission, acts in found.items()}
 
     def _bears(self, act: str, permission: str) -> bool:
-        return self._folder.fold({"rule.act": act, "act": permission}) is not False
+        return self._folder.leaves_any({"rule.act": act, "act": permission})
+
+
+def _asked(name: str, role: str, key: str | None) -> dict[str, str]:
+    """What is known of a line that names `name`, and of a caller with this role; with a key of None, of any."""
+    known = {"rule.sub": name, "role": role}
+    return known if key is None else {**known, "key": key}

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from ..syntax.attributes import Reads, reads_of
-from ..syntax.conditions import Condition
+from ..syntax.conditions import Branch
 from ..syntax.expression import Atom, Expression, Shared, atoms, attributes, text
 from ..syntax.model import Model
 from ..syntax.roles import GUEST, Roles
@@ -43,7 +43,7 @@ class Policy:
         self.scopes: tuple[ScopeRule, ...] = tuple(lines.scopes)
         self.remarks: tuple[Finding, ...] = tuple(lines.remarks)
         self.roles = Roles(lines.links)
-        self.conditions: Mapping[str, Condition] = model.conditions
+        self.conditions: Mapping[str, Branch] = model.conditions
         self.patterns = Patterns(vocabulary)
         self._folder = Folder(model.matcher, self.roles, self.patterns)
         self._scope_folder = Folder(model.scope_matcher, self.roles, self.patterns)
@@ -243,7 +243,7 @@ class Policy:
         """What a rule asks for a permission, of a caller with the role or key that it names."""
         return self.folded(rule, permission, rule.sub, rule.sub)
 
-    def meant(self, condition: Condition, rule: Rule, permission: str) -> Expression:
+    def meant(self, condition: Branch, rule: Rule, permission: str) -> Expression:
         """The same of a condition by itself, of this policy or another, whatever else the matcher asks of each line."""
         return Folder(condition.expression, self.roles, self.patterns).fold(
             _known(rule, act=permission, role=rule.sub))
@@ -277,7 +277,7 @@ class Policy:
         if known is None:
             known = self._of_scopes[scope] = tuple(
                 rule for rule in self.scopes
-                if self._scope_folder.fold({"rule.scope": rule.scope, "scope": scope}) is not False
+                if self._scope_folder.leaves_any({"rule.scope": rule.scope, "scope": scope})
             )
         return known
 

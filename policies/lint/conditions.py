@@ -10,7 +10,7 @@ from ..evaluation.fold import COMPARE
 from ..evaluation.grants import ALWAYS_WORD
 from ..evaluation.rights import RIGHTS, rights_for
 from ..syntax.attributes import ENVIRONMENT, SUBJECT
-from ..syntax.conditions import Condition
+from ..syntax.conditions import Branch
 from ..syntax.expression import Atom, Attribute, Comparison, Shared, atoms, columns, text
 from ..syntax.model import MODEL_FILE
 from ..syntax.rules import Rule
@@ -72,7 +72,7 @@ class Conditions:
                 self._told.add(word)
                 yield Finding(MODEL_FILE, condition.line, message, "warning")
 
-    def _whole(self, condition: Condition) -> str | None:
+    def _whole(self, condition: Branch) -> str | None:
         """That a condition holds for no caller, permission and object at all, or on all."""
         if lacking := self._lacking(condition):
             return lacking
@@ -85,7 +85,7 @@ class Conditions:
             return f"whether `{condition.name}` can hold cannot be decided: simplify it"
         return None
 
-    def _lacking(self, condition: Condition) -> str:
+    def _lacking(self, condition: Branch) -> str:
         """That no collection has what a condition reads, such as one of a plugin that is not installed."""
         named, resources = columns(condition.expression), self._policy.vocabulary.resources.values()
         if any(named <= resource.columns.keys() for resource in resources):
@@ -95,7 +95,7 @@ class Conditions:
             return f"no collection has a column {', '.join(unknown)}{did_you_mean(unknown[0], known)}"
         return f"no collection has all the columns that `{condition.name}` reads: {', '.join(sorted(named))}"
 
-    def _cases(self, condition: Condition) -> Iterator[tuple[Cell, int]]:
+    def _cases(self, condition: Branch) -> Iterator[tuple[Cell, int]]:
         """The condition as each caller meets it with each permission whose resource has the columns that it reads; of
         permissions that are alike to it, one."""
         named, alike = columns(condition.expression), set()

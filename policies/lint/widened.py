@@ -16,7 +16,7 @@ from ..comparison.subjects import Subject
 from ..comparison.witness import Witness
 from ..evaluation.policy import Policy
 from ..invariants.lines import ATMOST, Invariant, lines_of
-from ..syntax.conditions import Condition
+from ..syntax.conditions import Branch
 from ..syntax.model import MODEL_FILE, read_model
 from ..wording.finding import Finding
 
@@ -38,7 +38,7 @@ def about_trusted(policy: Policy) -> Iterator[Finding]:
 
 
 def _example(
-    policy: Policy, prover: Prover, one: Invariant, mine: Condition, theirs: Condition
+    policy: Policy, prover: Prover, one: Invariant, mine: Branch, theirs: Branch
 ) -> Witness | None:
     """A request on which one condition holds and the other does not."""
     for permission in sorted(one.covered(policy.patterns)):
@@ -53,6 +53,6 @@ def _example(
 
 
 @cache
-def _shipped() -> Mapping[str, Condition]:
+def _shipped() -> Mapping[str, Branch]:
     model, _ = read_model(_SHIPPED.read_bytes())
     return model.conditions if model is not None else {}

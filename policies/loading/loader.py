@@ -11,7 +11,7 @@ from pathlib import Path
 from ..evaluation.policy import Policy
 from ..invariants import report
 from ..invariants.lines import INVARIANTS_FILE, read
-from ..syntax.conditions import branches_of
+from ..syntax.conditions import branches_of, with_branches
 from ..syntax.model import MODEL_FILE, read_model
 from ..syntax.roles import ROLES_FILE, Roles, declared
 from ..syntax.rules import UNKNOWN_PERMISSION, Reader
@@ -49,16 +49,19 @@ class Broken(PolicyError):
 
 def load(
     directory: Path | str, vocabulary: Vocabulary, *, plugins: Mapping[str, Path] | None = None,
-    required: Collection[str] = (),
+    required: Collection[str] = (), extended: bool = False,
 ) -> Policy:
     """The policy in `directory`: model.conf and every CSV file.
 
     `plugins` maps file names such as `notes.csv` to the rules that a plugin ships, used unless the directory
-    has a file of that name. `required` are the shipped file names, which must be there. Raises PolicyError with
-    every finding.
+    has a file of that name. `required` are the shipped file names, which must be there. `extended`: the shipped
+    model.conf with the branches that words of plugins want. Raises PolicyError with every finding.
     """
     findings: list[Finding] = []
     files = read_files(Path(directory), plugins or {}, findings)
+    if extended:
+        branches = branches_of(vocabulary.functions.values(), vocabulary.conditions.values())
+        files[MODEL_FILE] = with_branches(files[MODEL_FILE].decode(), branches.values()).encode()
     for name in required:
         if name not in files:
             findings.append(Finding(name, 0, _missing(name, set(files) - {*required, *(plugins or {})})))
@@ -122,7 +125,8 @@ def from_files(files: Mapping[str, bytes], vocabulary: Vocabulary, findings: lis
     patterns = Patterns(vocabulary)
     conditions = model.conditions if model else None
     roles = frozenset(declared(files))
-    reader = Reader(roles, patterns, conditions, _areas(files, vocabulary), findings, branches_of(functions))
+    branches = branches_of(functions, vocabulary.conditions.values())
+    reader = Reader(roles, patterns, conditions, _areas(files, vocabulary), findings, branches)
     for name, content in sorted(files.items()):
         if name not in (MODEL_FILE, INVARIANTS_FILE):
             reader.read(name, content)

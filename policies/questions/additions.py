@@ -16,7 +16,7 @@ from ..evaluation.policy import Policy
 from ..invariants.lines import INVARIANTS_FILE
 from ..loading import first_release
 from ..loading.loader import from_files
-from ..syntax.conditions import Condition
+from ..syntax.conditions import Branch
 from ..syntax.expression import AnyOf
 from ..syntax.model import MODEL_FILE, read_model
 from ..syntax.rules import Rule, ScopeRule
@@ -43,7 +43,7 @@ class Additions:
 
     permissions: tuple[str, ...]
     lines: Mapping[str, tuple[str, ...]]
-    conditions: Mapping[str, Condition]
+    conditions: Mapping[str, Branch]
 
 
 def additions(policy: Policy, shipped: Policy) -> Additions:
@@ -129,7 +129,7 @@ def _with_lines(content: bytes, lines: Iterable[str]) -> bytes:
     return before + newline.join(["", HEADING, *lines, ""]).encode() + end + after
 
 
-def _with_conditions(policy: Policy, wanted: Iterable[Condition]) -> bytes:
+def _with_conditions(policy: Policy, wanted: Iterable[Branch]) -> bytes:
     """model.conf with these branches below that of `always`, where nothing but an `||` stands beside a branch."""
     content = policy.files[MODEL_FILE]
     branches = [_branch(one) for one in wanted]
@@ -151,6 +151,6 @@ def _with_conditions(policy: Policy, wanted: Iterable[Condition]) -> bytes:
     return changed
 
 
-def _branch(condition: Condition) -> str:
+def _branch(condition: Branch) -> str:
     source = f"({condition.source})" if isinstance(condition.expression, AnyOf) else condition.source
     return f"    p.when == '{condition.name}' && {source} || \\"

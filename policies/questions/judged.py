@@ -16,6 +16,9 @@ from ..evaluation.plan import NEVER, planned
 from ..evaluation.policy import Policy
 from ..evaluation.residual import Residual
 from ..evaluation.rule_trace import Fact
+from ..explaining.explain import via
+from ..explaining.explanation import Remark, Step
+from ..explaining.facts import Called, found, nameless
 from ..syntax.expression import (
     GROUPS,
     AllOf,
@@ -35,9 +38,6 @@ from ..syntax.expression import (
     text,
 )
 from ..syntax.rules import Rule
-from .explain import via
-from .explanation import Remark, Step
-from .facts import Called, found, nameless
 from .recorded import ALLOWED, HIDDEN, NOTHING, REFUSED, UNKNOWN, Recorded, Unrecorded
 
 _VIEW = ".view"

@@ -25,17 +25,18 @@ from .expression import (
     disjunction,
     text,
 )
-from .vocabulary import Function
+from .vocabulary import Condition, Function
 
 WHEN = Attribute("rule", "when")
 PREFIX = re.compile(r"[a-z][a-z0-9_]*:", re.ASCII)
 PARAMETER = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 # What other Casbins make of a missing value when they put it behind a text.
 NO_PARAMETERS = ("undefined", "null", "None")
+_ALWAYS = "p.when == 'always' || \\\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class Branch:
     """A word of the column, with its colon where it takes a parameter: `own`, `language:`.
 
     expression  its branch of the matcher: without the word itself, but with `p.when == 'language:' + …`
@@ -51,14 +52,14 @@ class Condition:
         return text(self.expression)
 
 
-class Conditions(Mapping[str, Condition]):
+class Conditions(Mapping[str, Branch]):
     """What the words mean. Iterated, it gives the words of the matcher; it is asked with those of the column, so that
     `language:de` is the condition `language:`."""
 
-    def __init__(self, found: Iterable[Condition]) -> None:
+    def __init__(self, found: Iterable[Branch]) -> None:
         self._found = {condition.name: condition for condition in found}
 
-    def __getitem__(self, word: str) -> Condition:
+    def __getitem__(self, word: str) -> Branch:
         name, colon, parameter = word.partition(":")
         # A matcher may know `language:de` by itself.
         takes = word not in self._found and colon and is_parameter(parameter)
@@ -71,10 +72,17 @@ class Conditions(Mapping[str, Condition]):
         return len(self._found)
 
 
-def branches_of(functions: Iterable[Function]) -> dict[str, str]:
-    """The words that lines of plugins ask functions by, each with the line of model.conf that gives it its meaning."""
-    return {word: f"p.when == '{word}' && {text(PluginCall(function, literals))} || \\"
-            for function in functions for word, literals in function.words.items()}
+def branches_of(functions: Iterable[Function], conditions: Iterable[Condition]) -> dict[str, str]:
+    """The words that lines of plugins use, each with the line of model.conf that gives it its meaning."""
+    meanings = {word: text(PluginCall(function, literals))
+                for function in functions for word, literals in function.words.items()}
+    meanings |= {one.word: f"({one.matcher})" if "||" in one.matcher else one.matcher for one in conditions}
+    return {word: f"p.when == '{word}' && {meaning} || \\" for word, meaning in meanings.items()}
+
+
+def with_branches(model: str, branches: Iterable[str]) -> str:
+    """A shipped model.conf with these branches below that of `always`, as an administrator adds them."""
+    return model.replace(_ALWAYS, _ALWAYS + "".join(f"    {branch}\n" for branch in branches), 1)
 
 
 def is_parameter(text: str) -> bool:
@@ -108,7 +116,7 @@ def conditions(matcher: Expression, lines: Mapping[str, int], first: int) -> Con
     branches: dict[str, list[Expression]] = {}
     for word, branch in named_branches(matcher):
         branches.setdefault(word, []).append(branch)
-    return Conditions(Condition(word, lines.get(word, first), disjunction(branches.get(word, ()))) for word in words)
+    return Conditions(Branch(word, lines.get(word, first), disjunction(branches.get(word, ()))) for word in words)
 
 
 def word_of(atom: Expression) -> str | None:

@@ -95,9 +95,10 @@ class Roles:
         known = self._closures.get(name)
         if known is not None:
             return known
-        closure = self._reached(name, None)
-        if name in self.parents:
-            self._closures[name] = closure
+        # A name without a link is not kept: there are as many as there are callers.
+        if name not in self.parents:
+            return frozenset((name,))
+        closure = self._closures[name] = self._reached(name, None)
         return closure
 
     def closure_without(self, link: RoleLink) -> frozenset[str]:

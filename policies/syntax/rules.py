@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from ..wording import columns as form
@@ -23,6 +23,7 @@ COLUMNS = {
 UNKNOWN_PERMISSION = "is no permission, and no pattern of any"  # what a finding about one says
 NO_NAME = "is neither a role nor user:<id>"
 NO_ROLE = "is no role"
+NO_BRANCH = "is no condition yet"
 MOST_ALIKE = 3  # lines at which one name that is none is told
 EFFECTS = ("allow", "deny")
 PERSON = re.compile(r"user:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -88,6 +89,7 @@ class Reader:
         self._findings, self._branches = findings, branches or {}
         self._idle: dict[tuple[str, str], list[tuple[int, str]]] = {}  # file, why → lines without effect, and of what
         self._strangers: dict[str, tuple[int, str]] = {}  # how many lines name what is no role, and what was said
+        self._waiting: dict[str, list[Finding]] = {}  # word that wants a branch → what is said of each of its lines
         self.lines = Lines()
 
     def read(self, file: str, content: bytes) -> None:
@@ -102,7 +104,11 @@ class Reader:
             if wrong and self._again(wrong, columns):
                 continue
             if wrong:
-                self._findings.append(Finding(file, number, wrong, person=single_person(columns[0] if columns else "")))
+                found = Finding(file, number, wrong, person=single_person(columns[0] if columns else ""))
+                if f" {NO_BRANCH}; " in wrong and len(columns) == len(COLUMNS["p"]):
+                    self._waiting.setdefault(columns[2], []).append(found)
+                else:
+                    self._findings.append(found)
             elif kind == "p":
                 self.lines.rules.append(Rule(file, number, *columns))
             elif kind == "p2":
@@ -112,7 +118,11 @@ class Reader:
 
     def close(self) -> None:
         """Once every file is read: add on how many more lines a name stands that is no role, and the line of roles.csv
-        that may have misspelt it; and the remarks about lines without effect."""
+        that may have misspelt it; the first line of each word that wants a branch; and the remarks about lines without
+        effect."""
+        for first, *others in self._waiting.values():
+            also = f" ({len(others)} more line{'s' * (len(others) > 1)})" if others else ""
+            self._findings.append(replace(first, message=f"{first.message}{also}"))
         for (file, why), found in self._idle.items():
             (number, act), more = found[0], len(found) - 1
             also = f", and neither {'has' if more == 1 else 'have'} {more} more of this file" if more else ""
@@ -209,7 +219,7 @@ class Reader:
         if wrong:
             return wrong
         if self._conditions is not None and when in self._branches and when not in self._conditions:
-            return f"{quoted(when)} is no condition yet; add this line to the matcher of model.conf, below that of " \
+            return f"{quoted(when)} {NO_BRANCH}; add this line to the matcher of model.conf, below that of " \
                    f"always: {self._branches[when]}"
         if self._conditions is not None and (wrong := wrong_word(when, self._conditions, self._near_condition)):
             return wrong

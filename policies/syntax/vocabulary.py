@@ -112,9 +112,21 @@ class Function:
         return self.name if code is None else f"{code.co_filename}:{code.co_firstlineno}"
 
 
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A word of the condition column that lines of a plugin use, where the matcher itself can say what it means.
+
+    word     as lines say it: small letters, digits and _
+    matcher  its branch as model.conf has it, without the word: `r.obj.lender_id == r.sub.id`
+    """
+
+    word: str
+    matcher: str
+
+
 @dataclass(frozen=True)
 class Vocabulary:
-    """All resources and functions by name.
+    """All resources and functions by name, and the conditions that plugins declare, by word.
 
     idle  resource → why nothing asks for its permissions, as a clause: a line about them has no effect
     gone  permission → the same of one that is no word any more: of a plugin that was taken out
@@ -124,6 +136,7 @@ class Vocabulary:
     functions: Mapping[str, Function] = field(default_factory=dict)
     idle: Mapping[str, str] = field(default_factory=dict)
     gone: Mapping[str, str] = field(default_factory=dict)
+    conditions: Mapping[str, Condition] = field(default_factory=dict)
 
     @cached_property
     def by_permission(self) -> Mapping[str, Resource]:

@@ -1,12 +1,14 @@
 """Who may do what, on one page: permissions down, roles across, a condition in each cell.
 
-As text for a terminal and as plain data for scripts; matrix_page.py makes one HTML page of it.
+As text for a terminal and as plain data for scripts; matrix_page.py makes one HTML page of it. A service, which is
+asked for it again and again, has the part that is about roles from `table_of`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 from ..evaluation.grants import NO_GRANT, Grant, Grants
 from ..evaluation.policy import Policy
@@ -120,6 +122,26 @@ def matrix(policy: Policy, roles: Sequence[str] = (), resources: Sequence[str] =
     meanings = {name: condition.source for name, condition in policy.conditions.items()}
     meanings |= {word: policy.meaning(word) for word in {rule.when for rule in policy.rules}}
     return Matrix(policy.version, columns, tuple(sections), persons, conditions, listed, meanings)
+
+
+# A policy is a snapshot: its table goes with it, as soon as another one is in force.
+_kept: WeakKeyDictionary[Policy, Matrix] = WeakKeyDictionary()
+
+
+def table_of(policy: Policy) -> Matrix:
+    """The table of all roles and resources, without persons: made once, and kept for as long as the policy is."""
+    known = _kept.get(policy)
+    if known is None:
+        known = _kept[policy] = matrix(policy, policy.roles.names)
+    return known
+
+
+def of_person(policy: Policy, role: str, person: str, permissions: Iterable[str]) -> dict[str, Grant]:
+    """What a person (`user:<id>`) with this role may do of `permissions`, by the lines of the role and by those about
+    the person: a column of the table, of which what may not be done is left out."""
+    grants = Grants(policy)
+    found = ((permission, grants.of_person(role, person, permission)) for permission in permissions)
+    return {permission: given for permission, given in found if given}
 
 
 def as_text(table: Matrix) -> str:

@@ -147,6 +147,17 @@ def test_replacing_brings_back_rows_policies_and_keys_and_keeps_what_was_there(i
     assert tenants(instance) == ["default", "later"]
 
 
+def test_the_doctor_names_a_backup_that_a_migration_made(instance):
+    def said() -> str:
+        return next(line for line in instance.run("doctor").stdout.splitlines() if " backups " in line)
+
+    assert "none was made yet: gatepost backup, or the setting backup_hours" in said()
+    (instance.folder / "backups").mkdir(exist_ok=True)
+    for name in ("before-migration-20261123T101112Z.tar.gz", "before-restore-20261122T101112Z.tar.gz", "notes.txt"):
+        (instance.folder / "backups" / name).touch()
+    assert "there is before-migration-20261123T101112Z.tar.gz, and none by gatepost backup, or the setting" in said()
+
+
 def test_what_was_under_way_has_ended(instance, tmp_path):
     with instance.served() as served:
         token = served.log_in()

@@ -21,10 +21,11 @@ from tests.running import Instance
 EVERYTHING = '''
 import click
 from flask import Blueprint
-from gatepost import Function, Routes, Setting, every, public
+from gatepost import Condition, Function, Routes, Setting, every, public
 
 LIMIT = Setting.whole("limit", 1, "most", minimum=1, maximum=2)
 weekend = Function("weekend", reads=(("env", "weekday"),), literals=(), holds=lambda day: day > 4)
+early = Condition("early", "r.env.hour < 8")
 plain = Routes("plain_listed", "Nothing.")
 greetings = Blueprint("greetings", __name__, url_prefix="/api/greetings")
 
@@ -107,7 +108,7 @@ def test_each_plugin_is_named_with_all_that_it_brings(install, listed):
     done = listed()
     assert (done.exit_code, done.output) == (0, brought("bookmarks") + (
         "gatepost-listed 1.0\n  routes       plain_listed, greetings\n  settings     everything.limit\n"
-        "  hooks        gatepost_listed.nightly\n  conditions   weekend\n  commands     greet-all\n"
+        "  hooks        gatepost_listed.nightly\n  conditions   weekend, early\n  commands     greet-all\n"
         "  migrations   gatepost_listed/0001_listed\n"))
 
 

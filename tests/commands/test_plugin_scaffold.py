@@ -66,6 +66,18 @@ def test_a_new_plugin_passes_its_tests_and_ruff_before_it_is_installed(tmp_path,
     assert checked.returncode == 0, checked.stdout
 
 
+def test_its_rules_have_the_scopes_of_what_it_serves():
+    found = files(Names.of("price-lists"))["gatepost_price_lists/price_lists.csv"]
+    scopes: dict[str, list[str]] = {}
+    for line in found.splitlines():
+        if line.startswith("p2,"):
+            _, scope, permission = (column.strip() for column in line.split(","))
+            scopes.setdefault(scope, []).append(permission.removeprefix("price_list."))
+    reading = ["view", "view_private", "export"]
+    assert scopes == {"read:price_lists": reading, "manage:price_lists": ["*"],
+                      "write:price_lists": [*reading, "create", "update", "delete", "finish"]}
+
+
 def test_it_is_listed_migrated_and_set_as_its_readme_says(environment):
     folder = environment.parents[2]
     brings = ("gatepost-price-lists 0.1.0\n"

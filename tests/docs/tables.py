@@ -144,7 +144,7 @@ def _public() -> Table:
 
 
 def _endpoints() -> Iterator[Any]:
-    return (endpoint for _, _, endpoints in registry().endpoints() for endpoint in endpoints)
+    return (endpoint for _, _, endpoints in registry().endpoints() for endpoint in endpoints if endpoint.documented)
 
 
 def _path(endpoint: Any) -> str:
@@ -220,7 +220,7 @@ def _asked() -> Iterator[tuple[str, Any]]:
     """Every query parameter but the filters, with the endpoints that take it."""
     for group, _, endpoints in registry().endpoints():
         filters = {parameter(name, operator) for name, operators in _filters(group) for operator in operators}
-        for endpoint in endpoints:
+        for endpoint in (one for one in endpoints if one.documented):
             for name, field in (endpoint.query.fields if endpoint.query is not None else {}).items():
                 if name not in filters:
                     yield field.data_key or name, endpoint

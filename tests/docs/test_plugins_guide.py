@@ -88,7 +88,7 @@ def test_every_block_of_commands_is_run():
 
 
 @pytest.mark.parametrize("text", EXAMPLES, ids=lambda text: re.search(
-    r"^(?:class|routes|def|begins) .*", text, re.MULTILINE)[0][:30])
+    r"^(?:class|routes|def|begins|lender) .*", text, re.MULTILINE)[0][:30])
 def test_an_example_is_python_that_gatepost_understands(text):
     exec(compile(text, "plugins.md", "exec"), {"__name__": "example"})
 
@@ -135,8 +135,10 @@ def test_every_method_that_a_shipped_collection_overrides_is_in_the_guide_with_i
     assert overridden <= methods.keys()
     for name, call in methods.items():
         method = getattr(Collection, name)
-        taken = [one.strip().partition("=")[0] for one in call.partition("(")[2].rstrip(")").split(",") if one]
+        arguments, _, returned = call.partition("(")[2].partition(") -> ")
+        taken = [one.strip().partition("=")[0] for one in arguments.split(",") if one]
         assert taken == list(inspect.signature(method).parameters)[1:]
+        assert returned.replace("\\|", "|") == inspect.signature(method).return_annotation
         assert table[call] == [first_line(method)]
 
 

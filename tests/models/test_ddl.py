@@ -104,6 +104,49 @@ def test_no_row_belongs_to_a_user_of_another_tenant(database):
                              f"wide) VALUES ({values})")
 
 
+REFERS = "FOREIGN KEY (tenant_id, shelf_id) REFERENCES {} (tenant_id, id) ON DELETE RESTRICT"
+
+
+def of_ids(database, table):
+    """The unique indexes of a table's ids with their tenant."""
+    return [index for index in database.get_indexes(table) if index.unique and index.columns == ["tenant_id", "id"]]
+
+
+def test_what_a_table_refers_to_becomes_unique_with_its_tenant(database):
+    make(database)
+    assert of_ids(database, "shelves") == []
+    for _ in range(2):
+        ddl.table(database, "boards", "shelf_id {id} NOT NULL", REFERS.format("shelves"))
+    ddl.table(database, "boxes", "shelf_id {id} NOT NULL", REFERS.format("shelves").lower())
+    assert len(of_ids(database, "shelves")) == 1
+    assert of_ids(database, "boards") == []
+    assert look(database, ["shelves", "boards"]).loose == ()
+
+
+def test_what_is_unique_already_gets_no_second_index(database):
+    before = len(database.get_indexes("categories"))
+    ddl.table(database, "boards", "shelf_id {id} NOT NULL", REFERS.format("categories"))
+    assert len(database.get_indexes("categories")) == before
+
+
+@pytest.mark.parametrize("said", [(), ("UNIQUE (tenant_id, id)",)])
+def test_a_table_may_refer_to_itself(database, said):
+    ddl.table(database, "shelves", "shelf_id {id}", REFERS.format("shelves"), *said)
+    assert len(of_ids(database, "shelves")) == 1
+    assert look(database, ["shelves"]).loose == ()
+
+
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)  # Postgres makes no such key
+def test_a_foreign_key_to_what_is_not_unique_is_seen_from_both_of_its_tables(database):
+    make(database)
+    ddl.run(database, "CREATE TABLE boards (id {id} PRIMARY KEY, tenant_id {id}, shelf_id {id}, other {id}, "
+                      f"{REFERS.format('shelves')}, FOREIGN KEY (other) REFERENCES Shelves)")
+    for table in ("shelves", "boards"):
+        loose, = look(database, [table]).loose
+        assert (loose.table, loose.parent, loose.columns) == ("boards", "shelves", ("tenant_id", "id"))
+    assert look(database, ["users"]).loose == ()
+
+
 def ddl_true(database):
     return (ddl.SQLITE if database.dialect == "sqlite" else ddl.POSTGRES)["true"]
 
@@ -119,6 +162,8 @@ def ddl_true(database):
     (lambda db: ddl.table(db, "racks", "made {tiem}"), "a word in braces that is none"),
     (lambda db: ddl.run(db, "SELECT '{}'"), "a word in braces that is none"),
     (lambda db: ddl.run(db, "SELECT '{'"), "a word in braces that is none"),
+    (lambda db: ddl.table(db, "boards", "shelf_id {id}", REFERS.format("shelfs")),
+     "there is no table shelfs, which boards refers to; make it before"),
 ])
 def test_what_cannot_be_made_is_a_sentence(database, work, sentence):
     with pytest.raises(MigrationError, match=sentence):

@@ -9,7 +9,7 @@ import pytest
 from models import indexes
 from models.base import Table, new_id, now
 from models.engine.database import Database
-from models.indexes import shipped
+from models.indexes import made_by
 from models.tables.article import Article
 from models.tables.audit import Audit, origins
 from models.tables.category import Category
@@ -137,10 +137,10 @@ def test_the_origins_of_logins_are_found_among_logins_alone(
 
 
 def test_without_a_temporary_folder_no_index_is_known_and_the_log_says_why(monkeypatch, tmp_path, caplog):
-    known = shipped()
-    indexes._shipped.cache_clear()
+    known = made_by()
+    indexes._made_by.cache_clear()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "absent"))
-    assert shipped() == {}
+    assert made_by() == {}
     assert "no temporary database can be made" in caplog.text
     monkeypatch.undo()
-    assert shipped() == known != {}
+    assert made_by() == known != {}

@@ -157,8 +157,9 @@ def _live(changing: Changing, place: Path, candidate: Policy) -> Policy:
     except (PolicyError, Unusable):
         # Of another age, or broken: what changes cannot be told.
         raise click.ClickException(
-            "The policy in force cannot be loaded by this version of Gatepost, so what would change cannot be shown. "
-            "Mend the files in the policy folder instead.") from None
+            "The policy in force cannot be loaded: a plugin that it needs is not installed, or it is of another "
+            "version of Gatepost. So what would change cannot be shown. Mend the files in the policy folder instead."
+        ) from None
 
 
 @contextmanager

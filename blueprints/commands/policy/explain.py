@@ -21,19 +21,19 @@ from blueprints.commands.policy.output import AS_JSON
 from blueprints.commands.policy.past import any_row, collection_of, past
 from blueprints.commands.printing import echo, echo_json
 from blueprints.commands.server import AppFactory, app_for
+from blueprints.http.questions.circumstances import CircumstancesSchema, endpoint_of, environment
+from blueprints.http.questions.names import Names
+from blueprints.http.questions.predicted import EXPECTED, Prediction, Question, predict
 from blueprints.http.request.access import Access
 from blueprints.http.request.call import Call
 from blueprints.http.request.endpoint import Endpoint
 from blueprints.http.request.identity import guest, principal_of
-from blueprints.http.resources.circumstances import CircumstancesSchema, endpoint_of, environment
 from blueprints.http.resources.collection import Collection
-from blueprints.http.resources.names import Names
-from blueprints.http.resources.predicted import EXPECTED, Prediction, Question, predict
 from models.base import Rows, is_id
 from models.tables.tenant import Tenant
 from models.tables.user import User
 from policies import Policy, Principal
-from policies.questions.explanation import DEPENDS
+from policies.explaining.explanation import DEPENDS
 from policies.wording.suggestions import did_you_mean
 
 if TYPE_CHECKING:

@@ -163,12 +163,14 @@ def shipped_policy() -> Policy:
 
 
 def policy_in(place: Path, *, whole: bool = False) -> Policy:
-    """The policy of a folder; `whole` if no shipped file may be missing in it, as where a service starts on it.
+    """The policy of a folder; `whole` if no shipped file may be missing in it, as where a service starts on it. The
+    shipped one has the rules of plugins, and what these add to model.conf.
 
     Raises Unusable with every finding when it cannot be used.
     """
     try:
-        return load(place, registry().vocabulary, plugins=plugins(place), required=required(place) if whole else ())
+        return load(place, registry().vocabulary, plugins=plugins(place), required=required(place) if whole else (),
+                    extended=place == SHIPPED)
     except PolicyError as error:
         raise Unusable(_STORED if is_stored(place) else place, error) from None
 

@@ -14,7 +14,7 @@ from blueprints.commands.policy.output import AS_JSON, print_json
 from blueprints.commands.policy.past import collection_of
 from blueprints.commands.printing import echo
 from blueprints.http.holders.holders import Holders, Reason, asked_about, ranks
-from blueprints.http.resources.circumstances import endpoint_of, fixed
+from blueprints.http.questions.circumstances import endpoint_of, fixed
 from models.lists import paging
 from models.lists.keyset import Key, sort_order
 from models.records.columns import reader

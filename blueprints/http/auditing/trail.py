@@ -1,8 +1,8 @@
 """The audit trail's chores: the queue of refusals in one process, and the sealing of what all have stored.
 
 Refusals are kept in memory for a while and merged (`refusals`), so that a flood of them neither slows a writer nor
-fills the disk. The uses of service tokens (`token_uses`) are stored in the same transaction, and who has looked at the
-trail: one row of a principal and hour, whichever process answers.
+fills the disk. The uses of service tokens and of sessions of the console (`uses`) are stored in the same transaction,
+and who has looked at the trail: one row of a principal and hour, whichever process answers.
 
 Where a COMMIT is not answered, its rows may be there or not. They keep their ids, and the next flush adds those that
 are missing before it takes anything else: each is stored once.
@@ -22,9 +22,10 @@ from models.records.ids import id_within
 from models.tables import seals
 from models.tables.audit import Audit, append, append_missing
 from models.tables.service_token import ServiceToken
+from models.tables.session import Session
 
 from .refusals import Refusal, Refusals
-from .token_uses import TokenUses
+from .uses import Uses
 
 if TYPE_CHECKING:
     from models.engine.database import Database
@@ -38,7 +39,7 @@ HOUR = 60 * 60  # seconds in which a principal's looks at the trail are one row
 
 
 class Trail:
-    """Stores the refusals and token uses of one process, and seals the rows that all processes have stored."""
+    """Stores the refusals and uses of credentials of one process, and seals the rows that all processes have stored."""
 
     def __init__(self, database: Database, keys: Keys) -> None:
         self._database, self._keys = database, keys
@@ -47,16 +48,17 @@ class Trail:
         self._doubtful: list[Audit] = []
         self._hour = ""
         self._looked: dict[str, Audit | None] = {}  # of this hour, by the ids of their rows; None once they are stored
-        self.token_uses = TokenUses()
+        self.token_uses, self.session_uses = Uses(), Uses()
 
     def refuse(self, refusal: Refusal, request_id: str) -> None:
         """Keep a refusal for a later flush."""
         self._refusals.add(refusal, request_id)
 
     def look(self, **columns: Any) -> None:
-        """Keep that a principal has looked at the trail; once an hour, however often it does."""
-        at = now()
-        row = Audit(**columns, id=id_within(HOUR, "audit.view", columns["tenant_id"], columns["principal"]), time=at)
+        """Keep that a principal has looked at something; once an hour, however often it does."""
+        at, about = now(), columns.get("resource_id")
+        what = f"{columns['resource']}.{columns['action']}", *([] if about is None else [about])
+        row = Audit(**columns, id=id_within(HOUR, *what, columns["tenant_id"], columns["principal"]), time=at)
         with self._lock:
             if self._hour != at[:13]:
                 self._hour, self._looked = at[:13], {id: one for id, one in self._looked.items() if one is not None}
@@ -74,9 +76,9 @@ class Trail:
     def _flush(self, *, early: bool) -> None:
         self._store_doubtful()
         taken = self._refusals.take(early=early)
-        used = self.token_uses.take()
+        used, visited = self.token_uses.take(), self.session_uses.take()
         rows, looks = taken.rows(), self._looks()
-        if not rows and not used and not looks:
+        if not (rows or used or visited or looks):
             return
         done = False
 
@@ -85,14 +87,17 @@ class Trail:
             done = False
             append(rows)
             append_missing(looks)
-            for token_id, at in sorted(used.items()):
-                ServiceToken.touch(token_id, at)
+            for id, use in sorted(used.items()):
+                ServiceToken.touch(id, use.at)
+            for id, use in sorted(visited.items()):
+                Session.touch(id, *use)
             done = True
 
         try:
             self._database.transact(work)
         except (Unavailable, TimedOut):
             self.token_uses.put_back(used)
+            self.session_uses.put_back(visited)
             self._doubt(looks)
             if done:
                 self._doubt(rows)

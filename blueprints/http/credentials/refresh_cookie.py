@@ -11,55 +11,29 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from flask import Request
-from werkzeug.http import dump_cookie
 
 from models.base import now
 from models.records.times import elapsed
 from policies import Principal
 from settings import Settings
 
-from ..protocol.problems import Fault, Problem
+from ..protocol.problems import Problem
 from ..request import identity
 from ..request.base_url import base_url
 from ..request.call import Call, Services
-from . import sessions
+from . import cookies, sessions
 
-_NAME = "gatepost_refresh"
-_PORTS = {"http": 80, "https": 443}
-
-
-def name(settings: Settings, request: Request) -> str:
-    """What the cookie is called: browsers let nobody set one with the prefix over plain HTTP."""
-    return f"__Secure-{_NAME}" if _is_secure(settings, request) else _NAME
+_NAME = "gatepost_refresh"  # browsers let nobody set one with the prefix `__Secure-` over plain HTTP
 
 
 def sent(settings: Settings, request: Request) -> str | None:
-    """The refresh token that the request has as a cookie; None where it has none.
-
-    Raises `Problem` (`invalid_header`) for two of them: a page of a neighbouring host may have put one there. Ours is
-    not cleared, since the other one would be taken then.
-    """
-    found = _all_sent(settings, request)
-    if len(found) > 1:
-        fault = Fault("invalid_header", "The cookie with the refresh token was sent twice, with different values.",
-                      header="Cookie")
-        raise Problem.of([fault], "invalid_header")
-    return next(iter(found), None)
+    """The refresh token that the request has as a cookie; None where it has none. Raises `Problem` for two of them."""
+    return cookies.sent(request, _name_of(settings, request))
 
 
 def refuse_foreign(settings: Settings, request: Request) -> None:
-    """Raises `Problem` (`forbidden`) for what a page of another origin sends; no program but a browser says so.
-
-    `Sec-Fetch-Site` tells it where the origin is trustworthy (Fetch Metadata), `Origin` in other places.
-    """
-    site, origin = request.environ.get("HTTP_SEC_FETCH_SITE"), request.environ.get("HTTP_ORIGIN")
-    if site is not None:
-        own = site in ("same-origin", "none")
-    else:
-        home = _origin(settings.public_url or request.host_url)
-        own = origin is None or (home is not None and _origin(origin) == home)
-    if not own:
-        raise Problem("forbidden", "The cookie is only for pages of the service's own origin.")
+    """Raises `Problem` (`forbidden`) for what a page of another origin sends; no program but a browser says so."""
+    cookies.refuse_foreign(settings, request)
 
 
 def identify(services: Services, request: Request) -> tuple[Principal, str | None]:
@@ -113,28 +87,14 @@ def take_back(call: Call) -> str | None:
     return None if found is None else found[0].id
 
 
+def _name_of(settings: Settings, request: Request) -> str:
+    return f"__Secure-{_NAME}" if cookies.is_secure(settings, request) else _NAME
+
+
 def _all_sent(settings: Settings, request: Request) -> set[str]:
-    """The values of the cookie, between semicolons (RFC 6265 section 4.2.1): a quotation mark in another one hides
-    none."""
-    wanted = name(settings, request)
-    pairs = [pair.partition("=") for pair in request.environ.get("HTTP_COOKIE", "").split(";")]
-    return {value.strip() for key, _, value in pairs if key.strip() == wanted}
+    return cookies.all_sent(request, _name_of(settings, request))
 
 
 def _cookie(settings: Settings, request: Request, value: str, seconds: int) -> str:
     path = urlsplit(base_url(settings, request)).path
-    return dump_cookie(name(settings, request), value, max_age=seconds, path=f"{path}/api",
-                       secure=_is_secure(settings, request), httponly=True, samesite="Strict")
-
-
-def _is_secure(settings: Settings, request: Request) -> bool:
-    return request.is_secure or settings.public_url.startswith("https://")
-
-
-def _origin(url: str) -> tuple[str, str | None, int | None] | None:
-    """Scheme, host and port (RFC 6454); None for what is no URL with a host, such as `null`."""
-    try:
-        parts = urlsplit(url)
-        return (parts.scheme, parts.hostname, parts.port or _PORTS.get(parts.scheme)) if parts.hostname else None
-    except ValueError:
-        return None
+    return cookies.cookie(settings, request, _name_of(settings, request), value, f"{path}/api", seconds)

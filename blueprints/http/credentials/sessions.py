@@ -12,7 +12,7 @@ from hmac import compare_digest, digest
 from typing import Any
 
 from models.base import DAY, Rows, is_id, later, new_id, now
-from models.tables.session import Session, keep_newest, revoke
+from models.tables.session import API, Session, keep_newest, revoke
 from models.tables.user import User
 
 from ..protocol.problems import Problem
@@ -90,7 +90,7 @@ def _named(token: str) -> tuple[Session, User] | None:
 def _live(id: str, *, lock: bool = False) -> tuple[Session, User] | None:
     """The session and its user, while both are in force."""
     session = Session.by_id(id, lock=lock)
-    if session is None or session.revoked_at is not None or session.expires_at <= now():
+    if session is None or session.kind != API or session.revoked_at is not None or session.expires_at <= now():
         return None
     user = User.by_id(session.owner_id)
     return None if user is None or not user.active else (session, user)

@@ -85,7 +85,7 @@ def _document(registry: Discovered, version: str, page_size: int, largest_page: 
     # First, so that none of their names goes to what a plugin's route answers.
     for collection in registry.collections.values():
         plugin.converter.resolve_nested_schema(collection.answer)  # type: ignore[no-untyped-call]
-    for made in registry.blueprints():
+    for made in registry.documented():
         api.register_blueprint(made)
     described: dict[str, Any] = api.spec.to_dict()
     for name in ("Error", "PaginationMetadata"):  # flask-smorest's own, which no operation answers

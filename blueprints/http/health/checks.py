@@ -31,6 +31,7 @@ STUCK = 3.0  # seconds after which a write that waits is one that will fail
 REFUSED = 10.0  # seconds for which a write that has failed a client is told
 PERIODS = 2  # of the schedule, after which a backup is overdue
 HOUR = 3600.0  # seconds
+HOW_TO_BACK_UP = "gatepost backup, or the setting backup_hours"
 
 
 class State(StrEnum):
@@ -95,11 +96,21 @@ def keys(database: Database, ring: Keys, file: Path) -> Found:
 
 def disk(folders: Iterable[Path]) -> Found:
     """Whether there is room where the instance and its database are."""
-    free = min(shutil.disk_usage(folder).free for folder in folders)
-    said = f"{free // 2**20} MiB free"
-    if free < LEAST_DISK:
+    left = free(folders)
+    said = f"{left // 2**20} MiB free"
+    if left < LEAST_DISK:
         return Found(State.DEGRADED, f"{said}; gatepost doctor says what is large")
     return Found(State.OK, said)
+
+
+def free(folders: Iterable[Path]) -> int:
+    """Bytes that are free where there are the fewest. Raises OSError."""
+    return min(shutil.disk_usage(folder).free for folder in folders)
+
+
+def kept_backups(folder: Path) -> list[int]:
+    """The bytes of each file in the folder of backups; none where it is not there. Raises OSError."""
+    return [file.stat().st_size for file in folder.iterdir() if file.is_file()] if folder.is_dir() else []
 
 
 def folders(settings: Settings) -> list[Path]:
@@ -142,8 +153,7 @@ def _backups(found: BackupAges, hours: int) -> Found:
     if found.error is not None:
         return Found(State.DEGRADED, "the newest one went wrong: gatepost doctor says why")
     if found.made_at is None:
-        said = "none was made yet: gatepost backup, or the setting backup_hours"
-        return Found(State.DEGRADED if hours else State.OK, said)
+        return Found(State.DEGRADED if hours else State.OK, f"none was made yet: {HOW_TO_BACK_UP}")
     old = elapsed(found.made_at, now())
     proved = "none was proved" if found.proved_at is None else f"a restore was proved {_ago(found.proved_at)}"
     said = f"the newest was made {_ago(found.made_at)}, {proved}"

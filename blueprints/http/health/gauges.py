@@ -5,7 +5,6 @@ All of it is quick, however large the database is; while that is away, the rest 
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from importlib.metadata import version
@@ -65,17 +64,14 @@ class Gauges:
 
     def _files(self) -> Iterator[tuple[str, float]]:
         with suppress(OSError):
-            free = min(shutil.disk_usage(folder).free for folder in checks.folders(self._live.current))
-            yield "gatepost_disk_free_bytes", free
+            yield "gatepost_disk_free_bytes", checks.free(checks.folders(self._live.current))
         with suppress(RowError, OSError), self._database.connected():
             whole, log = lengths(self._database)
             yield "gatepost_database_bytes", whole
             if log is not None:
                 yield "gatepost_database_log_bytes", log
         with suppress(OSError):
-            folder = self._live.current.backups
-            files = folder.iterdir() if folder.is_dir() else ()
-            yield "gatepost_backups_bytes", sum(file.stat().st_size for file in files)
+            yield "gatepost_backups_bytes", sum(checks.kept_backups(self._live.current.backups))
 
     def _rows(self) -> Iterator[Metric]:
         from prometheus_client.metrics_core import GaugeMetricFamily as Gauge

@@ -44,6 +44,9 @@ _LARGEST_ROW = 8 * LARGEST_POLICY  # bytes
 _STRAY = ("policy %s is of the files of this node alone, and is not written down: the rules of this instance are in "
           "the database (policy_source)")
 
+_NOT_LOADED = ("policy {} cannot be loaded here: a plugin that it needs is not installed, or it is of another version "
+               "of Gatepost ({})")
+
 _log = logging.getLogger("gatepost.policy")
 
 
@@ -134,11 +137,16 @@ class Ledger:
         self._database.transact(work)
 
     def _changes(self, before: PolicyVersion, row: PolicyVersion) -> list[dict[str, Any]]:
+        loaded = []
+        for one in (before, row):
+            try:
+                loaded.append(self.policy(one))
+            except PolicyError as error:
+                first = next((finding for finding in error.findings if finding.line), error.findings[0])
+                return [{"change": "unknown", "detail": _NOT_LOADED.format(one.version, first)}]
         try:
-            old, new = (self.policy(one) for one in (before, row))
+            old, new = loaded
             return _as_json(diff(old, new, self._roles(old, new)))
-        except PolicyError:
-            return [{"change": "unknown", "detail": "one of the two cannot be loaded by this version of Gatepost"}]
         except Exception as error:
             _log.exception("policy %s cannot be compared with %s", row.version, before.version)
             return [{"change": "unknown", "detail": f"they cannot be compared ({type(error).__name__})"}]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from models.base import DAY, later, now
 from models.engine.errors import Busy
-from models.tables import backup, policy_use, policy_version, seals
+from models.tables import activity, backup, policy_use, policy_version, seals
 from models.tables.contact import ContactMessage
 from models.tables.idempotency import IdempotencyKey
 from models.tables.job import Job
@@ -24,12 +24,14 @@ _CHUNKS = 20  # of files of jobs in one transaction: each is long
 
 
 def delete_expired(database: Database) -> None:
-    """Delete expired sessions, idempotency keys and files of jobs; what is left is done the next time."""
+    """Delete expired sessions, idempotency keys, files of jobs and counts of requests; what is left is done the next
+    time."""
     # Requests that write come first: a minute later is early enough.
     with suppress(Busy):
         for purge in (Session.purge, IdempotencyKey.purge):
             _in_batches(database, purge, now())
         _in_batches(database, JobChunk.purge, later(-KEPT), _CHUNKS)
+        database.transact(lambda: activity.purge(later(-activity.KEPT)))
 
 
 def end_retention(settings: Settings, database: Database) -> int:

@@ -6,6 +6,7 @@ So CORS never allows credentials; without the setting `cors_origins` no other or
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -15,10 +16,16 @@ if TYPE_CHECKING:
     from settings import LiveSettings
 
 # What no page may: be framed, send a form, say where its links lead from. None of these falls back to `default-src`.
-_NEVER = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+_NEVER = {"base-uri": "'none'", "form-action": "'none'", "frame-ancestors": "'none'"}
+
+
+def _policy(directives: Mapping[str, str]) -> str:
+    return "; ".join(f"{name} {value}" for name, value in {"default-src": "'none'", **directives}.items())
+
+
 # On every answer; those that are pages have `page_headers` besides.
 PROTECTION = (("X-Content-Type-Options", "nosniff"), ("X-Frame-Options", "DENY"), ("Referrer-Policy", "no-referrer"),
-              ("Content-Security-Policy", f"default-src 'none'; {_NEVER}"))
+              ("Content-Security-Policy", _policy(_NEVER)))
 REQUEST_HEADERS = ("Accept-Language, API-Version, Authorization, Content-Type, Idempotency-Key, If-Match, "
                    "If-None-Match, Prefer, traceparent, X-Request-ID")
 ANSWER_HEADERS = ("API-Version, Content-Language, Deprecation, ETag, Link, Location, Preference-Applied, RateLimit, "
@@ -31,8 +38,9 @@ def page_headers(**sources: str) -> dict[str, str]:
 
     The page uses no device, and a page of another origin that opened it, or was opened by it, keeps no hold of it.
     """
-    allowed = "".join(f"{name.replace('_', '-')} {source}; " for name, source in sources.items())
-    return {"Content-Security-Policy": f"default-src 'none'; {allowed}{_NEVER}",
+    allowed = {name.replace("_", "-"): source for name, source in sources.items()}
+    never = {name: source for name, source in _NEVER.items() if name not in allowed}
+    return {"Content-Security-Policy": _policy(allowed | never),
             "Cross-Origin-Opener-Policy": "same-origin",
             "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()"}
 

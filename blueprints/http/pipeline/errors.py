@@ -162,7 +162,10 @@ def install(app: Flask) -> None:
     def handle(error: Exception) -> Response:
         if isinstance(error, Unavailable | TimedOut):
             services().pulse.doubt(refused=request.method not in ("GET", "HEAD"))
-        return problem_response(translate(error, g.call.body if "call" in g else ()))
+        problem = translate(error, g.call.body if "call" in g else ())
+        view = app.view_functions.get(request.endpoint or "")
+        draw = getattr(getattr(view, "endpoint", None), "refused", None)
+        return problem_response(problem) if draw is None else draw(problem)
 
     app.register_error_handler(HTTPException, handle)
     app.register_error_handler(Exception, handle)

@@ -106,8 +106,9 @@ def replay_twin(call: Call, wanted: IdempotencyKey) -> None:
 
 
 def _sent(call: Call) -> str | None:
-    """The header, on the methods that are not idempotent by themselves (RFC 9110 section 9.2.2)."""
-    return call.request.environ.get(_ENVIRON_KEY) if call.request.method in REPEATED_BY_KEY else None
+    """The header, on the methods that are not idempotent by themselves (RFC 9110 section 9.2.2): those by which the
+    endpoint is asked, for a form that deletes is a POST."""
+    return call.request.environ.get(_ENVIRON_KEY) if call.endpoint.method in REPEATED_BY_KEY else None
 
 
 def _credential(call: Call) -> str:
@@ -156,10 +157,11 @@ def _answer_again(call: Call, wanted: IdempotencyKey) -> None:
 def _note_row(call: Call, claimed: IdempotencyKey) -> None:
     """Note the row that the answer shows, if the caller may view it.
 
-    A caller who may make a row and not view it was shown nothing that a read would hide, and is answered alike again.
+    A caller who may make a row and not view it was shown nothing that a read would hide, and is answered alike again;
+    so is one who sent the form that deletes a row.
     """
     peer = _peer(call)
-    if peer is None or not call.access.allows(peer.view, call.facts):
+    if peer is None or call.endpoint.answer is None or not call.access.allows(peer.view, call.facts):
         return
     claimed.collection, claimed.row_id = peer.name, call.facts["id"]
     result = call.write.result

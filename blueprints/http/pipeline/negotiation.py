@@ -22,11 +22,12 @@ JSON, HTML = "application/json", "text/html"
 
 
 def check(call: Call) -> None:
-    """Raises `not_acceptable` when the endpoint answers JSON and `Accept` excludes it; errors need no consent."""
+    """Raises `not_acceptable` when `Accept` excludes all that the endpoint answers; errors need no consent."""
     endpoint = call.endpoint
     sent = call.request.environ.get("HTTP_ACCEPT")
-    if sent and endpoint.status != 204 and not endpoint.produces and not _takes_json(sent):
-        raise not_acceptable((JSON,))
+    types = endpoint.produces or (JSON,)
+    if sent and endpoint.status != 204 and not _takes(sent, types):
+        raise not_acceptable(types)
 
 
 def best(call: Call, *types: str) -> str:
@@ -66,7 +67,12 @@ def refuse_unknown_versions(app: Flask) -> None:
 
 
 @lru_cache(maxsize=256)
-def _takes_json(accept: str) -> bool:
-    # A header that says nothing intelligible excludes nothing.
-    wishes = parse_accept_header(accept, MIMEAccept)
-    return not any("/" in kind for kind in wishes.values()) or wishes.quality(JSON) > 0
+def _takes(accept: str, types: tuple[str, ...]) -> bool:
+    # A header that says nothing intelligible excludes nothing. Parameters narrow none of what is answered here: a
+    # scraper asks for text/plain;version=0.0.4.
+    wishes = MIMEAccept((_bare(kind), quality) for kind, quality in parse_accept_header(accept, MIMEAccept))
+    return not any("/" in kind for kind in wishes.values()) or any(wishes.quality(one) > 0 for one in map(_bare, types))
+
+
+def _bare(media_type: str) -> str:
+    return media_type.partition(";")[0].strip()

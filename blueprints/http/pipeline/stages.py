@@ -17,7 +17,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from time import perf_counter
 
-from flask import Response, g, request
+from flask import Request, Response, g, request
 
 from models.base import is_id
 from models.engine.errors import Busy
@@ -196,7 +196,6 @@ def resume(call: Call) -> None:
 
 
 ARRIVAL: tuple[Stage, ...] = (limit_by_address, identify, choose_version, limit_by_principal, admit, retire)
-# Waitress asks first with the head alone (`expectation`), then sends the whole request.
 HEAD_ONLY: tuple[Stage, ...] = (limit_by_address, identify, choose_version, limit_by_principal, admit, go_on)
 AFTER_HEAD: tuple[Stage, ...] = (resume, identify, choose_version, admit, retire)
 VALIDATION: tuple[Stage, ...] = (validate, prepare, replay, fetch)
@@ -205,7 +204,8 @@ EFFECT: tuple[Stage, ...] = (claim, load, judge, check_precondition, act, judge_
 
 def run(services: Services, endpoint: Endpoint, path: dict[str, str]) -> Response:
     """Answer one request of one endpoint. Whatever refuses it is raised; `errors` translates it."""
-    g.call = call = Call(services, endpoint, request._get_current_object(), path)  # type: ignore[attr-defined]
+    sent: Request = request._get_current_object()  # type: ignore[attr-defined]
+    g.call = call = Call(services, endpoint, sent if endpoint.translate is None else endpoint.translate(sent), path)
     if services.settings.server_timing or (services.metrics is not None and services.metrics.samples()):
         call.timings = {}
     try:

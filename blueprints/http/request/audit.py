@@ -126,12 +126,14 @@ def note_failure(call: Call, user: User | None) -> None:
     _note(call, found._replace(**whose))
 
 
-def note_look(call: Call) -> None:
-    """Keep that the caller has looked at the trail, once an hour."""
+def note_look(call: Call, about: str | None = None) -> None:
+    """Keep that the caller has looked: at the trail, or at what somebody else may see (`about`). Once an hour for
+    each."""
     resource, action = _what(call)
     actor = call.principal
     call.services.trail.look(tenant_id=actor.tenant_id, principal=actor.key, role=actor.role, resource=resource,
-                             action=action, address=address_of(call), result="allowed", reason=_program(call),
+                             action=action, resource_id=about, address=address_of(call), result="allowed",
+                             reason=_program(call),
                              policy_version=call.access.policy.version, request_id=trace.request_id())
 
 

@@ -10,13 +10,14 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
-from flask import Request
+from flask import Request, Response
 from marshmallow import Schema
 
 from policies import Principal
 
 from ..operations.deprecation import Deprecation
 from ..protocol.json_body import JSON
+from ..protocol.problems import Problem
 
 REPEATED_BY_KEY = ("POST", "PATCH")
 
@@ -57,6 +58,9 @@ class Endpoint:
     conditional takes `If-Match` (RFC 9110 section 13.1.1) against the loaded row's version
     version_guard  the permission that shows the version of the row, where that is guarded
     summary     one line for the documentation
+    documented  whether the OpenAPI document has it, and what looks for endpoints by permission: pages are not
+    translate   makes of what was sent the request that this endpoint understands: of a page's form, JSON and headers
+    refused     draws its refusals, such as a page's; they are problem documents unless given
     operation   its `operationId`, which clients are generated from; without it, `<group>_<name>`
     secret      its answer is a secret: never kept for a repeated request
     by_slug     the `id` of the path may also be a slug, which `load` looks up
@@ -114,6 +118,9 @@ class Endpoint:
     tight: bool = False
     cost: int = 1
     summary: str = ""
+    documented: bool = True
+    translate: Callable[[Request], Request] | None = None
+    refused: Callable[[Problem], Response] | None = None
     operation: str = ""
     deferred: Endpoint | None = None
     variant: tuple[str, str, Endpoint] | None = None

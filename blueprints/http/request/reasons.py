@@ -11,7 +11,7 @@ from typing import Any
 
 from models.base import is_id
 from policies.evaluation.principal import FixedEnvironment
-from policies.questions.explain import own_reason
+from policies.explaining.explain import own_reason
 from policies.syntax.attributes import ENVIRONMENT, REQUESTS
 
 from ..protocol.messages import Message

@@ -44,7 +44,7 @@ class Collection(Writable):
     gone          the column that says since when a row does not count; None: no row has such a time
     filters       field → the operators that it may be filtered by
     search        columns whose words can be searched for (`q`): the table's `searched`, which are indexed
-    expand        references that may be answered as objects beside their ids
+    expand        references that may be answered as objects beside their ids, by the name that each is expanded as
     guarded       field → the permission that shows it; `department` of an owned row has `<resource>.view_private`
     judged        columns that rules may read though no answer shows them
     computed      names beside the schema's fields that are answered only when `fields` names them

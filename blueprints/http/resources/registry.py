@@ -17,9 +17,10 @@ from models.base import Owned
 from models.records.columns import IdField, JsonField, ListField, RoleField, TimeField
 from policies import SHIPPED, Column, Resource, Vocabulary
 from policies.loading import first_release
-from policies.syntax.vocabulary import Function
-from settings import Setting
+from policies.syntax.vocabulary import Condition, Function
+from settings import Setting, Settings
 
+from ..description.operations import operation_id
 from ..jobs.hooks import Hook
 from ..request.endpoint import Endpoint
 from .collection import Collection
@@ -42,6 +43,7 @@ class Registry:
     gone             permission → why nothing has it any more: of plugins that were taken out
     left_out         shipped collections that the setting `without` names: their permissions stay words of policies,
                      and nothing asks for them
+    conditions       by word: what plugins declare that the matcher itself can say
     extra            what `pkgutil.resolve_name` finds by: `package.module`, or `package.module:Collection`
     """
 
@@ -56,11 +58,12 @@ class Registry:
     left_out: Mapping[str, Collection] = field(default_factory=dict)
     extra: tuple[str, ...] = ()
     gone: Mapping[str, str] = field(default_factory=dict)
+    conditions: Mapping[str, Condition] = field(default_factory=dict)
 
     def endpoints(self) -> Iterable[tuple[str, str, list[Endpoint]]]:
         """(name, description, endpoints) of every group."""
         for name, routes in self.routes.items():
-            yield name, routes.about, routes.endpoints
+            yield name, routes.about, routes.over(self.collections.values())
         for name, collection in self.collections.items():
             yield name, (type(collection).__doc__ or "").strip(), list(collection.endpoints())
 
@@ -70,9 +73,15 @@ class Registry:
         found: dict[str, list[Endpoint]] = {}
         for _, _, endpoints in self.endpoints():
             for endpoint in endpoints:
-                if endpoint.permission is not None:
+                if endpoint.permission is not None and endpoint.documented:
                     found.setdefault(endpoint.permission, []).append(endpoint)
         return found
+
+    @cached_property
+    def by_operation(self) -> Mapping[str, Endpoint]:
+        """Every endpoint by its `operationId`."""
+        return {operation_id(group, endpoint): endpoint
+                for group, _, endpoints in self.endpoints() for endpoint in endpoints}
 
     @cached_property
     def subscribers(self) -> Mapping[str, Sequence[str]]:
@@ -86,6 +95,17 @@ class Registry:
     def blueprints(self) -> list[Blueprint]:
         """One flask-smorest blueprint for every group of endpoints."""
         return [blueprint(*group) for group in self.endpoints()]
+
+    def documented(self) -> list[Blueprint]:
+        """The same of what the OpenAPI document has."""
+        groups = ((name, about, [one for one in endpoints if one.documented])
+                  for name, about, endpoints in self.endpoints())
+        return [blueprint(*group) for group in groups if group[2]]
+
+    def served(self, settings: Settings) -> Registry:
+        """The same without the routes that a setting turns off."""
+        return replace(self, routes={name: found for name, found in self.routes.items()
+                                     if found.when is None or found.when(settings)})
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
@@ -102,9 +122,11 @@ class Registry:
             if not collection.body_schema.load_fields.keys().isdisjoint(collection.managed):
                 permissions[collection.resource] |= {collection.permission(verb) for verb in VERBS}
             permissions.setdefault(collection.resource, set()).update(collection.guarding)
-        return Vocabulary({name: _resource(name, verbs, tables.get(name)) for name, verbs in permissions.items()},
+        return Vocabulary({name: _resource(name, verbs, tables.get(name), self.migrations)
+                           for name, verbs in permissions.items()},
                           self.functions, idle={one.resource: LEFT_OUT.format(one.name)
-                                                for one in self.left_out.values()}, gone=self.gone)
+                                                for one in self.left_out.values()}, gone=self.gone,
+                          conditions=self.conditions)
 
     @property
     def required_policies(self) -> list[str]:
@@ -113,7 +135,8 @@ class Registry:
         return sorted(file.name for file in SHIPPED.iterdir() if file.name in first_release.FILES - absent)
 
 
-def _resource(name: str, permissions: set[str], collection: Collection | None) -> Resource:
+def _resource(name: str, permissions: set[str], collection: Collection | None,
+              migrations: Mapping[str, Path]) -> Resource:
     if collection is None:
         return Resource(name, frozenset(permissions))
     # Conditions may ask for what a row answers, for whose it is and what is declared; never for a hash that it keeps.
@@ -121,7 +144,7 @@ def _resource(name: str, permissions: set[str], collection: Collection | None) -
     columns = {column.name: _described(column, collection) for column in collection.columns
                if column.name in known and not isinstance(column, ListField | JsonField)}
     return Resource(name, frozenset(permissions), columns,
-                    lambda: indexes.shipped().get(collection.model._meta.table_name, ()),
+                    lambda: indexes.made_by(migrations).get(collection.model._meta.table_name, ()),
                     {column.name: column for column in collection.columns})
 
 

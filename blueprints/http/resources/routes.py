@@ -13,13 +13,17 @@ from typing import Any, TypeVar
 from flask import Flask, Response, request
 from flask_smorest import Blueprint
 
+from settings import Settings
+
 from ..description.operations import describe, path_parameters
 from ..pipeline.stages import run
 from ..protocol.preferences import preferences
 from ..request.call import Call, services
 from ..request.endpoint import Endpoint
+from .collection import Collection
 
 Handler = Callable[[Call], Any]
+Maker = Callable[[Collection], Iterable[Endpoint]]
 
 
 class Routes:
@@ -30,10 +34,13 @@ class Routes:
     ... def login(call): ...
     """
 
-    def __init__(self, name: str, about: str) -> None:
+    def __init__(self, name: str, about: str, *, when: Callable[[Settings], bool] | None = None) -> None:
+        """`when` says under which settings they are served; None: always."""
         self.name = name
+        self.when = when
         self.about = about
         self.endpoints: list[Endpoint] = []
+        self._makers: list[Maker] = []
         # As for a class: its rules, texts and migrations stand beside the module that makes it.
         self.__module__ = str(sys._getframe(1).f_globals.get("__name__", __name__))
         self.made_of: object = None  # the plain Flask Blueprint whose views these are
@@ -53,6 +60,16 @@ class Routes:
     def delete(self, path: str, **declaration: Any) -> Callable[[Handler], Handler]:
         """Declare a DELETE endpoint, which writes."""
         return self._declare("DELETE", path, {"writes": True, "status": 204} | declaration)
+
+    def of_each(self, make: Maker) -> Maker:
+        """Declare the endpoints that follow from a collection, for each that is served: pages of its rows, say."""
+        self._makers.append(make)
+        return make
+
+    def over(self, collections: Iterable[Collection]) -> list[Endpoint]:
+        """Every endpoint, where these collections are served."""
+        known = list(collections)
+        return [*self.endpoints, *(one for make in self._makers for collection in known for one in make(collection))]
 
     def _declare(self, method: str, path: str, declaration: dict[str, Any]) -> Callable[[Handler], Handler]:
         def mark(handler: Handler) -> Handler:
@@ -116,7 +133,8 @@ def _view(group: str, endpoint: Endpoint) -> Callable[..., Response]:
 
     view.__name__ = endpoint.name
     view.endpoint = endpoint  # type: ignore[attr-defined]
-    view._apidoc = describe(group, endpoint)  # type: ignore[attr-defined]
+    if endpoint.documented:
+        view._apidoc = describe(group, endpoint)  # type: ignore[attr-defined]
     return view
 
 

@@ -212,10 +212,17 @@ class Reference(Id):
     """The id of a row in another collection; it must exist and be visible to the caller.
 
     `collection` is the plural name, such as `categories`; a row that fails is an `invalid_reference`.
-    `expand` is the name under which the row itself may be asked for, such as `category`.
+    `expand` is the name under which the row itself may be asked for, such as `category`. Raises TypeError for names of
+    another form.
     """
 
     def __init__(self, collection: str, *, expand: str = "", **kwargs: Any) -> None:
+        named: tuple[object, object] = collection, expand
+        if not isinstance(named[0], str):
+            raise TypeError(f'a Reference names a collection as in Reference("articles"), and not by {named[0]!r}')
+        if not isinstance(named[1], str):
+            raise TypeError(f'a Reference is expanded by a name, as in Reference("articles", expand="article"), and '
+                            f"not by {named[1]!r}")
         super().__init__(**kwargs)
         self.collection = collection
         self.expand = expand

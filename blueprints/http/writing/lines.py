@@ -154,7 +154,8 @@ class LineWriter:
         if value is None and column is not None and column.null:
             return None
         loaded = self._collection.body_schema.fields[name].deserialize(value)
-        if name in self._collection.states and loaded not in self._collection.states[name]:
+        states = self._collection.states.get(name)
+        if states and loaded not in states and loaded not in self._collection.values_of(name):
             raise ValidationError(Message("There is no such {field}.", field=name))
         if name == "tenant_id" and loaded != self._call.tenant_id:
             raise ValidationError("Rows stay in their tenant.")

@@ -117,11 +117,11 @@ class Writable(Readable):
                              Problem.of([read_only(name) for name in managed], "invalid_body"), sent=True)
 
     def values_of(self, name: str) -> tuple[str, ...]:
-        states = self.states.get(name)
+        states, choices = self.states.get(name), super().values_of(name)
         if not states or not all(isinstance(state, str) for state in states):
-            return super().values_of(name)
+            return choices
         initial = self.model._meta.fields[name].default
-        return tuple(sorted({*states, initial} if isinstance(initial, str) else states))
+        return tuple(sorted({*states, *choices, *([initial] if isinstance(initial, str) else [])}))
 
     @property
     def _computed(self) -> dict[str, fields.Field[Any]]:

@@ -351,6 +351,11 @@ export interface components {
             address: string | null;
             /** @description The kind of device that opened it: desktop, mobile, tablet, bot or other. */
             device: string | null;
+            /**
+             * @description What it was opened for: the API, or the console's pages.
+             * @enum {string}
+             */
+            kind: "api" | "console";
             /** @description Whether this request belongs to it. */
             current: boolean;
         };
@@ -372,6 +377,48 @@ export interface components {
             token?: string;
             /** @description What this caller may do to it now, when `fields` names it. */
             allowed_actions?: ("update" | "delete" | "share")[];
+        };
+        Minute: {
+            /** Format: date-time */
+            start: string;
+            /** @description All of them. */
+            requests: number;
+            /** @description Of these, how many were answered 401, 403, or 404 for an object, which may be absent. */
+            refusals: number;
+            /** @description Of these, how many were answered 429. */
+            limited: number;
+            /** @description Of these, how many were answered 500 or above. */
+            errors: number;
+            /** @description Half of them took so long at most. Milliseconds, of all requests but those that a limit refused; null without any. */
+            median_milliseconds: number | null;
+            /** @description 95 of 100 took so long at most. Milliseconds, of all requests but those that a limit refused; null without any. */
+            p95_milliseconds: number | null;
+        };
+        Activity: {
+            minutes: components["schemas"]["Minute"][];
+        };
+        TableSize: {
+            name: string;
+            /** @description About how many there are. */
+            rows: number;
+            /** @description With its indexes; null on SQLite, where that takes long to tell. */
+            bytes: number | null;
+        };
+        Sizes: {
+            database_bytes: number;
+            /** @description The write-ahead log; null on Postgres. */
+            log_bytes: number | null;
+            /** @description The files in the folder of backups; null where it cannot be read. */
+            backups_bytes: number | null;
+            /** @description Room on the disk of the instance, or of its database where there is less; null where the disk does not say. */
+            disk_free_bytes: number | null;
+            /**
+             * Format: date-time
+             * @description When the oldest row of the audit trail was written.
+             */
+            audit_since: string | null;
+            /** @description The largest first, with the rows of all tenants: only for callers of the tenant that guests act in. */
+            tables?: components["schemas"]["TableSize"][];
         };
         Counts: {
             total: number;
@@ -683,8 +730,15 @@ export interface components {
             roles: string[];
             facts: components["schemas"]["Fact"][];
         };
+        Opening: {
+            file: string;
+            rule: string;
+            when: string;
+        };
         Explanation: {
             as: string;
+            /** @description What the user is called, as far as the caller may see it; null: a role. */
+            as_name: string | null;
             role: string;
             /** @enum {string} */
             kind: "user" | "service" | "guest";
@@ -717,6 +771,8 @@ export interface components {
             scopes: string[] | null;
             scopes_cover: boolean;
             needed_scopes: string[];
+            /** @description Of what the policy refuses: lines each of which would allow it, `always` last. What else a line would open, `POST /api/admin/policy/try` tells. */
+            would_allow: components["schemas"]["Opening"][];
             sql: string | null;
             policy_version: string;
         };
@@ -862,6 +918,141 @@ export interface components {
             files: {
                 [key: string]: string;
             };
+        };
+        MatrixPart: {
+            /** @description The condition that is left of the line here, in the words of model.conf; `always`: none is. */
+            word: string;
+            /**
+             * @description Which of `lines` it is.
+             * @example articles.csv:14
+             */
+            place: string;
+        };
+        MatrixCell: {
+            allow: components["schemas"]["MatrixPart"][];
+            deny: components["schemas"]["MatrixPart"][];
+            /** @description Whether it is allowed in every case. */
+            always: boolean;
+        };
+        MatrixRow: {
+            permission: string;
+            /** @description By role. */
+            cells: {
+                [key: string]: components["schemas"]["MatrixCell"];
+            };
+        };
+        MatrixResource: {
+            resource: string;
+            permissions: components["schemas"]["MatrixRow"][];
+        };
+        MatrixLine: {
+            file: string;
+            line: number;
+            /** @description As it stands in the file. */
+            rule: string;
+            /** @description The lines of the comment directly above it; that of the headings is none. */
+            comment: string[];
+        };
+        MatrixColumn: {
+            /** Format: uuid */
+            id: string;
+            name: string | null;
+            role: string | null;
+            /** @description How many lines name the user, also those that lend a role. */
+            lines: number;
+            /** @description By permission: what lines about the user and lines about the user's role give together. */
+            cells: {
+                [key: string]: components["schemas"]["MatrixCell"];
+            };
+        };
+        MatrixPerson: {
+            /** Format: uuid */
+            id: string;
+            name: string | null;
+            role: string | null;
+            /** @description How many lines name the user, also those that lend a role. */
+            lines: number;
+        };
+        MatrixPersons: {
+            items: components["schemas"]["MatrixPerson"][];
+            /** @description How many there are, of those that are asked for; null: none were looked up. */
+            total: number | null;
+            has_next: boolean;
+        };
+        Matrix: {
+            version: string;
+            /** @description How many rules are in force, of those that the caller may be told. */
+            line_count: number;
+            /** @description The columns, in order. */
+            roles: string[];
+            resources: components["schemas"]["MatrixResource"][];
+            /** @description The lines behind the cells, by place. */
+            lines: {
+                [key: string]: components["schemas"]["MatrixLine"];
+            };
+            /** @description What each word in the cells means. */
+            conditions: {
+                [key: string]: string;
+            };
+            /** @description The permissions that each scope covers, as written. */
+            scopes: {
+                [key: string]: string[];
+            };
+            /** @description The user that is asked for; null: none is. */
+            person: components["schemas"]["MatrixColumn"] | null;
+            persons: components["schemas"]["MatrixPersons"];
+        };
+        PastDecision: {
+            audit: string;
+            /** Format: date-time */
+            time: string;
+            as: string;
+            role: string;
+            summary: string;
+            permission: string;
+            /** @description The permissions in the order in which they were asked. */
+            asked: string[];
+            object: string | null;
+            /** @description How many decisions were alike. */
+            count: number;
+            /**
+             * @description `hidden` is a refusal with 404; null: nobody knows which.
+             * @enum {string|null}
+             */
+            answered: "allowed" | "refused" | "hidden" | null;
+            /** @enum {string} */
+            policy_alone: "allowed" | "refused" | "hidden" | "unknown";
+            /** @description Whether the two are the same; null: that depends on what was not recorded. */
+            agrees: boolean | null;
+            /** @description What would have to be known to say more. */
+            not_recorded: string[];
+            decided_by: components["schemas"]["Line"] | null;
+            nearest_misses: components["schemas"]["Line"][];
+            policy_version: string;
+        };
+        Past: {
+            decisions: components["schemas"]["PastDecision"][];
+            /** @description Why the rules of then cannot be asked any more. */
+            error: string | null;
+        };
+        VisibleRow: {
+            /** Format: uuid */
+            id: string;
+            visible: boolean;
+            /** @description The fields of the row that are not answered to them. */
+            hidden: string[];
+            /** @description What they may do to it now: their `allowed_actions`. */
+            actions: string[];
+        };
+        Visible: {
+            as: string;
+            role: string;
+            /** @description null: a role was asked about. */
+            name: string | null;
+            /** @description Whether they can log in; null: a role was asked about, or it is not shown to you. */
+            active: boolean | null;
+            collection: string;
+            items: components["schemas"]["VisibleRow"][];
         };
         Person: {
             /** Format: uuid */
@@ -1385,7 +1576,7 @@ export interface components {
             category_id?: string | null;
         };
         /** @enum {string} */
-        SessionField: "id" | "created_at" | "last_used_at" | "address" | "device" | "current";
+        SessionField: "id" | "created_at" | "last_used_at" | "address" | "device" | "kind" | "current";
         /** @enum {string} */
         SessionSort: "-created_at" | "created_at";
         SessionList: {
@@ -1493,6 +1684,8 @@ export interface components {
         ip: string;
         /** @description With this kind of device. */
         device: "desktop" | "mobile" | "tablet" | "bot" | "other";
+        /** @description An e-mail, a user's id, or a role. */
+        as: string;
         /** @description What is asked about, such as article.publish. */
         permission: string;
         /** @description How many rows a page has at most. It has 20 unless given. */
@@ -1515,6 +1708,8 @@ export interface components {
         offset: number;
         /** @description Leave out rows created after the first page was read. */
         snapshot: boolean;
+        /** @description The id of the object. */
+        id: string;
         /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
         "articles.fields": components["schemas"]["ArticleField"][];
         /** @description The order of the rows; `-` stands before what descends. Without it: `-created_at`. */
@@ -1583,6 +1778,8 @@ export interface components {
         /** @description Use user:<id>, group:<name> or role:<name>. `me` is the caller's own user:<id>, which no permission is needed to give up. */
         grantee: string;
         /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+        "audit.fields": components["schemas"]["AuditField"][];
+        /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
         "categories.fields": components["schemas"]["CategoryField"][];
         /** @description The order of the rows; `-` stands before what descends. Without it: `name`. */
         "categories.sort": components["schemas"]["CategorySort"];
@@ -1634,8 +1831,6 @@ export interface components {
         email: string;
         /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
         "jobs.fields": components["schemas"]["JobField"][];
-        /** @description The id of the object. */
-        id: string;
         /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
         "orders.fields": components["schemas"]["OrderField"][];
         /** @description The order of the rows; `-` stands before what descends. Without it: `-created_at`. */
@@ -1746,6 +1941,58 @@ export interface components {
     pathItems: never;
 }
 export interface operations {
+    admin_activity: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description How many minutes, up to the one that is running. 60 unless given. */
+                minutes?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Activity"];
+                };
+            };
+        };
+    };
+    admin_sizes: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sizes"];
+                };
+            };
+        };
+    };
     admin_stats: {
         parameters: {
             query?: {
@@ -1865,7 +2112,7 @@ export interface operations {
                 /** @description By a service token with these scopes, separated by commas. */
                 scope?: string[];
                 /** @description An e-mail, a user's id, or a role. */
-                as: string;
+                as: components["parameters"]["as"];
                 /** @description What is asked about, such as article.publish. */
                 permission: components["parameters"]["permission"];
                 /** @description The object; without it, the answer is about any. */
@@ -2017,6 +2264,102 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["VersionWithFiles"];
+                };
+            };
+        };
+    };
+    policy_matrix: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Only the permissions of these resources, separated by commas. */
+                resource?: string[];
+                /** @description Only the columns of these roles, separated by commas. */
+                role?: string[];
+                /** @description Also the cells of this user, by id or e-mail: what the lines about the user and those about the user's role give together. */
+                person?: string;
+                /** @description Of persons with lines of their own only those with this in their name or e-mail. */
+                q?: string;
+                /** @description How many persons the page has at most; 0: none are looked up. It has 20 unless given. */
+                limit?: number;
+                /** @description How many persons to skip. */
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Matrix"];
+                };
+            };
+        };
+    };
+    policy_explain_past: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /** @description The id of the object. */
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Past"];
+                };
+            };
+        };
+    };
+    policy_visible: {
+        parameters: {
+            query: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description An e-mail, a user's id, or a role. */
+                as: components["parameters"]["as"];
+                /** @description The plural name of a collection. */
+                collection: string;
+                /** @description Rows of the collection, separated by commas; without it, only who is asked about is told. */
+                ids?: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Visible"];
                 };
             };
         };
@@ -3024,7 +3367,7 @@ export interface operations {
                  */
                 lang?: components["parameters"]["lang"];
                 /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
-                fields?: components["schemas"]["AuditField"][];
+                fields?: components["parameters"]["audit.fields"];
                 /** @description The order of the rows; `-` stands before what descends. Without it: `-time`. */
                 sort?: components["schemas"]["AuditSort"];
                 /** @description Only rows whose principal is exactly this. */
@@ -3078,6 +3421,36 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AuditList"];
+                };
+            };
+        };
+    };
+    audit_get: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
+                fields?: components["parameters"]["audit.fields"];
+            };
+            header?: never;
+            path: {
+                /** @description The id of the object. */
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Audit"];
                 };
             };
         };
@@ -6100,6 +6473,8 @@ export interface operations {
                 fields?: components["schemas"]["ServiceTokenField"][];
                 /** @description The order of the rows; `-` stands before what descends. Without it: `-created_at`. */
                 sort?: components["schemas"]["ServiceTokenSort"];
+                /** @description Only rows whose owner has this id. */
+                owner_id?: components["parameters"]["owner_id"];
                 /** @description How many rows a page has at most. It has 20 unless given. */
                 limit?: components["parameters"]["limit"];
                 /** @description Another name of `limit`. */

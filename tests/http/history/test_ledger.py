@@ -252,6 +252,9 @@ def test_a_policy_that_can_no_longer_be_loaded_is_told_as_such(services, instanc
     services.database.transact(add)
     ledger_of(services, instance).store()
     with services.database.connected():
-        assert policy_version.newest().changes[0]["change"] == "unknown"
+        change, = policy_version.newest().changes
+    assert change["change"] == "unknown"
+    assert change["detail"].startswith("policy 0000000000000000 cannot be loaded here: a plugin that it needs is not "
+                                     "installed, or it is of another version of Gatepost (model.conf:1: ")
 
 

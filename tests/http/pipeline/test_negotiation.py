@@ -53,6 +53,35 @@ def test_data_is_json_for_a_client_that_takes_json(as_role, scenario):
     scenario.play(as_role(scenario.who))
 
 
+BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+PROMETHEUS = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5"
+
+
+@pytest.mark.parametrize(("path", "accept", "status"), [
+    ("/docs", BROWSER, 200), ("/docs", "text/*", 200), ("/docs", ";;;", 200), ("/docs", "", 200),
+    ("/docs", "application/json", 406), ("/docs", "text/html;q=0, */*", 406), ("/docs/errors", "image/png", 406),
+    ("/docs/rapidoc-min.js", "*/*", 200), ("/docs/page.css", "text/css,*/*;q=0.1", 200),
+    ("/docs/rapidoc-min.js", "text/javascript", 200), ("/docs/rapidoc-min.js", "image/png", 406),
+    ("/api/openapi.json", "application/json;charset=utf-8", 200), ("/api/openapi.json", "text/html", 406),
+    ("/", BROWSER, 200), ("/", "application/json", 200), ("/", "image/png", 406),
+    ("/metrics", PROMETHEUS, 404), ("/metrics", "application/json", 406),
+])
+def test_a_page_or_a_file_is_answered_to_a_client_that_takes_its_type(client, path, accept, status):
+    answer = client.get(path, headers={"Accept": accept})
+    assert answer.status_code == status, answer.text
+    assert status != 406 or answer.get_json()["code"] == "not_acceptable"
+
+
+@pytest.mark.parametrize(("accept", "status"), [
+    (BROWSER, 200), ("text/csv", 200), ("application/x-ndjson, text/csv;q=0", 200), ("application/json", 406),
+    ("text/csv;q=0, application/x-ndjson;q=0, */*", 406),
+])
+def test_an_export_is_a_file_that_the_client_takes(as_role, accept, status):
+    answer = as_role("editor").get("/api/articles/export", headers={"Accept": accept})
+    assert answer.status_code == status
+    assert status == 406 or answer.mimetype in ("text/csv", "application/x-ndjson")
+
+
 @pytest.mark.parametrize("headers", [{}, GZIP], ids=["plain", "gzip"])
 @pytest.mark.parametrize("path", ["/api/articles", "/docs/rapidoc-min.js"])
 def test_a_304_has_the_vary_of_its_200(client, path, headers):

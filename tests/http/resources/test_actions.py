@@ -5,8 +5,11 @@ from __future__ import annotations
 from urllib.parse import quote
 
 import pytest
+from marshmallow import fields
+from marshmallow.validate import OneOf
 
 from blueprints.http.request import events
+from blueprints.http.resources.plugins.discovery import discover
 from blueprints.testing.contract import CHECKS, World
 from gatepost.testing import Example, log_in
 from models.engine.connect import open_database
@@ -14,7 +17,7 @@ from models.migrate import upgrade
 from tests.apps import close, make_app, new_instance
 from tests.databases import new_database
 from tests.http.resources.shelf import books as module
-from tests.http.resources.shelf.books import Books
+from tests.http.resources.shelf.books import Books, BookSchema
 
 EXAMPLE = Example(Books, body=lambda admin, n: {"title": f"Book {n}"}, changes={"tags": ["old"]},
                   actions={"rate": {"stars": 4}})
@@ -22,8 +25,6 @@ EXAMPLE = Example(Books, body=lambda admin, n: {"title": f"Book {n}"}, changes={
 
 @pytest.fixture(scope="module", params=["sqlite", "postgres"])
 def app(request, tmp_path_factory):
-    from blueprints.http.resources.plugins.discovery import discover
-
     url = new_database(request.param, request, migrated=False)
     database = open_database(url, pool_size=1, synchronous="normal", statement_timeout=10)
     upgrade(database, discover([Books]).migrations)
@@ -228,3 +229,16 @@ def test_the_module_is_a_plugin_too():
     from blueprints.http.resources.plugins.contents import contents
 
     assert contents(module) == [Books]
+
+
+class LostSchema(BookSchema):
+    """One book, which code alone may find lost."""
+
+    status = fields.String(dump_only=True, validate=OneOf(["here", "lost"]))
+
+
+def test_a_state_that_only_code_sets_is_known_by_the_choices_of_the_schema():
+    found = discover([type("Books", (Books,), {"schema": LostSchema, "__module__": Books.__module__})])
+    assert found.collections["books"].values_of("status") == ("here", "lent", "lost")
+    assert found.vocabulary.resources["book"].columns["status"].values == ("here", "lent", "lost")
+    assert discover([Books]).collections["books"].values_of("status") == ("here", "lent")

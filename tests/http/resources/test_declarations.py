@@ -13,7 +13,7 @@ from marshmallow import post_load
 from app import create_app
 from blueprints.http.resources.plugins.contents import PluginError
 from blueprints.http.resources.plugins.discovery import discover
-from gatepost import Int, Line, Routes, StrictSchema, action
+from gatepost import Int, Line, Many, Reference, Routes, StrictSchema, action
 from gatepost.testing import log_in, served
 from models.engine.connect import open_database
 from models.migrate import upgrade
@@ -173,6 +173,11 @@ def changed(**declared):
     ({"schema": type("Noted", (BookSchema,), {"notes": Line(load_only=True)})}, "what is sent in it would be lost"),
     ({"schema": type("Counted", (BookSchema,), {"readers": Int(dump_only=True)})},
      "Counted.readers has no column in Book, so that no answer would have it; give Book the column, or override `att"),
+    ({"schema": type("NeverSchema", (BookSchema,), {"stars": Int(dump_only=True)})},
+     "'stars' may be null in an answer, because the column of Book has null=True; give the field of NeverSchema "
+     "allow_none=True"),
+    ({"schema": type("NeverSchema", (BookSchema,), {"secrets": Many(Line(), maximum=2)})},
+     "'secrets' may be null in an answer, because the column of Book has null=True; give the field of NeverSchema"),
 ])
 def test_a_declaration_that_would_fail_later_is_named_by_file(declared, sentence):
     with pytest.raises(PluginError, match=f"{HERE}[:0-9]*: .*{sentence}"):
@@ -187,6 +192,13 @@ def create(self, call, row):
     """Keep the notes elsewhere."""
 
 
+def test_a_field_that_nothing_keeps_is_found_whatever_was_loaded_before():
+    StrictSchema().load({})
+    StrictSchema().dump({})
+    with pytest.raises(PluginError, match=r"Noted\.notes has no column in Book"):
+        discover([changed(schema=type("Noted", (BookSchema,), {"notes": Line()}))])
+
+
 @pytest.mark.parametrize("declared", [
     {"schema": type("Noted", (BookSchema,), {"notes": Line()}), "create": create},
     {"schema": type("Noted", (BookSchema,), {"notes": Line()}), "prepare": lambda self, call: None},
@@ -197,6 +209,12 @@ def create(self, call, row):
 ], ids=["kept elsewhere", "prepared", "attached", "of another name", "folded"])
 def test_a_field_that_something_else_keeps_or_answers_needs_no_column(declared):
     assert "books" in discover([changed(**declared)]).collections
+
+
+@pytest.mark.parametrize("secrets", [Many(Line(), maximum=2, required=True), Many(Line(), maximum=2, load_default=[])])
+def test_a_column_that_every_body_gives_a_value_may_be_null_in_the_table(secrets):
+    found = discover([changed(schema=type("AlwaysSchema", (BookSchema,), {"secrets": secrets}))])
+    assert "books" in found.collections
 
 
 @pytest.mark.parametrize(("name", "more", "sentence"), [
@@ -233,6 +251,53 @@ def test_an_action_of_another_form_is_refused_where_it_is_declared(more, sentenc
         action("go", **more)(lambda self, row: None)
 
 
+class LentSchema(BookSchema):
+    """One book, which refers to others."""
+
+    category_id = Reference("categories")
+    tools = Many(Reference("tool"), maximum=3)
+
+
+class MeantSchema(BookSchema):
+    """One book, which is expanded by another name."""
+
+    category_id = Reference("categories", expand="category")
+
+
+@pytest.mark.parametrize(("declared", "sentence"), [
+    ({"expand": ("categories",)}, "`expand` names 'categories', and no Reference of BookSchema is expanded as that"),
+    ({"expand": ("category",), "schema": LentSchema},
+     "`expand` names 'category', and no Reference of LentSchema is expanded as that; "
+     'write category_id = Reference("categories", expand="category", …)'),
+    ({"expand": ("categorys",), "schema": MeantSchema},
+     "`expand` names 'categorys', and no Reference of MeantSchema is expanded as that; did you mean category?"),
+    ({"expand": "owner"}, "`expand` must be several names, such as ('owner',)"),
+    ({"schema": LentSchema, "create": create},
+     "LentSchema.tools refers to 'tool', and there is no such collection; known are articles"),
+])
+def test_a_reference_that_leads_nowhere_is_named_by_file_and_line(declared, sentence):
+    with pytest.raises(PluginError, match=rf"{HERE}:\d+: {re.escape(sentence)}"):
+        discover([changed(**declared)])
+
+
+def test_a_body_of_an_action_that_refers_to_no_collection_is_named_too():
+    @action("give", body=StrictSchema.from_dict({"to": Reference("user")}, name="GiveSchema"))
+    def give(self, book):
+        """Nothing."""
+
+    with pytest.raises(PluginError, match=r"GiveSchema\.to refers to 'user', .*; did you mean users\?"):
+        discover([changed(give=give)])
+
+
+@pytest.mark.parametrize(("given", "more", "sentence"), [
+    (Books, {}, "a Reference names a collection as in Reference\\(\"articles\"\\), and not by <class"),
+    ("tools", {"expand": True}, "is expanded by a name, .*, and not by True"),
+])
+def test_a_reference_of_another_form_is_refused_where_it_is_declared(given, more, sentence):
+    with pytest.raises(TypeError, match=sentence):
+        Reference(given, **more)
+
+
 NO_INDEX = "DROP INDEX books_stars"
 STARTS = [
     (NO_INDEX, "Books can be sorted by 'stars', and no index serves that; "
@@ -259,6 +324,22 @@ STARTS = [
      "the table 'books' has the column 'shelf', which takes no null and has no default, and Book lacks it: no row "
      "could be stored; give Book the column"),
 ]
+
+
+LOOSE = ("CREATE TABLE readers (id TEXT PRIMARY KEY, tenant_id TEXT, book TEXT, {} ON DELETE RESTRICT)")
+
+
+@pytest.mark.parametrize(("key", "leads", "cure"), [
+    ("FOREIGN KEY (tenant_id, book) REFERENCES books (tenant_id, id)", "books (tenant_id, id)",
+     'ddl.index(db, "books", "id", unique=True)'),
+    ("FOREIGN KEY (book) REFERENCES books (status)", "books (status)",
+     'ddl.run(db, "CREATE UNIQUE INDEX … ON books (status)")'),
+])
+def test_a_foreign_key_to_what_is_not_unique_stops_the_start(tmp_path, request, key, leads, cure):
+    sentence = (f"a foreign key of the table 'readers' leads to {leads}, of which no index is unique, so that every "
+                f"write would fail; a migration makes one with {cure}")
+    test_a_table_that_does_not_serve_its_collection_stops_the_start(
+        tmp_path, request, "sqlite", LOOSE.format(key), sentence)
 
 
 @pytest.mark.parametrize("dialect", ["sqlite", "postgres"])

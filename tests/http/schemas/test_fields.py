@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from marshmallow import Schema, ValidationError, validate
+from marshmallow.validate import URL
 
 from blueprints.http.schemas.fields import Bool, Currency, Email, Id, Int, Language, Line, Many, Slug, Text, Time
 
@@ -71,3 +72,11 @@ def test_a_callable_refuses_by_answering_false_or_by_raising(kind, check):
 @pytest.mark.parametrize("answer", [None, True, 0, ""])
 def test_only_false_refuses(answer):
     assert Schema.from_dict({"value": Line(validate=lambda value: answer)})().load({"value": "x"}) == {"value": "x"}
+
+
+@pytest.mark.parametrize("url", ["http://example.org", "https://example.org/\x1b[31m", "https://example.org/a b", "x"])
+def test_a_line_that_is_a_url_refuses_other_schemes_and_what_a_terminal_obeys(url):
+    schema = Schema.from_dict({"url": Line(maximum=2000, validate=URL(schemes={"https"}))})()
+    assert schema.load({"url": "https://example.org/a?b=ä"}) == {"url": "https://example.org/a?b=ä"}
+    with pytest.raises(ValidationError):
+        schema.load({"url": url})

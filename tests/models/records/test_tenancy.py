@@ -55,6 +55,7 @@ CROSSING = {
     "policy_version.append", "policy_version.listed", "policy_version.untold", "policy_version.by_number",
     "policy_version.tell", "policy_version.purge", "policy_use.note_uses", "policy_use.used_since",
     "policy_use.counted_since", "policy_use.purge",  # one policy for all tenants
+    "activity.note_requests", "activity.counted_since", "activity.purge",  # one service for all tenants
     "reviews._accounts", "reviews.active_of",  # the operator looks after all of them
     "paging._reading",  # looks up, in the same statement, what `Shape.rows` has found
     "shape.Shape.rows",  # its filters hold the tenant

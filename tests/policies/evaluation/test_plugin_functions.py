@@ -17,11 +17,11 @@ from policies import IF, NEVER, Policy, PolicyError, Principal
 from policies.evaluation.compiled import NO_OBJECT, FunctionFailed, value_of
 from policies.evaluation.principal import FixedEnvironment
 from policies.evaluation.sql import Where, where
+from policies.explaining.explain import explain
 from policies.lint.warnings import warnings
 from policies.loading.loader import from_files
 from policies.loading.oracle import Oracle, sampled
 from policies.loading.sample import sample_questions
-from policies.questions.explain import explain
 from policies.syntax.vocabulary import Function
 from tests.policies.generated import MODEL, WHO_AND_WHAT, model
 from tests.policies.shipped_vocabulary import VOCABULARY

@@ -64,7 +64,8 @@ def lost(collection: Collection) -> str | None:
     answers one, or where the schema has a hook that makes something else of it.
     """
     schema, columns = collection.body_schema, collection.model._meta.fields
-    if any(schema._hooks.get(name) != StrictSchema._hooks.get(name) for name in _HOOKS):
+    # A kind of hook that there is none of is missing, or an empty list once a schema was used.
+    if any((schema._hooks.get(name) or []) != (StrictSchema._hooks.get(name) or []) for name in _HOOKS):
         return None
     model = collection.model.__name__
     for name, field in schema.fields.items():

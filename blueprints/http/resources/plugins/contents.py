@@ -18,7 +18,7 @@ from ...protocol.messages import Unreadable, read_texts
 from ..collection import Collection
 from ..registry import Registry
 from ..routes import Routes
-from .declarations import functions_of, settings_of
+from .declarations import conditions_of, functions_of, settings_of
 
 Plugin = ModuleType | type[Collection] | Routes | Blueprint  # what an entry point names: a package is a module, too
 
@@ -116,11 +116,11 @@ def serves(registry: Registry, plugin: Plugin) -> bool:
     """Whether all that the plugin declares is here already."""
     routes = registry.routes.values()
     known = [*map(type, registry.collections.values()), *routes, *(found.made_of for found in routes),
-             *registry.functions.values(), *registry.hooks.values(),
+             *registry.functions.values(), *registry.conditions.values(), *registry.hooks.values(),
              *(one for settings in registry.settings.values() for one in settings.values())]
     modules = modules_of(plugin)
-    return all(found in known for found in (*contents(plugin), *functions_of(modules), *hooks_of(modules),
-                                            *settings_of(modules)))
+    return all(found in known for found in (*contents(plugin), *functions_of(modules), *conditions_of(modules),
+                                            *hooks_of(modules), *settings_of(modules)))
 
 
 def named(plugin: Plugin) -> str:

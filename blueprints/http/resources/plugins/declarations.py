@@ -16,7 +16,7 @@ from models.base import Record
 from models.records.columns import ListField
 from policies.syntax.attributes import ENVIRONMENT, SUBJECT
 from policies.syntax.matcher import FUNCTIONS, OURS
-from policies.syntax.vocabulary import Function
+from policies.syntax.vocabulary import Condition, Function
 from policies.wording.suggestions import hint
 from settings import Setting
 
@@ -42,6 +42,11 @@ _OF_CASBIN: Any = FunctionMap  # Casbin carries no types
 def functions_of(modules: Iterable[ModuleType]) -> Iterator[Function]:
     """The functions that stand at the level of these modules, each once."""
     return _of_kind(Function, modules)
+
+
+def conditions_of(modules: Iterable[ModuleType]) -> Iterator[Condition]:
+    """The conditions that stand at the level of these modules, each once."""
+    return _of_kind(Condition, modules)
 
 
 def settings_of(modules: Iterable[ModuleType]) -> Iterator[Setting[Any]]:
@@ -153,6 +158,19 @@ def bad_default(collection: Collection) -> str | None:
             says = "may leave out" if name in collection.body_schema.load_fields else "never has"
             model = collection.model.__name__
             return f"a body {says} {name!r}, and the column of {model} has neither default nor null"
+    return None
+
+
+def bad_null(collection: Collection) -> str | None:
+    """Which column may be null in an answer that the schema says never is, if one may. Not asked about Gatepost's own:
+    some of their columns take null in the table, and no row is without a value."""
+    model, schema = collection.model, collection.body_schema
+    for name, field in schema.dump_fields.items():
+        column = model._meta.fields.get(name)
+        if (column is not None and column.null and column.default is None and not field.allow_none
+                and (field.dump_only or not (field.required or field.load_default is not missing))):
+            return (f"{name!r} may be null in an answer, because the column of {model.__name__} has null=True; give "
+                    f"the field of {type(schema).__name__} allow_none=True")
     return None
 
 

@@ -22,7 +22,7 @@ from flask import Blueprint
 
 import blueprints
 from models import migrate
-from policies.syntax.vocabulary import Function
+from policies.syntax.vocabulary import Condition, Function
 from settings import DECLARED, Plugins, Setting
 from settings.plugins import clash, name_of
 
@@ -45,10 +45,22 @@ from .contents import (
     policy_of,
     translations_of,
 )
-from .declarations import bad_action, bad_filter, functions_of, settings_of, unknown_event, unusable, wrong_with
+from .declarations import (
+    bad_action,
+    bad_filter,
+    bad_null,
+    conditions_of,
+    functions_of,
+    settings_of,
+    unknown_event,
+    unusable,
+    wrong_with,
+)
 from .leaving_out import refuse_unusable
-from .places import place, raised_at
+from .places import place, place_among, raised_at
 from .plain import routes_of
+from .references import bad_expansion, leads_nowhere
+from .words import Words, unreadable
 
 _VARIABLE = re.compile("<[^>]*>")
 GROUP = "gatepost.collections"
@@ -73,6 +85,8 @@ def discover(extra: Iterable[Plugin] = (), without: abc.Collection[str] = (),
     collections: dict[str, Collection] = {}
     routes: dict[str, Routes] = {}
     functions: dict[str, Function] = {}
+    conditions: dict[str, Condition] = {}
+    words = Words()
     hooks: dict[str, Hook] = {}
     paths: set[tuple[str, str]] = set()
     settings: dict[str, dict[str, Setting[Any]]] = {}
@@ -100,18 +114,31 @@ def discover(extra: Iterable[Plugin] = (), without: abc.Collection[str] = (),
             if (reason := unusable(function)) is not None:
                 raise PluginError(f"{source}: the function {function.name!r} cannot be used: {reason} "
                                   f"({place(function.holds)})")
-
+        add_conditions(source, modules_of(module))
         hooks.update((hook.name, hook) for hook in hooks_of(modules_of(module)))
+
+    def add_conditions(source: str, modules: list[ModuleType]) -> None:
+        for function in functions_of(modules):
+            if (reason := words.taken([function], [])) is not None:
+                raise PluginError(f"{source}: {reason} ({place(function.holds)})")
+        for condition in conditions_of(modules):
+            if (reason := unreadable(condition, functions) or words.taken([], [condition])) is not None:
+                raise PluginError(f"{source}: the condition {condition.word!r} cannot be used: {reason} "
+                                  f"({place_among(modules, condition)})")
+            conditions[condition.word] = condition
 
     def made(source: str, found: type[Collection]) -> Collection:
         if (reason := bad_names(found)) is not None:
             raise PluginError(f"{source}: {place(found)}: {found.__name__}.{reason}")
         if (reason := bad_filter(found)) is not None:
             raise PluginError(f"{source}: {place(found)}: {found.__name__}.{reason}")
+        if (reason := bad_expansion(found)) is not None:
+            raise PluginError(f"{source}: {place(found)}: {reason}")
         collection = found()
         if (wrong := bad_action(collection)) is not None:
             raise PluginError(f"{source}: {place(wrong[0].method)}: {wrong[1]}")
-        if (reason := wrong_with(collection)) is not None:
+        ours = found.__module__.startswith(f"{blueprints.__name__}.")
+        if (reason := wrong_with(collection) or (None if ours else bad_null(collection))) is not None:
             raise PluginError(f"{source}: {place(found)}: {reason}")
         return collection
 
@@ -170,6 +197,9 @@ def discover(extra: Iterable[Plugin] = (), without: abc.Collection[str] = (),
     besides = tuple(extra)
     for plugin in besides:
         add_plugin(place_of(plugin), named(plugin), plugin)
+    for collection in collections.values():
+        if (reason := leads_nowhere(collection, collections)) is not None:
+            raise PluginError(f"{place(collection)}: {reason}")
     refuse_unusable(without, collections)
     left_out = {name: collections.pop(name) for name in without}
     for hook in hooks.values():
@@ -178,7 +208,7 @@ def discover(extra: Iterable[Plugin] = (), without: abc.Collection[str] = (),
                            if any(event.startswith(f"{name}.") for event in hook.events)), "")
             raise PluginError(f"{hook.name}: {reason}{absent} ({place(hook.handle)})")
     registry = Registry(collections, routes, functions, hooks, policies, migrations, tuple(translations),
-                        settings, left_out, tuple(map(place_of, besides)))
+                        settings, left_out, tuple(map(place_of, besides)), conditions=conditions)
     operations = Counter(operation_id(group, endpoint)
                          for group, _, endpoints in registry.endpoints() for endpoint in endpoints)
     for name, claims in operations.items():

@@ -20,7 +20,7 @@ from ...jobs.hooks import hooks_of
 from ..collection import Collection
 from ..routes import Routes
 from .contents import PluginError, contents, migrations_of, modules_of
-from .declarations import functions_of, settings_of
+from .declarations import conditions_of, functions_of, settings_of
 from .discovery import GROUP, discover
 
 COMMANDS = "gatepost.commands"
@@ -113,6 +113,7 @@ def _described(name: str, points: Iterable[EntryPoint], wrong: str | None,
         settings += [f"{name_of(point.name)}.{one.name}" for one in settings_of(modules)]
         hooks += [hook.name for hook in hooks_of(modules)]
         conditions += [function.name for function in functions_of(modules)]
+        conditions += [condition.word for condition in conditions_of(modules)]
         migrations |= migrations_of(name, plugin)
     kinds = {"collections": [one.name for one in collections], "routes": routes, "settings": settings,
              "hooks": hooks, "conditions": conditions}

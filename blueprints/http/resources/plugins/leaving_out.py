@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-
-from marshmallow import Schema, fields
+from collections.abc import Iterable, Mapping
 
 from policies.wording.suggestions import did_you_mean
 from settings import SettingError
 
-from ...schemas.fields import Reference
 from ..collection import Collection
+from .references import references
 
 OPTIONAL = ("articles", "categories", "comments", "contact", "orders", "pages", "products")  # others serve Gatepost
 
@@ -22,8 +20,8 @@ def refuse_unusable(names: Iterable[str], collections: Mapping[str, Collection])
         if name not in OPTIONAL:
             raise SettingError(f"without: {_cannot(name, collections)}")
     for one in collections.values():
-        if one.name not in left and (needed := next(((field, name) for field, name in _references(one.body_schema)
-                                                     if name in left), None)):
+        if one.name not in left and (needed := next(((field, to.collection) for field, to in references(one.body_schema)
+                                                     if to.collection in left), None)):
             field, name = needed
             raise SettingError(f"without: {name} cannot be left out, because {one.name} refer to them ({field})"
                                f"{'; leave out both' if one.name in OPTIONAL else ''}")
@@ -34,13 +32,3 @@ def _cannot(name: str, collections: Mapping[str, Collection]) -> str:
         return f"there is no shipped collection {name!r}{did_you_mean(name, OPTIONAL)}"
     can = ", ".join(OPTIONAL)
     return f"{name} cannot be left out, because Gatepost itself needs them or a plugin brings them; what can be: {can}"
-
-
-def _references(schema: Schema) -> Iterator[tuple[str, str]]:
-    """The fields that refer to a collection, also in what a row nests, each with its collection's name."""
-    for name, field in schema.fields.items():
-        inner = field.inner if isinstance(field, fields.List) else field
-        if isinstance(inner, Reference):
-            yield name, inner.collection
-        elif isinstance(inner, fields.Nested):
-            yield from ((f"{name}.{deep}", target) for deep, target in _references(inner.schema))

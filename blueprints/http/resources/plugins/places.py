@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
+from collections.abc import Iterable
+from contextlib import suppress
+from types import ModuleType
 from typing import Any
 
 from ..collection import Collection
@@ -25,6 +29,19 @@ def place(declared: Any) -> str:
         return f"{file}:{inspect.getsourcelines(found)[1]}"
     except (OSError, IndexError):
         return file
+
+
+def place_among(modules: Iterable[ModuleType], declared: object) -> str:
+    """`file:line` of an object to which one of these modules gives a name; the file alone where none does."""
+    for module in modules:
+        name = next((name for name, found in vars(module).items() if found is declared), "")
+        with suppress(OSError, SyntaxError, TypeError):
+            for node in ast.parse(inspect.getsource(module)).body:
+                targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+                if name in [one.id for target in targets if target is not None for one in ast.walk(target)
+                            if isinstance(one, ast.Name)]:
+                    return f"{module.__file__}:{node.lineno}"
+    return str(next(iter(modules)).__file__)
 
 
 def raised_at(error: BaseException, package: str) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from models.base import Record
-from models.catalog import Catalog, look
+from models.catalog import Catalog, Loose, look
 from models.engine.database import Database
 from models.records import search
 
@@ -51,6 +51,9 @@ def lacking(database: Database, catalog: Catalog, collection: Collection) -> Ite
             wanted = text if "," in text else text.removeprefix("-")  # one key is read forward and backward
             yield (f"{named} can be sorted by {text!r}, and no index serves that; "
                    f'a migration makes one with ddl.index(db, "{table}", "{wanted}")')
+    for one in catalog.loose:
+        if table in (one.table, one.parent):
+            yield _unsupported(one)
     if not takes_bodies(collection):
         return
     required = {name for name, field in collection.body_schema.load_fields.items() if field.required}
@@ -59,3 +62,12 @@ def lacking(database: Database, catalog: Catalog, collection: Collection) -> Ite
                 and name not in Record._meta.fields and name != "owner_id"):
             yield (f"a body may leave out {name!r}, and the column {field.column_name!r} of the table {table!r} takes "
                    f"no null, as {model.__name__} says it does")
+
+
+def _unsupported(one: Loose) -> str:
+    columns = ", ".join(one.columns)
+    cure = (f'ddl.index(db, "{one.parent}", "{", ".join(one.columns[1:])}", unique=True)'
+            if one.columns[0] == "tenant_id" and len(one.columns) > 1 else
+            f'ddl.run(db, "CREATE UNIQUE INDEX … ON {one.parent} ({columns})")')
+    return (f"a foreign key of the table {one.table!r} leads to {one.parent} ({columns}), of which no index is unique, "
+            f"so that every write would fail; a migration makes one with {cure}")

@@ -218,7 +218,8 @@ def _brought_back(caller: Caller, many: str) -> list[TestResponse]:
 # Everything else
 
 def _elsewhere(twin: Twin) -> Iterator[Try]:
-    for path in ("/", "/api/health", "/api/ping", "/api/admin/stats", "/api/admin/policy", "/api/profile",
+    for path in ("/", "/api/health", "/api/ping", "/api/admin/stats", "/api/admin/policy",
+                 "/api/admin/policy/matrix", "/api/admin/policy/matrix?person=" + twin.rows["eve"].id, "/api/profile",
                  "/api/sessions", "/api/tokens", "/api/audit?sort=time", "/api/openapi.json", "/api/contact"):
         yield _request("elsewhere", "GET", path)
 

@@ -10,8 +10,8 @@ import pytest
 
 from policies import SHIPPED, Policy, Principal, load
 from policies.evaluation.principal import FixedEnvironment
-from policies.questions.explain import explain
-from policies.questions.explanation import ALLOWED, DEPENDS, REFUSED, Explanation
+from policies.explaining.explain import explain
+from policies.explaining.explanation import ALLOWED, DEPENDS, REFUSED, Explanation
 from tests.policies.editing import add_line, remove_line, replace, shipped_copy
 from tests.policies.shipped_vocabulary import PERMISSIONS, ROLES, VOCABULARY
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from models.base import is_id
-from policies.questions.facts import Called
+from policies.explaining.facts import Called
 
 from ..request.call import Call
 from ..writing.writable import Writable

@@ -13,18 +13,18 @@ from typing import Any
 
 from models.base import whole
 from policies import ALWAYS
-from policies.questions.explain import explain
-from policies.questions.explanation import ALLOWED, DEPENDS, MARK, REFUSED, Explanation
-from policies.questions.facts import Called, nameless
+from policies.explaining.explain import explain
+from policies.explaining.explanation import ALLOWED, DEPENDS, MARK, REFUSED, Explanation
+from policies.explaining.facts import Called, nameless
 from policies.syntax.attributes import ENVIRONMENT
 
 from ..protocol.problems import Problem, not_found
 from ..request.access import Access
 from ..request.call import Call
 from ..request.endpoint import Endpoint
+from ..resources.collection import Collection
 from ..writing.rules_in_code import ACCOUNT, OTHER, OWNED, TENANT, RuleInCode
 from ..writing.writable import Writable
-from .collection import Collection
 
 HIDDEN = "hidden"
 EXPECTED = (ALLOWED, REFUSED, HIDDEN)

@@ -1,0 +1,129 @@
+"""How busy the service was in each minute of the last day, and how large it has become: for callers with `policy.view`,
+who are told the details of health, too.
+
+Both are about the service as a whole. A caller of another tenant than the default one learns how much is asked of all
+tenants together, as from the jobs of health, but not how many rows there are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from contextlib import suppress
+from typing import Any
+
+from marshmallow import fields, validate
+
+from gatepost import Call, Message, Routes, StrictSchema, Time, later
+from models.tables.activity import FAILED, KEPT, LIMITED, REFUSED, counted_since
+from models.tables.sizes import measure
+
+from .http.health import checks
+from .http.health.activity import quantile, this_minute
+from .http.schemas.parameters import Number
+
+routes = Routes("activity", "How busy the service is, and how large.")
+
+_MOST = KEPT // 60  # minutes
+_DEFAULT = 60  # minutes
+_OF_TIME = "Milliseconds, of all requests but those that a limit refused; null without any."
+
+
+class ActivityQuerySchema(StrictSchema):
+    minutes = Number(
+        load_default=_DEFAULT, metadata={"description": "How many minutes, up to the one that is running."},
+        validate=validate.Range(1, _MOST, error=Message(
+            "Must be greater than or equal to {min} and less than or equal to {max}.")))
+
+
+class MinuteSchema(StrictSchema):
+    """The requests that were answered in one minute."""
+
+    start = Time(required=True)
+    requests = fields.Integer(required=True, metadata={"description": "All of them."})
+    refusals = fields.Integer(required=True, metadata={
+        "description": "Of these, how many were answered 401, 403, or 404 for an object, which may be absent."})
+    limited = fields.Integer(required=True, metadata={"description": "Of these, how many were answered 429."})
+    errors = fields.Integer(required=True, metadata={
+        "description": "Of these, how many were answered 500 or above."})
+    median_milliseconds = fields.Float(required=True, allow_none=True, metadata={
+        "description": f"Half of them took so long at most. {_OF_TIME}"})
+    p95_milliseconds = fields.Float(required=True, allow_none=True, metadata={
+        "description": f"95 of 100 took so long at most. {_OF_TIME}"})
+
+
+class ActivitySchema(StrictSchema):
+    """The last minutes, the oldest first; each is there. The last one is running, and lacks what processes have counted
+    in the last ten seconds."""
+
+    minutes = fields.List(fields.Nested(MinuteSchema), required=True)
+
+
+class TableSizeSchema(StrictSchema):
+    name = fields.String(required=True)
+    rows = fields.Integer(required=True, metadata={"description": "About how many there are."})
+    bytes = fields.Integer(required=True, allow_none=True, metadata={
+        "description": "With its indexes; null on SQLite, where that takes long to tell."})
+
+
+class SizesSchema(StrictSchema):
+    """What the database, its tables and its backups take, and what room is left on the node that answers."""
+
+    database_bytes = fields.Integer(required=True)
+    log_bytes = fields.Integer(required=True, allow_none=True, metadata={
+        "description": "The write-ahead log; null on Postgres."})
+    backups_bytes = fields.Integer(required=True, allow_none=True, metadata={
+        "description": "The files in the folder of backups; null where it cannot be read."})
+    disk_free_bytes = fields.Integer(required=True, allow_none=True, metadata={
+        "description": "Room on the disk of the instance, or of its database where there is less; null where the disk "
+                       "does not say."})
+    audit_since = Time(required=True, allow_none=True, metadata={
+        "description": "When the oldest row of the audit trail was written."})
+    tables = fields.List(fields.Nested(TableSizeSchema), metadata={
+        "description": "The largest first, with the rows of all tenants: only for callers of the tenant that guests "
+                       "act in."})
+
+
+@routes.get("/api/admin/activity", permission="policy.view", query=ActivityQuerySchema(), answer=ActivitySchema(),
+            operation="admin_activity", cost=5)
+def activity(call: Call) -> dict[str, Any]:
+    """Count the requests of each minute, and how long they took."""
+    running = this_minute()
+    starts = [later(-60 * minute, running) for minute in reversed(range(call.query["minutes"]))]
+    found: defaultdict[str, list[tuple[str, int, int]]] = defaultdict(list)
+    for start, outcome, within, count in counted_since(starts[0]):
+        found[start].append((outcome, within, count))
+    return {"minutes": [{"start": start, **_minute(found.get(start, []))} for start in starts]}
+
+
+@routes.get("/api/admin/sizes", permission="policy.view", answer=SizesSchema(), operation="admin_sizes")
+def sizes(call: Call) -> dict[str, Any]:
+    """Measure the database, its tables and its backups."""
+    services = call.services
+    found, settings = measure(services.database), services.settings
+    answer: dict[str, Any] = {
+        "database_bytes": found.database, "log_bytes": found.log, "backups_bytes": None, "disk_free_bytes": None,
+        "audit_since": found.since}
+    with suppress(OSError):
+        answer["backups_bytes"] = sum(checks.kept_backups(settings.backups))
+    with suppress(OSError):
+        answer["disk_free_bytes"] = checks.free(checks.folders(settings))
+    if call.tenant_id == services.guest_tenant:
+        answer["tables"] = [table._asdict() for table in found.tables]
+    return answer
+
+
+def _minute(counted: list[tuple[str, int, int]]) -> dict[str, Any]:
+    """What is told of a minute, by outcome, microseconds and count."""
+    outcomes, times = Counter[str](), Counter[int]()
+    for outcome, within, count in counted:
+        outcomes[outcome] += count
+        # A flood that a limit ends would else hide how long the others take.
+        if outcome != LIMITED:
+            times[within] += count
+    return {"requests": outcomes.total(), "refusals": outcomes[REFUSED], "limited": outcomes[LIMITED],
+            "errors": outcomes[FAILED], "median_milliseconds": _rounded(quantile(times, 0.5)),
+            "p95_milliseconds": _rounded(quantile(times, 0.95))}
+
+
+def _rounded(milliseconds: float | None) -> float | None:
+    return None if milliseconds is None else round(milliseconds, 2)

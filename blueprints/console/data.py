@@ -1,0 +1,260 @@
+"""*Data*: the rows of every collection that is served, as the caller may see them.
+
+A collection's pages and forms are endpoints of their own (`Routes.of_each`), so that each asks for the collection's
+own permissions and takes its own filters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, cast
+from urllib.parse import urlencode
+
+from flask import Response
+
+from gatepost import Call, Collection, Endpoint, Fault, Message, Problem, is_id
+
+from ..http.credentials.console_sessions import member
+from ..http.description.operations import operation_id
+from ..http.questions.names import TITLES, title
+from ..http.reading.filters import parameter
+from ..http.resources.asking import ask
+from .data_fields import FLAG, OWN, OWNER, choices, kind_of, shown, summary
+from .data_seen import Seen, seen
+from .data_words import collection_called, field_called
+from .frame import page, routes, show, texts
+
+ROOT = "/console/data"
+ASKED_FOR = 20  # rows that a search of a title finds
+_UNCOUNTED = ("audit",)  # to count its rows would be a look at them
+_OWN_PARAMETERS = ("q", "sort", "cursor", "before", "owner", "as", "count")
+
+
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """A collection as the console shows it, with what it serves: the name of an endpoint → the endpoint."""
+
+    collection: Collection
+    served: Mapping[str, Endpoint]
+
+    @classmethod
+    @lru_cache(maxsize=256)  # a collection makes its endpoints anew whenever it is asked
+    def of(cls, collection: Collection) -> Kind:
+        return cls(collection, {endpoint.name: endpoint for endpoint in collection.endpoints()})
+
+    @property
+    def name(self) -> str:
+        return self.collection.name
+
+    @property
+    def path(self) -> str:
+        return f"{ROOT}/{self.name}"
+
+    @property
+    def actions(self) -> list[str]:
+        return [found.name for found in self.collection.actions if found.name in self.served]
+
+    def operation(self, name: str) -> str:
+        """The `operationId` of an endpoint."""
+        return operation_id(self.name, self.served[name])
+
+    def filters(self, call: Call) -> dict[str, tuple[str, ...]]:
+        """The fields that a list can be narrowed by to one of few values, and the values."""
+        collection, may = self.collection, call.access.may_ever
+        found = {}
+        for name, operators in collection.filters.items():
+            field = collection.body_schema.fields.get(name)
+            values = ("true", "false") if kind_of(field) == FLAG else choices(
+                call, collection, collection.body_schema, name)
+            guard = collection.guards.get(name)
+            if "eq" in operators and values and (guard is None or may(guard)):
+                found[name] = values
+        return found
+
+
+def listed(call: Call) -> dict[str, Kind]:
+    """The collections of which the caller may see some row, by name."""
+    known = (Kind.of(cast(Collection, one)) for one in call.services.collections.values())
+    return {kind.name: kind for kind in known if "list" in kind.served and call.access.may_ever(kind.collection.view)}
+
+
+@routes.get(ROOT, **page(public="it tells of the collections that the caller may see", identify=member))
+def collections(call: Call) -> Response:
+    """Show which collections there are."""
+    kinds, rows = listed(call), []
+    for name, kind in kinds.items():
+        rows.append({"name": name, "path": kind.path, "title": collection_called(name),
+                     "count": _count(call, kind) if name not in _UNCOUNTED else "",
+                     "create": "create" in kind.served
+                     and call.access.may_ever(kind.collection.permission("create"))})
+    return show(call, "data.html", rows=rows)
+
+
+@routes.of_each
+def pages(collection: Collection) -> Iterator[Endpoint]:
+    """The page of a collection's rows."""
+    kind = Kind.of(collection)
+    if "list" not in kind.served:
+        return
+
+    def handler(call: Call) -> Response:
+        return _rows(call, kind)
+
+    named = {*_OWN_PARAMETERS, *(name for name, operators in collection.filters.items() if "eq" in operators)}
+    yield Endpoint(name=f"data_{collection.name}", method="GET", path=kind.path, handler=handler,
+                   summary=f"Show {collection.name}.",
+                   **page(collection.view, narrows=True, identify=member, query=texts(*sorted(named))))
+
+
+def found(call: Call, name: str, text: str) -> list[tuple[str, str]]:
+    """(id, what it is called) of the rows of a collection that a text finds, of those that the caller may view.
+
+    The text is an id, an e-mail, or words of what the row is called; "": those of the first page.
+    """
+    kind = listed(call).get(name)
+    if kind is None:
+        return []
+    collection, query = kind.collection, dict[str, Any]()
+    if is_id(text):
+        row = collection.visible_many(call, [text])
+        return [(id, title(answer, with_email=True)) for id, answer in row.items()]
+    by_title = _title_parameter(collection)
+    if "@" in text and "eq" in collection.filters.get("email", ()):
+        query = {"email": text}
+    elif text and by_title is not None:
+        query = {by_title: text}
+    elif text and collection.search:
+        query = {"q": text}
+    fields = [one for one in ("id", *TITLES, "email") if one in collection.representation.names]
+    try:
+        answer = ask(call, kind.operation("list"), {**query, "fields": ",".join(fields), "limit": ASKED_FOR})
+    except Problem:
+        return []
+    return [(row["id"], title(row, with_email=True)) for row in answer["items"]]
+
+
+def _rows(call: Call, kind: Kind) -> Response:
+    collection, asked = kind.collection, {name: text for name, text in call.query.items() if text}
+    asked.pop("lang", None)
+    names = [name for name in collection.representation.names if name not in OWN]
+    head, columns = summary(collection, names)
+    problem, page_of, whose = "", dict[str, Any](items=[], next_cursor=None, prev_cursor=None), None
+    say = call.services.translations.wanted(call.request).say
+    try:
+        query = _query(call, kind, asked)
+        fields = ["id", *([head] if head else []), *columns]
+        page_of = ask(call, kind.operation("list"), {**query, "fields": ",".join(fields)})
+        if asked.get("as"):
+            whose = seen(call, kind.name, asked["as"], [row["id"] for row in page_of["items"]])
+    except Problem as refusal:
+        if refusal.status not in (400, 403, 404):
+            raise
+        problem = said(refusal, say)
+    return show(call, "data_rows.html", kind=kind, title=collection_called(kind.name), asked=asked, problem=problem,
+                heads=[field_called(name) for name in columns], rows=_drawn(call, kind, page_of["items"], head, columns,
+                                                                           whose),
+                filters=[(name, field_called(name), values) for name, values in kind.filters(call).items()],
+                orders=[(order, _order_called(order, say)) for order in collection.listing.query.orders],
+                whose=whose, may_ask=call.access.may_ever("policy.view"),
+                searched=bool(collection.search or _title_parameter(collection)),
+                owned=_owner_parameter(collection) is not None, total=_total(call, kind, asked),
+                later=_link(asked, "cursor", page_of["next_cursor"]),
+                earlier=_link(asked, "before", page_of["prev_cursor"]), counting=_link(asked, "count", "yes"),
+                create="create" in kind.served and call.access.may_ever(collection.permission("create")))
+
+
+def _drawn(call: Call, kind: Kind, items: Sequence[Mapping[str, Any]], head: str, columns: Sequence[str],
+           whose: Seen | None) -> list[dict[str, Any]]:
+    rows = []
+    for item, fields in zip(items, shown(call, kind.collection, items, columns), strict=True):
+        as_seen = None if whose is None else whose.of(item["id"])
+        by_name = {field.name: field for field in fields}
+        text = str(item.get(head) or "")
+        rows.append({"id": item["id"], "title": text, "seen": as_seen,
+                     "fields": [by_name.get(name) for name in columns],
+                     "may_delete": "get" not in kind.served and "delete" in possible(call, kind, item["id"], None)})
+    return rows
+
+
+def possible(call: Call, kind: Kind, id: str, allowed: Sequence[str] | None) -> list[str]:
+    """What the caller may do to a row by the console: what its answer allows, else what neither the rules nor the
+    collection's own code refuse."""
+    collection = kind.collection
+    verbs = [verb for verb in ("update", "delete", "share", *kind.actions) if verb in kind.served]
+    if allowed is not None:
+        return [verb for verb in verbs if verb in allowed]
+    row = collection.rows(call).find(id)
+    if row is None or not collection.shows(call, row.__data__):
+        return []
+    hidden = set(collection.hidden(call, row.__data__, list(collection.guards)))
+
+    def refused(verb: str) -> bool:
+        return any(rule.refuses and hidden.isdisjoint(rule.reads)
+                   for rule in collection.rules_in_code(call, verb, row))
+
+    return [verb for verb in verbs
+            if call.access.would_allow(collection.permission(verb), row.__data__) and not refused(verb)]
+
+
+def said(problem: Problem, say: Any) -> str:
+    """What a refusal says, in one sentence."""
+    if problem.detail and not problem.faults:
+        return str(say(problem.detail))
+    return " ".join(dict.fromkeys(str(say(fault.detail)) for fault in problem.faults)) or str(problem.code)
+
+
+def _query(call: Call, kind: Kind, asked: Mapping[str, str]) -> dict[str, str]:
+    """The parameters of the API's list that those of the page mean. Raises `Problem` for an owner that is nobody."""
+    query = {name: text for name, text in asked.items() if name not in ("owner", "as", "count")}
+    if "q" in query and not kind.collection.search:
+        query[_title_parameter(kind.collection) or "q"] = query.pop("q")
+    owner = _owner_parameter(kind.collection)
+    if asked.get("owner") and owner is not None:
+        ids = [id for id, _ in found(call, "users", asked["owner"])]
+        if not ids:
+            raise Problem.of([Fault("invalid_parameter", "There is no such user, or you may not see them.",
+                                    parameter="owner")], "invalid_parameter")
+        if owner == OWNER and len(ids) > 1:
+            raise Problem.of([Fault("invalid_parameter", "Several people are called so: write the whole e-mail.",
+                                    parameter="owner")], "invalid_parameter")
+        query[owner] = ",".join(ids)
+    return query
+
+
+def _title_parameter(collection: Collection) -> str | None:
+    return next((parameter(one, "contains") for one in TITLES if "contains" in collection.filters.get(one, ())), None)
+
+
+def _owner_parameter(collection: Collection) -> str | None:
+    operators = collection.filters.get(OWNER, ())
+    return next((parameter(OWNER, one) for one in ("in", "eq") if one in operators), None)
+
+
+def _total(call: Call, kind: Kind, asked: Mapping[str, str]) -> str:
+    if not asked.get("count"):
+        return ""
+    try:
+        return _count(call, kind, {name: text for name, text in _query(call, kind, asked).items()
+                                   if name not in ("cursor", "before")})
+    except Problem:
+        return ""
+
+
+def _count(call: Call, kind: Kind, query: Mapping[str, str] | None = None) -> str:
+    answer = ask(call, kind.operation("list"), {**(query or {}), "page": 1, "limit": 1, "fields": "id"})
+    return str(answer["total"]) if answer.get("total") is not None else f"> {answer.get('total_estimate', 0)}"
+
+
+def _link(asked: Mapping[str, str], name: str, value: str | None) -> str:
+    """The query of the page with another parameter; "" for none."""
+    kept = {one: text for one, text in asked.items() if one not in ("cursor", "before", name)}
+    return f"?{urlencode({**kept, name: value})}" if value else ""
+
+
+def _order_called(order: str, say: Any) -> str:
+    keys = [(key.removeprefix("-"), key.startswith("-")) for key in order.split(",")]
+    names = [say(Message("{field}, falling", field=field_called(name))) if falling
+             else say(field_called(name)) for name, falling in keys]
+    return "; ".join(map(str, names))

@@ -1,0 +1,72 @@
+"""Texts compared line by line, for a reader: what goes, what comes, and a few lines around both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+AROUND = 3  # lines that stay, shown beside those that do not
+MOST_COMPARED = 2_000  # lines between the first and the last that differ; more are told to be replaced as a whole
+MOST_SHOWN = 1_000  # of one file
+SAME, GONE, NEW, GAP = "same", "gone", "new", "gap"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a difference. `old` and `new` are its numbers, 0 where it is not; of a gap `left_out` lines."""
+
+    kind: str
+    old: int
+    new: int
+    text: str = ""
+    left_out: int = 0
+
+
+def differing(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, list[Line]]:
+    """The files that are not alike, by name, each with its difference."""
+    names = sorted(before.keys() | after.keys())
+    return {name: lines(before.get(name, ""), after.get(name, "")) for name in names
+            if before.get(name) != after.get(name)}
+
+
+def lines(before: str, after: str) -> list[Line]:
+    """What became of a text; no line where it stayed as it was."""
+    # Numbered as in an editor: of what else may break a line, nothing does there.
+    old, new = ([] if not text else text.removesuffix("\n").split("\n") for text in (before, after))
+    found = [*_lines(old, new)]
+    left_out = max(0, len(found) - MOST_SHOWN)
+    return [*found[:MOST_SHOWN], *([Line(GAP, 0, 0, left_out=left_out)] if left_out else [])]
+
+
+def _lines(old: list[str], new: list[str]) -> Iterator[Line]:
+    for group in _groups(old, new):
+        if group[0][1] or group[0][3]:
+            yield Line(GAP, 0, 0)
+        for kind, start, end, new_start, new_end in group:
+            if kind == "equal":
+                for number in range(start, end):
+                    yield Line(SAME, number + 1, new_start + number - start + 1, old[number])
+                continue
+            yield from (Line(GONE, number + 1, 0, old[number]) for number in range(start, end))
+            yield from (Line(NEW, 0, number + 1, new[number]) for number in range(new_start, new_end))
+
+
+def _groups(old: list[str], new: list[str]) -> Iterator[list[tuple[str, int, int, int, int]]]:
+    """As `SequenceMatcher` groups them, which takes too long for texts that are long and have little in common."""
+    first = next((number for number, (one, other) in enumerate(zip(old, new, strict=False)) if one != other),
+                 min(len(old), len(new)))
+    last = next((number for number, (one, other) in enumerate(zip(reversed(old[first:]), reversed(new[first:]),
+                                                                  strict=False)) if one != other),
+                min(len(old), len(new)) - first)
+    end, new_end = len(old) - last, len(new) - last
+    if first == end and first == new_end:
+        return
+    start, below = max(0, first - AROUND), min(last, AROUND)
+    if end - first + new_end - first > MOST_COMPARED:
+        yield [("equal", start, first, start, first), ("replace", first, end, first, new_end),
+               ("equal", end, end + below, new_end, new_end + below)]
+        return
+    matcher = SequenceMatcher(None, old[start:end + below], new[start:new_end + below], autojunk=False)
+    for group in matcher.get_grouped_opcodes(AROUND):
+        yield [(kind, start + one, start + two, start + three, start + four) for kind, one, two, three, four in group]

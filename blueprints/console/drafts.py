@@ -1,0 +1,128 @@
+"""A rule file while it is edited: its text, the policy that it was made of, and how an editor shows it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from typing import Any, ClassVar
+
+from marshmallow import Schema, ValidationError, fields, post_load
+from werkzeug.datastructures import MultiDict
+
+from gatepost import Int, Line, StrictSchema
+
+from ..policy_changes.endpoints import ApplySchema, TrySchema
+
+_END = "# end"  # the last line of a rule file
+
+
+@dataclass(frozen=True)
+class Draft:
+    """One file as somebody has edited it.
+
+    base   the version of the policy of which it was made
+    replays  whether the decisions of the last days are to be made once more
+    marks  numbers of lines that are to be seen at once
+    """
+
+    file: str
+    text: str
+    base: str
+    note: str = ""
+    replays: bool = True
+    marks: Collection[int] = field(default=frozenset())
+
+    @classmethod
+    def sent(cls, form: MultiDict[str, str]) -> Draft:
+        """What a form of the page has sent. Where another policy is in force, its sender may go on from that one."""
+        return cls(form.get("file", ""), with_plain_ends(form.get("text", "")),
+                   form.get("_rebase") or form.get("base_version", ""), form.get("note", ""), "replay_days" in form)
+
+    @property
+    def lines(self) -> list[str]:
+        return self.text.split("\n")
+
+    @property
+    def seal(self) -> str:
+        """What tells whether it is still the text that was tried."""
+        return sha256(json.dumps([self.base, self.file, self.text]).encode()).hexdigest()
+
+    def numbers(self, marks: Mapping[int, str]) -> list[tuple[int, str, str]]:
+        """The numbers of its lines, in pieces: (0, "", numbers below each other), or a marked line, its kind, ""."""
+        found, start, last = list[tuple[int, str, str]](), 1, len(self.lines)
+        for number in sorted(one for one in marks if 1 <= one <= last):
+            if start < number:
+                found.append((0, "", _below_each_other(start, number)))
+            found.append((number, marks[number], ""))
+            start = number + 1
+        if start <= last:
+            found.append((0, "", _below_each_other(start, last + 1)))
+        return found
+
+    def with_line(self, line: str) -> Draft:
+        """The same with one more line, below the last one of its kind (`p`, `g`, `never`), else above the end."""
+        lines, kind = self.lines, line.partition(",")[0].strip()
+        alike = [number for number, one in enumerate(lines) if one.partition(",")[0].strip() == kind]
+        ends = [number for number, one in enumerate(lines) if one.strip() == _END]
+        place = alike[-1] + 1 if alike else ends[-1] if ends else len(lines)
+        text = "\n".join([*lines[:place], line, *lines[place:]])
+        return replace(self, text=text, marks=frozenset((place + 1,)))
+
+
+class EditSchema(StrictSchema):
+    """What the form of one file sends: to the API they are the fields of `API`."""
+
+    API: ClassVar[type[Schema]] = TrySchema
+
+    file = fields.String(required=True)
+    text = fields.String(required=True)
+    base_version = Line(maximum=100)
+    note = Line(maximum=500)
+    replay_days = Int()
+
+    @post_load
+    def as_files(self, loaded: dict[str, Any], **kwargs: Any) -> Any:
+        files = {loaded.pop("file"): with_plain_ends(loaded.pop("text"))}
+        return _as_api(self.API(), {**loaded, "files": files})
+
+
+class EditToApplySchema(EditSchema):
+    API = ApplySchema
+
+
+class FilesSchema(StrictSchema):
+    """What a form sends that changes several files: `files` is JSON, as the API has it."""
+
+    API: ClassVar[type[Schema]] = TrySchema
+
+    files = fields.String(required=True)
+    base_version = Line(maximum=100)
+    note = Line(maximum=500)
+    replay_days = Int()
+
+    @post_load
+    def as_files(self, loaded: dict[str, Any], **kwargs: Any) -> Any:
+        try:
+            files = json.loads(loaded["files"])
+        except (ValueError, RecursionError):
+            raise ValidationError("Invalid value.", "files") from None
+        return _as_api(self.API(), {**loaded, "files": files})
+
+
+class FilesToApplySchema(FilesSchema):
+    API = ApplySchema
+
+
+def with_plain_ends(text: str) -> str:
+    """The text as a file has it: browsers send CR LF."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _as_api(schema: Schema, sent: Mapping[str, Any]) -> Any:
+    return schema.load({name: value for name, value in sent.items() if name in schema.fields})
+
+
+def _below_each_other(start: int, end: int) -> str:
+    return "\n".join(map(str, range(start, end)))

@@ -1,0 +1,175 @@
+"""What every page of the console has: its caller, its headers, its frame, and a page for what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from flask import Response, g
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+from marshmallow import Schema
+
+from gatepost import Call, Message, Problem, Routes, StrictSchema, Text, plural
+from models.engine.errors import TimedOut, Unavailable
+
+from ..http.credentials import console_sessions
+from ..http.pipeline.browsers import page_headers
+from ..http.pipeline.errors import problem_response
+from ..http.protocol import trace
+from ..http.protocol.problems import CATALOGUE
+from ..http.questions.names import title
+from .navigation import PAGES
+from .wording import readable, shortened, with_short_ids
+
+routes = Routes("console", "Pages for administrators.", when=lambda settings: settings.console)
+
+HOME = "/console"
+LOGIN = "/console/login"
+HTML = "text/html; charset=utf-8"
+_HEADERS = {
+    **page_headers(script_src="'self'", style_src="'self'", img_src="'self' data:", connect_src="'self'",
+                   form_action="'self'", require_trusted_types_for="'script'", trusted_types="console"),
+    "Cache-Control": "no-store",
+    # With `no-referrer` browsers would send `Origin: null` with forms, which is nobody's.
+    "Referrer-Policy": "same-origin",
+    "Vary": "Accept-Language, Cookie",
+}
+_TEMPLATES = Environment(loader=PackageLoader(__package__), autoescape=True, undefined=StrictUndefined,
+                         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
+_TEMPLATES.filters |= {"readable": readable, "short": shortened, "short_ids": with_short_ids}
+_MENDABLE = (400, 401, 403, 409, 412, 422, 428, 429)  # statuses of what its sender may send otherwise
+_WITHOUT_LOGIN = ("unauthenticated", "invalid_token", "token_expired")
+_ASSETS = files(__package__).joinpath("static")
+_TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+
+
+def page(permission: str | None = None, *, public: str | None = None, **declaration: Any) -> dict[str, Any]:
+    """The fields of an `Endpoint` that is a page: `@routes.get("/console/audit", **page("audit.view"))`."""
+    return {"permission": permission, "public": public, "produces": ("text/html",), "documented": False,
+            "identify": console_sessions.identify, "refused": refused, **declaration}
+
+
+def texts(*names: str) -> Schema:
+    """The schema of a page's query: parameters that are texts, each of which may be left out or empty."""
+    return StrictSchema.from_dict({name: Text(minimum=0, maximum=500) for name in names})()
+
+
+def show(call: Call, template: str, status: int = 200, *, framed: bool = True, **values: Any) -> Response:
+    """The page of a template in the caller's language. Every value is escaped.
+
+    `framed`: with the navigation and the name of the caller, for which the database is asked.
+    """
+    translation = call.services.translations.wanted(call.request)
+
+    def say(text: str, **words: Any) -> str:
+        return translation.say(Message(text, **words) if words else text)
+
+    def rich(text: str, **words: Any) -> Markup:
+        return Markup(escape(translation.say(text))).format(**words)
+
+    def several(one: str, many: str, number: int) -> str:
+        return translation.say(plural(one, many, number))
+
+    access, principal = getattr(call, "access", None), getattr(call, "principal", None)
+    known = framed and access is not None and principal is not None and principal.kind == "user"
+    shown = [one for one in PAGES if access is not None and one.is_for(access)] if known else []
+    text = _TEMPLATES.get_template(template).render(
+        _=say, rich=rich, several=several, root=call.request.root_path, language=translation.tag, pages=shown,
+        here=call.request.path, me=_name_of(call) if known else "",
+        role=principal.role if known and principal is not None else "", key=trace.request_id(), **values)
+    return Response(text, status, content_type=HTML, headers=_HEADERS)
+
+
+def refused(problem: Problem) -> Response:
+    """What a page answers where it is refused: the login where that is missing, else the sentence and what to do."""
+    call: Call | None = g.get("call")
+    if call is None:  # refused before it was known who asks
+        return problem_response(problem)
+    g.problem = problem.code
+    if problem.code in _WITHOUT_LOGIN:
+        response = see_other(call, f"{LOGIN}?next={quote(_wanted(call), safe='/')}")
+        response.headers.update(_kept(problem))
+        return response
+    say = call.services.translations.wanted(call.request).say
+    values: dict[str, Any] = {
+        "title": say(CATALOGUE[problem.code][1]), "detail": say(problem.detail), "code": problem.code,
+        "faults": [say(fault.detail) for fault in problem.faults],
+        "reason": say(problem.reason) if problem.reason else ""}
+    try:
+        with call.services.database.connected():
+            response = show(call, "refused.html", problem.status, **values)
+    except (Unavailable, TimedOut):  # which may be what the page is refused for
+        response = show(call, "refused.html", problem.status, framed=False, **values)
+    response.headers.update(_kept(problem))
+    return response
+
+
+def inside(path: str | None, otherwise: str = HOME) -> str:
+    """The path, where it is one of the console: what a client sends may lead anywhere."""
+    if path is None or not path.isprintable() or "\\" in path:
+        return otherwise
+    parts = urlsplit(path)
+    local = not parts.scheme and not parts.netloc and "//" not in path and ".." not in parts.path
+    return path if local and (parts.path == HOME or parts.path.startswith(f"{HOME}/")) else otherwise
+
+
+def see_other(call: Call, path: str) -> Response:
+    """Where a form leads to once it is done (RFC 9110 section 15.4.4)."""
+    return Response(status=303, headers={**_HEADERS, "Location": call.request.root_path + path})
+
+
+def drawn_again(draw: Callable[[Call, Problem], Response]) -> Callable[[Problem], Response]:
+    """`refused` of a form's endpoint: the page of the form with what was typed, and what is wrong with it."""
+    def answer(problem: Problem) -> Response:
+        call: Call | None = g.get("call")
+        known = call is not None and hasattr(call, "access")
+        if call is None or not known or problem.status not in _MENDABLE or problem.code in _WITHOUT_LOGIN:
+            return refused(problem)
+        g.problem = problem.code
+        try:
+            with call.services.database.connected():
+                response = draw(call, problem)
+        except Problem:  # the page of the form is refused, too
+            return refused(problem)
+        response.status_code = problem.status
+        response.headers.update(_kept(problem))
+        return response
+
+    return answer
+
+
+@routes.get("/console/static/<name>", public="style and script of the console", documented=False, anonymous=True,
+            produces=("text/*",))
+def asset(call: Call) -> Response:
+    """Get the style sheet or the script."""
+    name = call.path["name"]
+    content = _assets().get(name)
+    if content is None:
+        raise Problem("not_found")
+    return Response(content, content_type=_TYPES[name[name.rfind("."):]])
+
+
+@lru_cache(maxsize=1)
+def _assets() -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in _ASSETS.iterdir() if file.name[file.name.rfind("."):] in _TYPES}
+
+
+def _name_of(call: Call) -> str:
+    users, id = call.services.collections["users"], call.principal.id
+    row = users.visible(call, id) if id is not None else None
+    return title(row or {}, with_email=False)
+
+
+def _wanted(call: Call) -> str:
+    """Where the caller wanted to go: the page, or the page of the form that was sent."""
+    if call.request.method in ("GET", "HEAD"):
+        return inside(call.request.full_path.rstrip("?"))
+    return inside(urlsplit(call.request.headers.get("Referer", "")).path)
+
+
+def _kept(problem: Problem) -> dict[str, str]:
+    return {name: value for name, value in problem.headers.items() if name in ("Set-Cookie", "Retry-After")}

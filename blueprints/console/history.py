@@ -1,0 +1,86 @@
+"""*History*: the policies that were in force, what each allowed more and less, and how two of them differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+from flask import Response
+
+from gatepost import Call, Problem
+
+from ..http.resources.asking import ask
+from ..policy_history import LEFT_OUT
+from .differing import differing
+from .frame import page, routes, show, texts
+from .outcome import Changes, called_for, of_ledger
+from .trying import rights
+
+PATH = "/console/history"
+_PAGE = 20
+_MOST_LOOKED_AT = 100  # rows of the ledger, to find what came before one of them
+_ASKED = ("from", "to", "after", "before")
+
+
+@routes.get(PATH, **page("policy.view", query=texts(*_ASKED)))
+def history(call: Call) -> Response:
+    """List the policies that were in force, the newest first, or show how two of them differ."""
+    asked = call.query
+    if asked.get("from") and asked.get("to"):
+        return _compared(call, asked["from"], asked["to"])
+    found = ask(call, "policy_versions", {"limit": _PAGE, "after": asked.get("after"), "before": asked.get("before")})
+    called, items = called_for(call), found["items"]
+    return show(call, "history.html", found=found, called=called, newest=_newest(call), **rights(call),
+                items=[(one, of_ledger(one["changes"], called), before)
+                       for one, before in zip(items, [*items[1:], None], strict=True)])
+
+
+@routes.get(f"{PATH}/<version>", **page("policy.view"))
+def version(call: Call) -> Response:
+    """Show a policy that was in force, with its files."""
+    item = ask(call, "policy_version", path={"version": call.path["version"]})
+    called, rows = called_for(call), ledger(call)
+    before = next((earlier for one, earlier in pairwise(rows) if one["version"] == item["version"]), None)
+    return show(call, "version.html", item=item, called=called, changes=of_ledger(item["changes"], called),
+                before=before, newest=rows[0]["version"], **rights(call))
+
+
+def ledger(call: Call, *fields: str) -> list[dict[str, Any]]:
+    """The newest policies that were in force: their versions, and these fields besides."""
+    page = ask(call, "policy_versions", {"limit": _MOST_LOOKED_AT, "fields": ["version", *fields]})
+    found: list[dict[str, Any]] = page["items"]
+    return found
+
+
+def known_changes(call: Call, old: str, new: str) -> Changes | None:
+    """What the ledger knows of the way from one version to another, where one came right after the other."""
+    called, rows = called_for(call), ledger(call, "changes")
+    for later, earlier in pairwise(rows):
+        found = of_ledger(later["changes"], called)
+        if found is not None and (earlier["version"], later["version"]) == (old, new):
+            return found
+        if found is not None and (earlier["version"], later["version"]) == (new, old):
+            return found.reversed
+    return None
+
+
+def differences(old: Mapping[str, str], new: Mapping[str, str]) -> dict[str, Any]:
+    """How the files differ, and whether the caller is told all of both."""
+    found = differing(old, new)
+    return {"differences": found, "left_out": any(LEFT_OUT in files.get(name, "") for name in found
+                                                  for files in (old, new))}
+
+
+def _compared(call: Call, old: str, new: str) -> Response:
+    one, other = (ask(call, "policy_version", path={"version": name}) for name in (old, new))
+    return show(call, "compare.html", old=one, new=other, newest=_newest(call), called=called_for(call),
+                changes=known_changes(call, one["version"], other["version"]), **rights(call),
+                **differences(one["files"], other["files"]))
+
+
+def _newest(call: Call) -> str:
+    rows = ask(call, "policy_versions", {"limit": 1, "fields": "version"})["items"]
+    if not rows:
+        raise Problem("not_found", "The rules in force are not written down yet.")
+    return str(rows[0]["version"])

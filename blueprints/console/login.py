@@ -1,0 +1,68 @@
+"""Logging in to the console and out of it, and where its front door leads."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from flask import Response
+
+from gatepost import Call, Problem
+
+from ..http.credentials import console_sessions
+from ..session import routes as session
+from ..session import user_checked
+from .forms import form, typed
+from .frame import HOME, LOGIN, drawn_again, inside, page, routes, see_other, show, texts
+from .navigation import PAGES
+
+_API = {endpoint.name: endpoint for endpoint in session.endpoints}
+_OPEN = "whoever wants to log in has no session yet"
+
+
+@routes.get(HOME, **page(public="it leads to the first page that the caller may see"))
+def home(call: Call) -> Response:
+    """Go to the first page that the caller may see."""
+    if call.principal.kind != "user":
+        return see_other(call, LOGIN)
+    first = next((one.path for one in PAGES if one.is_for(call.access)), None)
+    if first is None:
+        return show(call, "nothing.html")
+    return see_other(call, first)
+
+
+@routes.get(LOGIN, **page(public=_OPEN, query=texts("next"), identify=console_sessions.visitor))
+def login(call: Call) -> Response:
+    """Show the form to log in."""
+    return _drawn(call, inside(call.query.get("next")))
+
+
+def _drawn(call: Call, wanted: str, email: str = "", problem: Problem | None = None) -> Response:
+    said = call.services.translations.wanted(call.request).say
+    return show(call, "login.html", wanted=wanted, email=email, problem="" if problem is None else said(problem.detail))
+
+
+def _again(call: Call, problem: Problem) -> Response:
+    sent = typed(call)
+    return _drawn(call, inside(sent.get("_next")), sent.get("email", ""), problem)
+
+
+def _start(call: Call) -> None:
+    console_sessions.start(call, user_checked(call))
+
+
+def _in(call: Call, _: Any) -> Response:
+    return see_other(call, inside(typed(call).get("_next")))
+
+
+def _out(call: Call, _: Any) -> Response:
+    call.headers["Clear-Site-Data"] = '"cache"'
+    return see_other(call, LOGIN)
+
+
+routes.endpoints += [
+    form(replace(_API["log_in"], handler=_start), LOGIN, _in, drawn_again(_again),
+         identify=console_sessions.visitor, carries=()),
+    form(replace(_API["log_out"], handler=console_sessions.end, body=None), "/console/logout", _out,
+         carries=(), by_cookie=False),
+]

@@ -1,0 +1,110 @@
+"""What a change of the rules does, as a reader is told it: alike of one that is tried, and of one in the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gatepost import Call
+
+from ..http.questions.names import USERS, Names, shown_to
+
+MORE, LESS, OTHER, UNDECIDED = "more", "less", "other", "undecided"
+_KINDS = {"+": MORE, "-": LESS, "~": OTHER, "?": UNDECIDED}
+_OPPOSITE = {MORE: LESS, LESS: MORE}
+_PERSON = "user:"
+Called = Callable[[str], "Who"]
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """A role, a scope or a person. `id` is that of a person alone."""
+
+    name: str
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What some may do after a change, compared with before.
+
+    kind    `MORE`, `LESS`, `OTHER` (some more and some less), or `UNDECIDED`
+    before, after  the conditions in words; empty: never
+    gained, lost   a request that is answered otherwise, in words; empty: none is needed, or none is known
+    lines, gone    which lines say so, and which said otherwise before
+    """
+
+    kind: str
+    permission: str
+    who: tuple[Who, ...]
+    having: tuple[str, ...] = ()
+    before: str = ""
+    after: str = ""
+    gained: str = ""
+    lost: str = ""
+    lines: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+
+    @property
+    def reversed(self) -> Turn:
+        """What it does to take the change back."""
+        return replace(self, kind=_OPPOSITE.get(self.kind, self.kind), before=self.after, after=self.before,
+                       gained=self.lost, lost=self.gained, lines=self.gone, gone=self.lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """`doors` are lines of invariants.csv that come (`+ …`) or go (`− …`); `unknown` says why nothing is known."""
+
+    turns: tuple[Turn, ...]
+    doors: tuple[str, ...] = ()
+    unknown: str = ""
+
+    @property
+    def reversed(self) -> Changes:
+        turned = {"+": "−", "−": "+", "-": "+"}
+        return Changes(tuple(one.reversed for one in self.turns),
+                       tuple(turned.get(one[:1], one[:1]) + one[1:] for one in self.doors), self.unknown)
+
+    def count(self, kind: str) -> int:
+        return sum(one.kind == kind for one in self.turns)
+
+
+def called_for(call: Call) -> Called:
+    """What to call those whom rules name, as far as the caller may see them."""
+    names = Names(shown_to(call))
+
+    def called(key: str) -> Who:
+        id = key.removeprefix(_PERSON)
+        return Who(key) if id == key else Who(names.of(USERS, id), id)
+
+    return called
+
+
+def of_trial(found: Mapping[str, Any], called: Called) -> Changes:
+    """Of a trial that compared the policies; those whom one thing happens to are told together."""
+    groups: dict[tuple[Any, ...], tuple[Mapping[str, Any], list[Who]]] = {}
+    for one in found["changes"] or ():
+        alike = tuple(str(one[name]) for name in ("sign", "permission", "having", "before", "after", "lines"))
+        who = called(f"{_PERSON}{one['user']}") if one["user"] else Who(one["role"] or one["scope"])
+        groups.setdefault(alike, (one, []))[1].append(who)
+    return Changes(tuple(_turn(_KINDS[one["sign"]], tuple(who), one, one["example"]) for one, who in groups.values()),
+                   tuple(found["invariants"] or ()))
+
+
+def of_ledger(changes: Iterable[Mapping[str, Any]] | None, called: Called) -> Changes | None:
+    """Of a row of the ledger; None where they are not known yet."""
+    if changes is None:
+        return None
+    told = [*changes]
+    turns = [_turn(one["change"], tuple(map(called, one["who"])), one, {}) for one in told
+             if one["change"] in (MORE, LESS, OTHER, UNDECIDED)]
+    return Changes(tuple(turns), tuple(str(one["line"]) for one in told if one["change"] == "invariant"),
+                   next((str(one["detail"]) for one in told if one["change"] == "unknown"), ""))
+
+
+def _turn(kind: str, who: tuple[Who, ...], one: Mapping[str, Any], example: Mapping[str, Any]) -> Turn:
+    gained, lost = (said if (said := example.get(name)) != "always" else "" for name in ("gained", "lost"))
+    return Turn(kind, one["permission"], who, tuple(one["having"]), one["before"] or "", one["after"] or "",
+                gained or "", lost or "", tuple(one["lines"]), tuple(one["lines_before"]))

@@ -1,0 +1,71 @@
+"""*People*: who has an account, and which role."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+from flask import Response
+
+from gatepost import Call, Problem
+
+from ..http.credentials.console_sessions import member
+from ..http.resources.asking import ask
+from .frame import page, routes, show, texts
+from .naming import sentence
+
+PEOPLE = "/console/people"
+_PRIVATE = "user.view_private"
+_FILTERS = ("q", "role", "active")
+_ASKED = (*_FILTERS, "cursor", "before")
+_SHOWN = ("email", "role", "department", "groups", "active")
+_ROWS = 50
+
+
+@routes.get(PEOPLE, **page("user.view", query=texts(*_ASKED), narrows=True, identify=member))
+def listed(call: Call) -> Response:
+    """Show who has an account."""
+    asked = {name: call.query.get(name, "").strip() for name in _ASKED}
+    found: dict[str, Any] = {"items": [], "next_cursor": None, "prev_cursor": None}
+    problem = ""
+    try:
+        found = ask(call, "users_list", _query(asked))
+    except Problem as refusal:
+        problem = sentence(call, refusal)
+    items = found["items"]
+    return show(call, "people.html", asked=asked, items=items, problem=problem,
+                columns=[name for name in _SHOWN if any(name in one for one in items)],
+                roles=call.access.policy.roles.names, private=call.access.may_ever(_PRIVATE),
+                may_ask=call.access.may_ever("policy.view"),
+                later=found["next_cursor"] and _link(asked, cursor=found["next_cursor"]),
+                earlier=found["prev_cursor"] and _link(asked, before=found["prev_cursor"]))
+
+
+@routes.get(f"{PEOPLE}/roles", **page("user.view", narrows=True, identify=member, cost=2))
+def by_role(call: Call) -> Response:
+    """Show how many have which role."""
+    roles, known = call.access.policy.roles, list[dict[str, Any]]()
+    for name in roles.names:
+        if name != "guest":
+            parents = [link.inherits for link in roles.parents.get(name, ())]
+            known.append({"name": name, "inherits": parents, "count": _number(call, {"role": name})})
+    everybody = _number(call, {})
+    left = everybody - sum(one["count"] for one in known)
+    return show(call, "people_roles.html", roles=known, everybody=everybody, left=max(0, left),
+                may_ask=call.access.may_ever("policy.view"))
+
+
+def _number(call: Call, query: Mapping[str, Any]) -> int:
+    answer = ask(call, "users_list", {**query, "page": 1, "limit": 1, "fields": "id"})
+    return int(answer["total"] if answer.get("total") is not None else answer.get("total_estimate", 0))
+
+
+def _query(asked: Mapping[str, str]) -> dict[str, Any]:
+    by = "email__startswith" if "@" in asked["q"] else "name__contains"
+    return {by: asked["q"], "role": asked["role"], "active": asked["active"], "cursor": asked["cursor"],
+            "before": asked["before"], "limit": _ROWS, "fields": ",".join(("id", "name", *_SHOWN))}
+
+
+def _link(asked: Mapping[str, str], **changes: str) -> str:
+    return f"{PEOPLE}?{urlencode({**{name: asked[name] for name in _FILTERS if asked[name]}, **changes})}"

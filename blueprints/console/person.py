@@ -1,0 +1,117 @@
+"""One person: their account, their logins and tokens, and what the reader may do about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+from flask import Response
+
+from gatepost import Call, Collection, Endpoint, Problem, is_id
+
+from ..http.credentials import console_sessions
+from ..http.credentials.console_sessions import member
+from ..http.credentials.step_up import FIELD
+from ..http.resources.asking import ask, asked
+from .forms import form, typed
+from .frame import LOGIN, drawn_again, page, routes, see_other, show
+from .naming import sentence
+from .people import PEOPLE
+
+_CHANGEABLE = ("name", "email", "role", "department", "groups")
+_MOST = 50  # sessions or tokens that are listed
+_ACTIONS = ("disable", "enable")
+
+Row = dict[str, Any]
+
+
+@routes.get(f"{PEOPLE}/<id>", **page("user.view", narrows=True, identify=member, cost=2))
+def person(call: Call) -> Response:
+    """Show one person."""
+    return _drawn(call)
+
+
+@routes.of_each
+def forms(collection: Collection) -> Iterator[Endpoint]:
+    """The forms of the page: runs of the endpoints of users, sessions and tokens."""
+    served = {endpoint.name: endpoint for endpoint in collection.endpoints()}
+    again = drawn_again(_drawn)
+    if collection.name == "users":
+        for name in _ACTIONS:
+            yield form(served[name], f"{PEOPLE}/<id>/{name}", _back, again, identify=member)
+        yield form(served["update"], f"{PEOPLE}/<id>/change", _back, again, identify=member)
+    elif collection.name in ("sessions", "tokens"):
+        yield form(served["delete"], f"{PEOPLE}/<person>/{collection.name}/<id>/end", _ended, again, identify=member)
+
+
+def _back(call: Call, _: Any) -> Response:
+    for name in ("ETag", "Link"):  # of the API's answer, which this is not
+        call.headers.pop(name, None)
+    return see_other(call, f"{PEOPLE}/{_whose(call)}")
+
+
+def _ended(call: Call, _: Any) -> Response:
+    if call.path["id"] != call.credential_id:
+        return see_other(call, f"{PEOPLE}/{_whose(call)}")
+    call.headers["Clear-Site-Data"] = '"cache"'
+    call.headers["Set-Cookie"] = console_sessions.cleared(call.services.settings, call.request)
+    return see_other(call, LOGIN)
+
+
+def _whose(call: Call) -> str:
+    id = call.path.get("person", call.path["id"])
+    if not is_id(id):
+        raise Problem("not_found")
+    return id
+
+
+def _drawn(call: Call, problem: Problem | None = None) -> Response:
+    id, access = _whose(call), call.access
+    users = cast(Collection, call.services.collections["users"])
+    fields = ",".join((*users.representation.names, *users.computed))
+    found, headers = asked(call, "users_get", {"fields": fields}, path={"id": id})
+    sessions, tokens = (_listed(call, name, id) for name in ("sessions", "tokens"))
+    allowed = found.get("allowed_actions", [])
+    faults = _faults(call, problem)
+    return show(call, "person.html", found=found, tag=headers.get("ETag", "").strip('"'), allowed=allowed,
+                fields=_fields(call, users, found) if "update" in allowed else {}, sent=typed(call), faults=faults,
+                changing=problem is not None and call.request.path.endswith("/change"),
+                roles=[role for role in access.policy.roles.names if role != "guest" and access.ranks_over(role)],
+                problem="" if problem is None or any(faults.values()) else sentence(call, problem),
+                sessions=sessions, tokens=tokens, oneself=id == call.principal.id,
+                may_ask=access.may_ever("policy.view"), may_look=access.may_ever("audit.view"))
+
+
+def _fields(call: Call, users: Collection, found: Row) -> dict[str, str]:
+    """What the caller may change of the person, and sees as it is: by name, as it is typed."""
+    row = users.visible(call, found["id"])
+    managed = () if row is not None and call.access.would_allow(users.manage, row) else users.managed
+    return {name: ", ".join(found[name]) if isinstance(found[name], list) else found[name] or ""
+            for name in _CHANGEABLE if name in found and name not in managed}
+
+
+def _faults(call: Call, problem: Problem | None) -> dict[str, str]:
+    """What is wrong with the entries of the form that changes a person, by name."""
+    say, found = call.services.translations.wanted(call.request).say, dict.fromkeys((*_CHANGEABLE, FIELD), "")
+    for fault in problem.faults if problem is not None else ():
+        name = (fault.pointer or "").split("/")[1] if fault.pointer else ""
+        if name in found:
+            found[name] = f"{found[name]} {say(fault.detail)}".strip()
+    return found
+
+
+def _listed(call: Call, name: str, owner: str) -> Row | None:
+    """The sessions or tokens of a person, each with `ends`: whether the caller may end it; None where the caller may
+    see none of anybody."""
+    collection = cast(Collection, call.services.collections[name])
+    if not call.access.may_ever(collection.view):
+        return None
+    answer = ask(call, f"{name}_list", {"owner_id": owner, "limit": _MOST})
+    return {"more": answer["has_next"], "items": [
+        {**one, "ends": _may_end(call, collection, one["id"])} for one in answer["items"]]}
+
+
+def _may_end(call: Call, collection: Collection, id: str) -> bool:
+    row = collection.rows(call).find(id)
+    return row is not None and call.access.would_allow(collection.permission("delete"), row.__data__) and not any(
+        rule.refuses for rule in collection.rules_in_code(call, "delete", row))

@@ -1,0 +1,173 @@
+"""*Rules*: who may do what, as a table, the lines behind each of its marks, and edits that are not in force."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from flask import Response
+
+from gatepost import Call, Message, Problem, is_id
+from policies.tools.matrix import table_of
+
+from ..http.resources.asking import ask
+from .frame import page, routes, show, texts
+
+MOST_PILLS = 12  # columns among which a phone chooses by a pill each: the style sheet has a rule for each
+PERSONS = 25  # of a page
+MOST_REMARKS = 100  # of one kind that are drawn
+_FILTERS = ("resource", "role", "person")
+_ASKED = (*_FILTERS, "offset", "cell", "at")
+_USUAL = "user"
+_WRONG = {
+    "resource": Message("There is no such resource. Choose one from the list."),
+    "role": Message("There is no such role. Choose one from the list."),
+}
+_REMARK = re.compile(r"(?P<file>[\w.-]+\.(?:csv|conf|yaml))(?::(?P<line>\d+))?: (?P<text>.*)", re.DOTALL)
+
+Cell = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What one role or person may do.
+
+    key     a role or `user:<id>`, as the parameter `cell` names it
+    linked  the same in an address
+    title   what readers see; None: a person whose name the reader may not see
+    role    that of the person; empty for a role's column
+    """
+
+    key: str
+    linked: str
+    title: str | None
+    role: str
+    cells: Mapping[str, Cell]
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What the parameter `cell` or `at` names: one cell of the table."""
+
+    key: str
+    permission: str
+
+    @classmethod
+    def of(cls, text: str) -> Chosen:
+        key, _, permission = text.partition(" ")
+        return cls(key, permission)
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """A finding about the policy files; `file` is empty where it is about none of them, `line` where about no line."""
+
+    file: str
+    line: str
+    text: str
+
+    @classmethod
+    def of(cls, text: str) -> Remark:
+        found = _REMARK.fullmatch(text)
+        if found is None:
+            return cls("", "", text)
+        return cls(found["file"], found["line"] or "", found["text"].removeprefix("warning: "))
+
+
+@routes.get("/console/rules", **page("policy.view", query=texts(*_ASKED), cost=3))
+def rules(call: Call) -> Response:
+    """Show who may do what, and the lines behind one cell."""
+    asked = {name: call.query.get(name, "").strip() for name in _ASKED}
+    table, problem = _table(call, asked)
+    effective = ask(call, "policy_rules")
+    known = table_of(call.access.policy)
+    kept = {name: asked[name] for name in _FILTERS if asked[name]}
+    chosen, before = Chosen.of(asked["cell"]), Chosen.of(asked["at"])
+    columns = _columns(table) if table else []
+    return show(
+        call, "rules.html", asked=asked, kept=kept, table=table, problem=problem, columns=columns,
+        searched=bool(asked["person"]) and not _named(asked["person"]),
+        address=f"?{urlencode({**kept, 'cell': ''})}", filtered=urlencode(kept), chosen=chosen, before=before,
+        pill=_pill(columns, chosen.key or before.key), pills=len(columns) <= MOST_PILLS, page_size=PERSONS,
+        panel=_panel(columns, table, effective, chosen) if table and chosen.permission else None,
+        own=_own(table, effective), roles=known.columns, resources=[section.resource for section in known.sections],
+        troubles=[Remark.of(line) for line in (effective["error"] or "").splitlines() if line],
+        warnings=[Remark.of(line) for line in effective["warnings"]], most=MOST_REMARKS,
+        now=datetime.now(call.services.settings.zone))
+
+
+def _named(person: str) -> bool:
+    """Whether the text names one person, and is no part of names."""
+    return "@" in person or is_id(person)
+
+
+def _table(call: Call, asked: Mapping[str, str]) -> tuple[dict[str, Any] | None, str]:
+    """What the API answers with cells as `_look` has them, and "", or None and why not."""
+    sought = "person" if _named(asked["person"]) else "q"
+    try:
+        table: dict[str, Any] = ask(call, "policy_matrix", {
+            "resource": asked["resource"], "role": asked["role"], sought: asked["person"],
+            "offset": asked["offset"], "limit": PERSONS})
+    except Problem as refusal:
+        return None, _sentence(call, refusal)
+    return table, ""
+
+
+def _sentence(call: Call, refusal: Problem) -> str:
+    say = call.services.translations.wanted(call.request).say
+    if refusal.code == "not_found":
+        return say(Message("There is no such person, or you may not see them."))
+    if not refusal.faults:
+        return say(refusal.detail) or refusal.code
+    fault = refusal.faults[0]
+    return say(_WRONG.get(fault.parameter or "", fault.detail))
+
+
+# The table
+
+def _columns(table: Mapping[str, Any]) -> list[Column]:
+    rows = [row for resource in table["resources"] for row in resource["permissions"]]
+    of_roles = [Column(role, quote(role), role, "", {row["permission"]: row["cells"][role] for row in rows
+                                                     if role in row["cells"]}) for role in table["roles"]]
+    person = table["person"]
+    if person is None:
+        return of_roles
+    key = f"user:{person['id']}"
+    return [Column(key, quote(key), person["name"], person["role"] or "", person["cells"]), *of_roles]
+
+
+def _pill(columns: Sequence[Column], wanted: str) -> str:
+    """The column that a phone shows first."""
+    keys = [column.key for column in columns]
+    person = next((column.key for column in columns if column.role), "")
+    return next((key for key in (wanted, person, _USUAL) if key in keys), keys[0] if keys else "")
+
+
+# The lines behind a cell
+
+def _panel(columns: Sequence[Column], table: Mapping[str, Any], effective: Mapping[str, Any],
+           chosen: Chosen) -> dict[str, Any]:
+    """The cell that is chosen; `column` is None where the table has no such cell."""
+    column = next((one for one in columns if one.key == chosen.key), None)
+    known = {row["permission"] for resource in table["resources"] for row in resource["permissions"]}
+    if column is None or chosen.permission not in known:
+        return {"column": None, "lines": [], "cell": None}
+    cell = column.cells.get(chosen.permission)
+    parts = [(effect, part) for effect in ("allow", "deny") for part in (cell or {}).get(effect, ())]
+    who = {f"{rule['file']}:{rule['line']}": rule["who"] for rule in effective["rules"]} if parts else {}
+    return {"column": column, "cell": cell,
+            "lines": [{**table["lines"][part["place"]], "effect": effect, "word": part["word"],
+                       "who": who.get(part["place"], column.key)} for effect, part in parts]}
+
+
+def _own(table: Mapping[str, Any] | None, effective: Mapping[str, Any]) -> dict[str, Any]:
+    """The lines that name the person who is asked for, also those that nothing shows of, and the roles lent to them."""
+    if not table or table["person"] is None:
+        return {"lines": [], "roles": []}
+    key = f"user:{table['person']['id']}"
+    return {"lines": [rule for rule in effective["rules"] if rule["who"] == key],
+            "roles": effective["roles"].get(key, [])}

@@ -1,0 +1,181 @@
+"""*Try a change*: a rule file is edited, what that would do is told, then it is put in force."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
+from typing import Any
+
+from flask import Request, Response, g
+
+from gatepost import Call, Message, Problem, StrictSchema
+from models.engine.errors import RowError
+
+from ..http.request.endpoint import Endpoint
+from ..http.resources.asking import ask
+from ..policy_changes import routes as policy_changes
+from ..policy_history import LEFT_OUT
+from .differing import lines
+from .drafts import Draft, EditSchema, EditToApplySchema
+from .forms import form, typed
+from .frame import page, refused, routes, see_other, show, texts
+from .outcome import Who, called_for, of_trial
+
+LARGEST_FORM = 4 << 20  # bytes: a file of the largest size, as browsers write what is typed
+LAST_WEEK = 7  # days
+_PATH = "/console/try"
+_API = {endpoint.operation: endpoint for endpoint in policy_changes.endpoints}
+_LONGEST_NUMBER = 8  # digits
+
+
+@dataclass
+class Told:
+    """What the page says of a draft besides its text.
+
+    found     what the trial found
+    findings  `{file, line, message, severity}` of this file and of others
+    """
+
+    found: Mapping[str, Any] | None = None
+    findings: list[Mapping[str, Any]] = field(default_factory=list)
+    problem: str = ""
+
+
+@routes.get(_PATH, **page("policy.view", query=texts("file", "line", "add")))
+def begin(call: Call) -> Response:
+    """Choose a rule file, and edit it."""
+    asked, live = call.query, call.access.policy.version
+    files = files_of(call, live)
+    name = asked.get("file", "")
+    if name not in files:
+        said = call.services.translations.wanted(call.request).say
+        problem = said(Message("There is no such rule file in force.")) if name and files else ""
+        return show(call, "try_files.html", 404 if name else 200, problem=problem,
+                    files={name: _about(text) for name, text in files.items()})
+    draft = Draft(name, files[name], live, marks=_numbers(asked.get("line", "")))
+    if line := next(iter(asked.get("add", "").splitlines()), "").strip():
+        draft = draft.with_line(line)
+    return drawn(call, draft, Told())
+
+
+def drawn(call: Call, draft: Draft, told: Told) -> Response:
+    """The page of a draft, and what is told of it."""
+    live, called = call.services.policy.current.version, called_for(call)
+    now = files_of(call, live).get(draft.file, "")
+    then = now if draft.base == live else files_of(call, draft.base).get(draft.file, "")
+    found = told.found
+    marks = {**dict.fromkeys(draft.marks, "at"),
+             **{one["line"]: one["severity"] for one in reversed(told.findings) if one["file"] == draft.file}}
+    return show(
+        call, "try.html", draft=draft, told=told, numbers=draft.numbers(marks), live=live,
+        now=now, edit=lines(now, draft.text), theirs=lines(then, now),
+        changes=None if found is None or found["changes"] is None else of_trial(found, called), called=called,
+        may_replay=call.access.may_ever("audit.view"), days=LAST_WEEK, **rights(call),
+        left_out=LEFT_OUT in now, ended=False)
+
+
+def rights(call: Call) -> dict[str, bool]:
+    """Whether the caller may put rules in force, and whether that can be done here at all."""
+    return {"may_update": call.access.may_ever("policy.update"), "editable": call.services.settings.policy_edit}
+
+
+def files_of(call: Call, version: str) -> dict[str, str]:
+    """The files of a policy that was in force, by name; none where the ledger does not have it."""
+    try:
+        files: dict[str, str] = ask(call, "policy_version", path={"version": version})["files"]
+    except Problem as problem:
+        if problem.code != "not_found":
+            raise
+        return {}
+    return files
+
+
+def form_of(operation: str, schema: type[StrictSchema], path: str, **more: Any) -> Endpoint:
+    """The form at a path that runs an operation over policy files; what is typed may be as large as a file."""
+    made = form(replace(_API[operation], body=schema()), path, **more)
+
+    def translate(request: Request) -> Request:
+        request.max_content_length = LARGEST_FORM
+        assert made.translate is not None
+        return made.translate(request)
+
+    return replace(made, translate=translate)
+
+
+def sentence(call: Call, problem: Problem) -> str:
+    """What a refusal says, with what is wrong in particular."""
+    said = call.services.translations.wanted(call.request).say
+    parts = [problem.detail, *(fault.detail for fault in problem.faults if "line" not in (fault.meta or {}))]
+    return " ".join(dict.fromkeys(said(part) for part in parts if part))
+
+
+def _tried(call: Call, found: Mapping[str, Any]) -> Response:
+    return drawn(call, Draft.sent(typed(call)), Told(found, list(found["findings"])))
+
+
+def _applied(call: Call, answer: Mapping[str, Any]) -> Response:
+    return see_other(call, f"/console/history/{answer['version']}")
+
+
+def _require_tried(call: Call) -> None:
+    """409 for a text that is not the one that was tried."""
+    sent = typed(call)
+    if sent.get("_tried") != Draft.sent(sent).seal:
+        raise Problem("conflict", "The text was changed after it was tried. Try it once more, then put it in force.")
+
+
+def _again(problem: Problem) -> Response:
+    """The page with what was typed, whatever refuses it: also where nobody is known any more, or all is busy."""
+    call: Call | None = g.get("call")
+    known = hasattr(call, "access") and problem.status != 401
+    if call is None or not typed(call) or (problem.status == 403 and not known):
+        return refused(problem)
+    g.problem = problem.code
+    try:
+        if known:
+            with call.services.database.connected():
+                response = _with_problem(call, problem)
+        else:
+            response = _text_alone(call, problem)
+    except Problem:  # the page is refused, too
+        return refused(problem)
+    except RowError:
+        response = _text_alone(call, problem)
+    response.status_code = problem.status
+    response.headers.update({name: value for name, value in problem.headers.items() if name == "Retry-After"})
+    return response
+
+
+def _with_problem(call: Call, problem: Problem) -> Response:
+    errors: list[Mapping[str, Any]] = [
+        {**fault.meta, "message": fault.detail.values["message"], "severity": "error"} for fault in problem.faults
+        if isinstance(fault.detail, Message) and fault.meta is not None and "line" in fault.meta]
+    return drawn(call, Draft.sent(typed(call)), Told(None, errors, sentence(call, problem)))
+
+
+def _text_alone(call: Call, problem: Problem) -> Response:
+    """What was typed, for whom no endpoint answers now: it is theirs."""
+    draft = Draft.sent(typed(call))
+    return show(call, "try.html", framed=False, draft=draft, told=Told(problem=sentence(call, problem)),
+                numbers=draft.numbers({}), live=draft.base, now=draft.text, edit=(), theirs=(), changes=None,
+                called=Who, may_replay=False, days=LAST_WEEK, may_update=False, editable=False, left_out=False,
+                ended=problem.status == 401)
+
+
+def _numbers(text: str) -> frozenset[int]:
+    number = text.isascii() and text.isdecimal() and len(text) <= _LONGEST_NUMBER
+    return frozenset((int(text),)) if number else frozenset()
+
+
+def _about(text: str) -> str:
+    """What a file says of itself: the first sentence of the comment that it begins with."""
+    comment = takewhile(lambda line: line.startswith("#"), text.splitlines())
+    first, end, _ = " ".join(line.lstrip("# ") for line in comment).partition(". ")
+    return first + end.rstrip()
+
+
+routes.endpoints += [
+    form_of("policy_try", EditSchema, _PATH, then=_tried, again=_again),
+    form_of("policy_apply", EditToApplySchema, f"{_PATH}/apply", then=_applied, again=_again, prepare=_require_tried),
+]

@@ -1,0 +1,130 @@
+"""A login on the console: an opaque cookie that names a row of `sessions`, and is a credential at `/console` alone.
+
+The cookie is `gc_<session id>_<secret>`, kept as a hash only; it needs no successor, since no script reads it and each
+request looks the row up. It ends after an idle hour, and for good half a day after the login (settings
+`console_idle_minutes`, `console_hours`).
+"""
+
+from __future__ import annotations
+
+import secrets
+from hmac import compare_digest
+from urllib.parse import urlsplit
+
+from flask import Request
+
+from models.base import Rows, is_id, later, new_id, now
+from models.tables.session import CONSOLE, Session, keep_newest, revoke
+from models.tables.user import User
+from policies import Principal
+from settings import Settings
+
+from ..protocol.problems import Problem
+from ..request import audit
+from ..request.access import lost_role
+from ..request.base_url import base_url
+from ..request.call import Call, Services
+from ..request.identity import guest, hashed, principal_of
+from . import cookies
+
+PREFIX = "gc_"
+_NAME = "gatepost_console"
+_MINUTE, _HOUR = 60.0, 3600.0
+_ID = 36  # characters
+
+
+def start(call: Call, user: User) -> None:
+    """Start a session of the user, in whose name the login is recorded, and give it to the browser. One that the
+    browser had ends: a login goes on with no session that somebody else may know. In a transaction.
+
+    Raises `Problem` (`forbidden`) for a user whose role the policy has lost.
+    """
+    call.write.acted_as = principal_of(user)
+    if user.role not in call.access.policy.roles:
+        raise lost_role(user.role)
+    settings, id, secret = call.services.settings, new_id(), secrets.token_urlsafe(32)
+    before = _live(call.services, call.request)
+    if before is not None:
+        revoke(before[0].tenant_id, Session.id == before[0].id)
+    end = later(settings.console_hours * _HOUR)
+    session = Session(id=id, owner_id=user.id, family=id, kind=CONSOLE, token_hash=hashed(f"{PREFIX}{id}_{secret}"),
+                      address=audit.address_of(call), device=call.access.environment.device,
+                      expires_at=min(later(settings.console_idle_minutes * _MINUTE), end), absolute_expires_at=end)
+    call.row = Rows(Session, user.tenant_id).insert(session)
+    keep_newest(session, settings.user_sessions)
+    _give(call, f"{PREFIX}{id}_{secret}", round(settings.console_hours * _HOUR))
+
+
+def end(call: Call) -> None:
+    """End the session of the caller, and take the cookie back. In a transaction."""
+    revoke(call.tenant_id, Session.id == (call.credential_id or ""))
+    _give(call, "", 0)
+
+
+def identify(services: Services, request: Request) -> tuple[Principal, str | None]:
+    """Who looks at a page: the user of the cookie's session, else a guest. `Authorization` is no credential here.
+
+    Raises `Problem`: `forbidden` for a write that a page of another origin sends, or nobody says whose it is;
+    `invalid_token` for a session that is over; `invalid_header`.
+    """
+    if request.method not in ("GET", "HEAD"):
+        cookies.refuse_foreign(services.settings, request, unsaid=False)
+    if cookies.sent(request, _name_of(services.settings, request)) is None:
+        return guest(services.guest_tenant), None
+    found = _live(services, request)
+    if found is None:
+        raise Problem("invalid_token", "The session has ended. Log in again.",
+                      headers={"Set-Cookie": cleared(services.settings, request)})
+    session, user = found
+    idle = later(services.settings.console_idle_minutes * _MINUTE)
+    services.trail.session_uses.note(session.id, session.last_used_at, min(idle, session.absolute_expires_at))
+    return principal_of(user), session.id
+
+
+def member(services: Services, request: Request) -> tuple[Principal, str | None]:
+    """The same, of whom a login is asked though the rules let guests see something. Raises `Problem`
+    (`unauthenticated`), too."""
+    principal, id = identify(services, request)
+    if principal.kind == "guest":
+        raise Problem("unauthenticated", "Log in first.")
+    return principal, id
+
+
+def visitor(services: Services, request: Request) -> tuple[Principal, str | None]:
+    """A guest, whatever the cookie says: who logs in. Raises `Problem` (`forbidden`) as `identify` does."""
+    if request.method not in ("GET", "HEAD"):
+        cookies.refuse_foreign(services.settings, request, unsaid=False)
+    return guest(services.guest_tenant), None
+
+
+def cleared(settings: Settings, request: Request) -> str:
+    """The header that takes the cookie back."""
+    return cookies.cookie(settings, request, _name_of(settings, request), "", _path(settings, request), 0)
+
+
+def _live(services: Services, request: Request) -> tuple[Session, User] | None:
+    tokens = cookies.all_sent(request, _name_of(services.settings, request))
+    token = tokens.pop() if len(tokens) == 1 else ""
+    id = token[len(PREFIX):][:_ID]
+    session = Session.by_id(id) if token.startswith(PREFIX) and is_id(id) else None
+    if session is None or session.kind != CONSOLE or not compare_digest(session.token_hash, hashed(token)):
+        return None
+    if session.revoked_at is not None or session.expires_at <= now():
+        return None
+    user = User.by_id(session.owner_id)
+    return None if user is None or not user.active else (session, user)
+
+
+def _give(call: Call, value: str, seconds: int) -> None:
+    settings, request = call.services.settings, call.request
+    call.headers["Set-Cookie"] = cookies.cookie(settings, request, _name_of(settings, request), value,
+                                                _path(settings, request), seconds)
+
+
+def _name_of(settings: Settings, request: Request) -> str:
+    # With the prefix no neighbouring host can put one there, and it goes to the whole host (RFC 6265bis 4.1.3.2).
+    return f"__Host-{_NAME}" if cookies.is_secure(settings, request) else _NAME
+
+
+def _path(settings: Settings, request: Request) -> str:
+    return "/" if cookies.is_secure(settings, request) else f"{urlsplit(base_url(settings, request)).path}/console"

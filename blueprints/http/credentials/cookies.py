@@ -1,0 +1,77 @@
+"""Cookies that are credentials (RFC 6265): read as strictly as they are set, and taken from pages of our origin alone.
+
+Browsers send them by themselves, so whatever takes one refuses what a page of another origin sends, though
+`SameSite=Strict` should keep the cookie from it.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from flask import Request
+from werkzeug.http import dump_cookie
+
+from settings import Settings
+
+from ..protocol.problems import Fault, Problem
+
+_PORTS = {"http": 80, "https": 443}
+
+
+def all_sent(request: Request, name: str) -> set[str]:
+    """The values of the cookie, between semicolons (RFC 6265 section 4.2.1): a quotation mark in another one hides
+    none."""
+    pairs = [pair.partition("=") for pair in request.environ.get("HTTP_COOKIE", "").split(";")]
+    return {value.strip() for key, _, value in pairs if key.strip() == name}
+
+
+def sent(request: Request, name: str) -> str | None:
+    """The value of the cookie; None where there is none.
+
+    Raises `Problem` (`invalid_header`) for two of them: a page of a neighbouring host may have put one there. Ours is
+    not cleared, since the other one would be taken then.
+    """
+    found = all_sent(request, name)
+    if len(found) > 1:
+        fault = Fault("invalid_header", "A cookie that is a credential was sent twice, with different values.",
+                      header="Cookie")
+        raise Problem.of([fault], "invalid_header")
+    return next(iter(found), None)
+
+
+def refuse_foreign(settings: Settings, request: Request, *, unsaid: bool = True) -> None:
+    """Raises `Problem` (`forbidden`) for what a page of another origin sends; no program but a browser says so.
+
+    `Sec-Fetch-Site` tells it where the origin is trustworthy (Fetch Metadata), `Origin` in other places. `unsaid`:
+    whether a request that says neither is let through.
+    """
+    site, origin = request.environ.get("HTTP_SEC_FETCH_SITE"), request.environ.get("HTTP_ORIGIN")
+    if site is not None:
+        own = site in ("same-origin", "none")
+    elif origin is not None:
+        home = _origin(settings.public_url or request.host_url)
+        own = home is not None and _origin(origin) == home
+    else:
+        own = unsaid
+    if not own:
+        raise Problem("forbidden", "The cookie is only for pages of the service's own origin.")
+
+
+def cookie(settings: Settings, request: Request, name: str, value: str, path: str, seconds: int) -> str:
+    """The header that sets it for so many seconds, where no script can read it; 0 clears it."""
+    return dump_cookie(name, value, max_age=seconds, path=path, secure=is_secure(settings, request), httponly=True,
+                       samesite="Strict")
+
+
+def is_secure(settings: Settings, request: Request) -> bool:
+    """Whether clients reach the service by HTTPS."""
+    return request.is_secure or settings.public_url.startswith("https://")
+
+
+def _origin(url: str) -> tuple[str, str | None, int | None] | None:
+    """Scheme, host and port (RFC 6454); None for what is no URL with a host, such as `null`."""
+    try:
+        parts = urlsplit(url)
+        return (parts.scheme, parts.hostname, parts.port or _PORTS.get(parts.scheme)) if parts.hostname else None
+    except ValueError:
+        return None

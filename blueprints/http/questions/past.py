@@ -1,0 +1,158 @@
+"""A decision of the past, explained by its row of the audit trail and by the rules that were in force then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from models.tables import policy_version
+from models.tables.audit import Audit
+from policies import Policy, PolicyError, Vocabulary
+from policies.explaining.explanation import MARK, Step
+from policies.loading.loader import from_files
+from policies.questions.judged import Answer, answer, covered, traced
+from policies.questions.recorded import ALLOWED, COLUMNS, UNKNOWN, Entry, Recorded, decisions
+
+from ..writing.writable import Writable
+from .names import USERS, Names
+
+_MOST_LINES = 5  # that did not hold
+_OTHERWISE = {
+    True: "the policy allowed it; what refused it is a rule in code, such as rank or state",
+    False: "the rules of that version alone refuse it",
+}
+
+
+@dataclass(frozen=True)
+class Past:
+    """One decision of then: what was answered, and what the rules of then say alone.
+
+    who      what to call the caller
+    rule     the line that the row names
+    version  of the policy of then
+    covered  whether the scopes of then cover the permission that was decisive; True where they were not recorded
+    lines    each line about that permission
+    """
+
+    decision: Recorded
+    who: str
+    rule: str | None
+    version: str
+    permission: str
+    found: Answer
+    covered: bool
+    lines: tuple[Step, ...]
+
+    @property
+    def summary(self) -> str:
+        """One sentence."""
+        entry, decision = self.decision.entry, self.decision
+        on = f" on {entry.resource_id}" if entry.resource_id else ""
+        times = f", {decision.count} times" if decision.count > 1 else ""
+        return (f"{self.who} ({decision.caller.role}) was {decision.answered or 'refused'} {decision.permission}{on} "
+                f"at {entry.time}{times}: {self._because}")
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether the rules of then alone say what was answered; None: that depends on what was not recorded."""
+        if self.found.result == UNKNOWN or self.decision.answered is None:
+            return None
+        return (self.found.result == ALLOWED) is (self.decision.answered == ALLOWED)
+
+    @property
+    def decided_by(self) -> Step | None:
+        """The line that allowed or denied; None when no line did."""
+        effect = "allow" if self.found.result == ALLOWED else "deny"
+        holding = [step for step in self.lines if step.holds and step.rule.eft == effect]
+        return next((step for step in holding if step.rule.place == self.rule), holding[0] if holding else None)
+
+    @property
+    def misses(self) -> tuple[Step, ...]:
+        """The lines that would have allowed it but for a fact, the nearest first; none where it was allowed."""
+        if self.found.result == ALLOWED or not self.covered:
+            return ()
+        missing = [step for step in self.lines if step.rule.eft == "allow" and not step.holds]
+        return tuple(sorted(missing, key=lambda step: len(step.missing))[:_MOST_LINES])
+
+    @property
+    def _because(self) -> str:
+        if self.agrees is False:
+            return _OTHERWISE[self.found.result == ALLOWED]
+        if self.found.result == UNKNOWN:
+            return f"why depends on what was not recorded ({', '.join(sorted(self.found.missing))})"
+        if not self.covered:
+            return "the token's scopes did not cover it"
+        if (step := self.decided_by) is not None:
+            return f"{step.rule.place} {'denies' if step.rule.eft == 'deny' else 'allows'} it ({step.rule.when})"
+        if not self.decision.found:
+            return "there was no such object"
+        if self.misses:
+            return self.misses[0].reason
+        return f"no line gave {self.permission} to {self.decision.caller.role}"
+
+    def with_lines(self, lines: Iterable[Step]) -> Past:
+        """The same with only these of its lines."""
+        return replace(self, lines=tuple(lines))
+
+    def as_lines(self) -> Iterator[str]:
+        yield self.summary
+        decided = self.decided_by
+        for head, step in (*((("decided", decided),) if decided else ()), *(("not met", one) for one in self.misses)):
+            yield f"  {head:<9} {step.rule.place}  {step.line}{f'  ({step.person})' if step.person else ''}"
+            for fact in step.facts:
+                yield f"            {MARK[fact.holds]} {fact.text}"
+        yield f"  {'policy':<9} {self.version}"
+
+    def as_json(self) -> dict[str, Any]:
+        entry = self.decision.entry
+        return {
+            "audit": entry.id, "time": entry.time, "as": self.who, "role": entry.role, "summary": self.summary,
+            "permission": self.decision.permission, "asked": list(self.decision.asked), "object": entry.resource_id,
+            "count": self.decision.count, "answered": self.decision.answered, "policy_alone": self.found.result,
+            "agrees": self.agrees, "not_recorded": sorted(self.found.missing),
+            "decided_by": self.decided_by.as_json() if self.decided_by else None,
+            "nearest_misses": [step.as_json() for step in self.misses], "policy_version": self.version,
+        }
+
+
+class NotKept(Exception):
+    """The rules of then cannot be asked; the text says why."""
+
+
+def recorded(row: Audit, vocabulary: Vocabulary) -> list[Recorded]:
+    """The decisions that an audit row tells: of an import one for each group of its rows; none where it was not for the
+    policy to say."""
+    return list(decisions(Entry(**{name: getattr(row, name) for name in COLUMNS}), vocabulary))
+
+
+def rules_of(version: str | None, vocabulary: Vocabulary) -> Policy | None:
+    """The policy of that version, as the ledger keeps it; None where it does not. Raises `NotKept` for one that cannot
+    be used any more."""
+    kept = None if version is None else policy_version.named(version)
+    if kept is None:
+        return None
+    try:
+        return from_files({name: text.encode() for name, text in kept.files.items()}, vocabulary)
+    except PolicyError as error:
+        raise NotKept(f"The rules of then (version {version}) cannot be used today:\n{error}") from None
+
+
+def gone(version: str | None) -> NotKept:
+    """What is said of rules that nobody keeps."""
+    return NotKept(f"The rules of then (version {version or 'unknown'}) are not kept any more.")
+
+
+def explained(policy: Policy, decision: Recorded, rule: str | None, names: Names, collection: Writable | None) -> Past:
+    """The decision by the rules of then.
+
+    rule        the line that the row names
+    collection  that of what was asked for; None where none has it
+    """
+    answered = answer(policy, decision)
+    step = len(decision.asked) - 1 if answered.step is None else answered.step
+    lines = traced(policy, decision, step, names.called(collection)) if decision.steps else []
+    name = names.of(USERS, decision.who.removeprefix("user:"))
+    permission = decision.steps[step][0] if decision.steps else decision.permission
+    return Past(decision, name or decision.who, rule, policy.version, permission, answered,
+                covered(policy, decision, permission) is not False, tuple(lines))

@@ -1,0 +1,48 @@
+"""Persons as a question names them, and what they are called as far as the asker may see it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import cast
+
+from models.base import Rows, is_id
+from models.tables.user import User
+
+from ..protocol.problems import not_found
+from ..reading.readable import Readable
+from ..request.call import Call
+from ..request.reasons import hidden_of
+from .names import USERS, title
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A user as the caller may see them. `name` has the e-mail behind it where that may be seen; both are None where
+    they may not."""
+
+    id: str
+    name: str | None = None
+    role: str | None = None
+
+
+def named_person(call: Call, who: str) -> User:
+    """The user with that id or e-mail, if the caller may see them under it. Raises `Problem` (404) for any other."""
+    users, rows = cast(Readable, call.services.collections[USERS]), Rows(User, call.tenant_id)
+    found: User | None = rows.find(who) if is_id(who) else rows.select().where(
+        User.email == who.strip().lower()).first()
+    if found is None or not users.counts(found.__data__) or not call.access.allows(users.view, found.__data__):
+        raise not_found()
+    # A caller who may not see a person's e-mail must not learn here whether it exists.
+    if not is_id(who) and "email" in hidden_of(call, users, found.__data__):
+        raise not_found()
+    return found
+
+
+def shown_persons(call: Call, ids: Iterable[str]) -> list[Shown]:
+    """These users by name, those without a name last: all of them, also those whom the caller may not view."""
+    wanted = list(ids)
+    visible = call.services.collections[USERS].visible_many(call, wanted)
+    found = (Shown(id, title(row, with_email=True) or None, row.get("role")) if (row := visible.get(id)) else Shown(id)
+             for id in wanted)
+    return sorted(found, key=lambda one: (one.name is None, (one.name or "").casefold(), one.id))

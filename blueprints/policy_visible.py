@@ -1,0 +1,115 @@
+"""`GET /api/admin/policy/visible`: which rows of a collection somebody else may view, of those that the caller may.
+
+What somebody else may do is told, and never done: the answer is all that is made of their rights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from marshmallow import fields
+from webargs.fields import DelimitedList
+
+from gatepost import Call, Collection, Fault, Id, Line, Message, Problem, Routes, StrictSchema
+
+from .http.questions.circumstances import environment
+from .http.questions.untold import refuse_to_tell_fields, told_by
+from .http.request.access import Supposed
+from .http.request.audit import note_look
+from .http.request.reasons import hidden_of
+from .http.schemas.fields import length
+from .policy import named_principal
+
+routes = Routes("policy_visible", "What somebody else may see.")
+
+MOST = 100  # ids of one question
+
+
+class _Question(StrictSchema):
+    who = Line(required=True, maximum=254, data_key="as",
+               metadata={"description": "An e-mail, a user's id, or a role.", "example": "editor"})
+    collection = Line(required=True, metadata={"description": "The plural name of a collection.",
+                                               "example": "articles"})
+    ids = DelimitedList(Id(), validate=length(1, MOST), metadata={
+        "description": "Rows of the collection, separated by commas; without it, only who is asked about is told."})
+
+
+class VisibleRowSchema(StrictSchema):
+    """A row that the caller may view, and what the one who is asked about may do with it."""
+
+    id = Id(required=True)
+    visible = fields.Boolean(required=True)
+    hidden = fields.List(fields.String(), required=True, metadata={
+        "description": "The fields of the row that are not answered to them."})
+    actions = fields.List(fields.String(), required=True, metadata={
+        "description": "What they may do to it now: their `allowed_actions`."})
+
+
+class VisibleSchema(StrictSchema):
+    """Of the rows that were named those that the caller may view, in the order in which they were named."""
+
+    who = fields.String(required=True, data_key="as")
+    role = fields.String(required=True)
+    name = fields.String(required=True, allow_none=True, metadata={"description": "null: a role was asked about."})
+    active = fields.Boolean(required=True, allow_none=True, metadata={
+        "description": "Whether they can log in; null: a role was asked about, or it is not shown to you."})
+    collection = fields.String(required=True)
+    items = fields.List(fields.Nested(VisibleRowSchema), required=True)
+
+
+@routes.get("/api/admin/policy/visible", permission="policy.view", query=_Question(), problems=(404,),
+            recorded="policy.visible", operation="policy_visible", answer=VisibleSchema())
+def visible(call: Call) -> dict[str, Any]:
+    """Tell which of these rows a user or a role may view.
+
+    Now, and from the caller's address. It is recorded, once an hour for each of whom is asked.
+    """
+    collection = _collection(call)
+    person, principal = named_principal(call, call.query["who"])
+    circumstances = environment({}, collection.view, None, call.services.settings.zone, call.access.environment)
+    asked = Call(call.services, call.endpoint, call.request, {})
+    asked.principal, asked.access = principal, Supposed(call.access.policy, principal, circumstances)
+    unseen = set() if person is None else hidden_of(call, call.services.collections["users"], person)
+    active = None if person is None or "active" in unseen else bool(person["active"])
+    rows = _rows(call, collection)
+    secret = {name for row in rows.values() for name in _secret(call, asked, collection, person, row)}
+    refuse_to_tell_fields(secret)
+    note_look(call, None if person is None else person["id"])
+    return {"as": call.query["who"], "role": principal.role, "name": None if person is None else person["name"],
+            "active": active, "collection": collection.name,
+            "items": [_told(asked, collection, row, active=active is not False) for row in rows.values()]}
+
+
+def _collection(call: Call) -> Collection:
+    found = call.services.collections.get(call.query["collection"])
+    if found is None:
+        fault = Fault("invalid_parameter", Message("There is no such collection."), parameter="collection")
+        raise Problem.of([fault], "invalid_parameter")
+    return cast(Collection, found)
+
+
+def _rows(call: Call, collection: Collection) -> dict[str, Mapping[str, Any]]:
+    """The rows that are asked about, of those that the caller may view."""
+    ids = list(dict.fromkeys(call.query.get("ids", ())))
+    known = {row.id: row.__data__ for row in collection.rows(call).find_all(set(ids))}
+    return {id: known[id] for id in ids if id in known and collection.shows(call, known[id])}
+
+
+def _secret(call: Call, asked: Call, collection: Collection, person: dict[str, Any] | None,
+            row: Mapping[str, Any]) -> set[str]:
+    """The fields that the answer about a row would tell, and that the caller may not see."""
+    permissions = {collection.view, *collection.guarding,
+                   *(collection.permission(verb) for verb in ("update", "delete", "share")),
+                   *(collection.permission(found.name) for found in collection.actions)}
+    states = [found.state for found in collection.actions]
+    return told_by(call, asked.access, permissions, person, collection, row) | set(
+        collection.hidden(call, row, states))
+
+
+def _told(asked: Call, collection: Collection, row: Mapping[str, Any], *, active: bool) -> dict[str, Any]:
+    sees = active and collection.shows(asked, row)
+    acts = sees and "allowed_actions" in collection.computed
+    return {"id": row["id"], "visible": sees,
+            "hidden": sorted(collection.hidden(asked, row, list(collection.guards))) if sees else [],
+            "actions": collection.allowed_actions(asked, row) if acts else []}

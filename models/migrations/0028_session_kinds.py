@@ -1,0 +1,9 @@
+"""What a session is for: the API, or the console."""
+
+from models import ddl
+
+ROLLING = True
+
+
+def up(migrator, db):
+    ddl.run(db, "ALTER TABLE sessions ADD COLUMN kind {key} NOT NULL DEFAULT 'api'")

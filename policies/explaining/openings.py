@@ -1,0 +1,69 @@
+"""Which line would allow what is refused: for each condition of model.conf that holds, the line with it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..evaluation.compiled import SharedWith, no_shares
+from ..evaluation.grants import ALWAYS_WORD
+from ..evaluation.policy import Policy
+from ..evaluation.principal import Environment, Principal
+from ..evaluation.rule_trace import trace_rule
+from ..syntax.expression import Attribute, Shared, atoms, attributes
+from ..syntax.rules import Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A line that would allow it to the caller's role, and the file where the lines about such objects stand."""
+
+    file: str
+    line: str
+    when: str
+
+    def as_json(self) -> dict[str, Any]:
+        return {"file": self.file, "rule": self.line, "when": self.when}
+
+
+def openings(policy: Policy, principal: Principal, permission: str, obj: Mapping[str, Any] | None, env: Environment,
+             shared: SharedWith = no_shares, *, sees: Callable[[Attribute], bool] = lambda attribute: True
+             ) -> list[Opening]:
+    """Lines each of which would allow it, `always` last; none where a line denies it, or where scopes do not cover it.
+
+    Arguments as in `Policy.decide`. Conditions that read what is not `sees`, or ask for shares, are left out,
+    whatever they say. Raises KeyError for a permission that the vocabulary does not have.
+    """
+    denied = any(trace.matched and trace.rule.eft == "deny"
+                 for trace in policy.rule_traces(principal, permission, obj, env, shared))
+    if denied or not policy.covers(principal, permission) or principal.role not in policy.roles:
+        return []
+    file = _file(policy, permission)
+    found = _holding(policy, principal, permission, obj, env, shared, sees)
+    words = sorted(found, key=lambda word: word == ALWAYS_WORD)
+    return [Opening(file, f"p, {principal.role}, {permission}, {word}, allow", word) for word in words]
+
+
+def _holding(policy: Policy, principal: Principal, permission: str, obj: Mapping[str, Any] | None, env: Environment,
+             shared: SharedWith, sees: Callable[[Attribute], bool]) -> Iterator[str]:
+    row = () if obj is None else policy.vocabulary.by_permission[permission].columns
+    for word in policy.conditions:
+        rule = Rule("", 0, principal.role, permission, word, "allow")
+        left = policy.folded(rule, permission, principal.role, principal.key)
+        asked = set(atoms(left))
+        read = {attribute for atom in asked for attribute in attributes(atom)}
+        known = all(attribute.root == "env" or (sees(attribute) and (attribute.root == "sub" or attribute.name in row))
+                    for attribute in read)
+        # With whom it is shared, the object's own list of shares tells.
+        if (known and not any(isinstance(atom, Shared) for atom in asked)
+                and trace_rule(rule, left, permission, principal, obj, env, shared).matched):
+            yield word
+
+
+def _file(policy: Policy, permission: str) -> str:
+    """Where most lines about the resource stand; else where they would be looked for."""
+    resource = f"{permission.partition('.')[0]}."
+    places = Counter(rule.file for rule in policy.rules if rule.act.startswith(resource))
+    return places.most_common(1)[0][0] if places else f"{resource}csv"

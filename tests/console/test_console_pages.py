@@ -1,0 +1,131 @@
+"""The pages of the console in a browser: for each reader, at each width, by light and dark, by keyboard, without
+script."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from blueprints.console.navigation import PAGES
+from tests.console.conftest import Watched
+from tests.console.visits import ROLES, WIDTHS, barriers, log_in, overflow, with_people
+from tests.running import PASSWORD, Instance, Served
+
+PATHS = [page.path for page in PAGES]
+ASKED = ["/console/rules?resource=article&cell=user%20article.update",
+         "/console/why?as=user&permission=article.update", "/console/why?as=guest&permission=article.create"]
+
+
+@pytest.fixture(scope="module", params=["waitress", "granian"])
+def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A demo with a person of each role, on each server, where looking costs nothing."""
+    folder = tmp_path_factory.mktemp("pages") / "instance"
+    instance = Instance(folder, {"GATEPOST_RATE_LIMITS": "off"})
+    done = instance.run("init", "--admin-email", "admin@example.org", "--admin-password-file", "-", input=PASSWORD)
+    assert done.returncode == 0, done.stderr
+    with with_people(instance).served(*(("--workers", "2") if request.param == "granian" else ())) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def states(browser: Any, service: Served) -> dict[str, Any]:
+    """The cookies of each role, who has logged in once."""
+    found: dict[str, Any] = {"guest": None}
+    for role in (*ROLES, "admin"):
+        context = browser.new_context()
+        log_in(context.new_page(), service.url, role)
+        found[role] = context.storage_state()
+        context.close()
+    return found
+
+
+@pytest.fixture
+def watched(browser: Any, service: Served) -> Iterator[Watched]:
+    found = Watched(browser, service.url)
+    yield found
+    found.close()
+
+
+@pytest.mark.parametrize("role", ["guest", *ROLES, "admin"])
+def test_each_reader_sees_the_pages_of_their_navigation_without_an_error(role, watched, states):
+    page = watched.page(storage_state=states[role])
+    page.goto(f"{watched.url}/console")
+    links = page.locator("nav a").evaluate_all("links => links.map(link => link.getAttribute('href'))")
+    assert (role == "guest") == ("/console/login" in page.url)
+    for path in links:
+        page.goto(watched.url + path)
+        assert page.locator("h1").count() == 1 and page.title().endswith("· Gatepost"), path
+    watched.expected |= {403}
+    for path in set(PATHS) - set(links):
+        page.goto(watched.url + path)
+        assert page.locator("h1").count() == 1, path
+        assert ("/console/login" in page.url) == (role == "guest"), path
+
+
+@pytest.mark.parametrize("path", [*PATHS, *ASKED, "/console/login"])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 1440), ("dark", 390)])
+def test_a_page_has_no_barriers(path, scheme, width, watched, states):
+    page = watched.page(width, storage_state=states["admin"], color_scheme=scheme, reduced_motion="reduce")
+    page.goto(watched.url + path)
+    assert barriers(page) == []
+
+
+@pytest.mark.parametrize("path", [*PATHS, *ASKED, "/console/login"])
+def test_a_page_fits_each_window(path, watched, states):
+    page = watched.page(storage_state=states["admin"])
+    page.goto(watched.url + path)
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 800})
+        assert overflow(page) <= 0, width
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_page_says_the_same_without_script(path, watched, states):
+    said = []
+    for script in (True, False):
+        page = watched.page(storage_state=states["admin"], java_script_enabled=script)
+        page.goto(watched.url + path)
+        said.append(page.locator("h1").inner_text())
+    assert said[0] == said[1]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_page_is_in_german_too(path, watched, states):
+    page = watched.page(storage_state=states["admin"], locale="de-DE")
+    page.goto(watched.url + path)
+    assert page.locator("html").get_attribute("lang") == "de"
+    assert page.locator(".me button").inner_text() == "Abmelden"
+
+
+def test_the_keyboard_skips_the_frame(watched, states):
+    page = watched.page(storage_state=states["admin"])
+    page.goto(watched.url + PATHS[0])
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "vh skip"
+    page.keyboard.press("Enter")
+    page.locator("main:focus").wait_for()
+
+
+def test_a_login_logs_in_and_a_logout_out(watched):
+    page = watched.page()
+    log_in(page, watched.url)
+    page.get_by_role("button", name="Log out").click()
+    page.wait_for_url("**/console/login")
+    page.go_back()
+    page.wait_for_url(re.compile("/console/login"))
+
+
+def test_a_question_is_answered_in_place_with_script(watched, states):
+    page = watched.page(storage_state=states["admin"])
+    page.goto(f"{watched.url}/console/why")
+    page.evaluate("document.body.dataset.kept = 'yes'")
+    page.get_by_label("Who").fill("guest")
+    page.get_by_label("Permission").fill("article.create")
+    page.get_by_role("button", name="Explain").click()
+    page.wait_for_selector(".verdict.no")
+    assert page.locator("body").get_attribute("data-kept") == "yes"
+    assert "permission=article.create" in page.url
+    assert page.evaluate("document.activeElement.tagName") == "H2"

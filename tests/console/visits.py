@@ -1,0 +1,48 @@
+"""Visitors who are logged in to the console in a browser, and what a page must be free of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from axe_playwright_python.sync_playwright import Axe
+
+from tests.running import PASSWORD, Instance
+
+WIDTHS = (360, 390, 768, 1440, 1920)
+ROLES = ("user", "developer", "owner")  # besides guests and the administrator
+ADMIN = "admin@example.org"
+_RULES = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa",
+                                               "best-practice"]}}
+
+
+def address(role: str) -> str:
+    return ADMIN if role == "admin" else f"{role}@console.example.org"
+
+
+def with_people(instance: Instance) -> Instance:
+    """The same, with a person of each of `ROLES` who can log in with `PASSWORD`."""
+    for role in ROLES:
+        done = instance.run("user", "add", address(role), "--role", role, "--name", f"A {role}",
+                            "--password-file", "-", input=PASSWORD)
+        assert done.returncode == 0, done.stderr
+    return instance
+
+
+def log_in(page: Any, url: str, role: str = "admin") -> None:
+    """Log in to the console as a reader does, and be on its first page."""
+    page.goto(f"{url}/console/login")
+    page.get_by_label("E-mail").fill(address(role))
+    page.get_by_label("Password").fill(PASSWORD)
+    page.locator("main button").click()
+    page.wait_for_url(lambda found: "/login" not in found)
+
+
+def barriers(page: Any) -> list[str]:
+    """What axe finds on the page: the rule and where it is broken."""
+    found = Axe().run(page, options=_RULES).response["violations"]
+    return [f"{one['id']}: {node['target']} {node['html'][:120]}" for one in found for node in one["nodes"]]
+
+
+def overflow(page: Any) -> int:
+    """Pixels by which the page is wider than its window."""
+    return int(page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))

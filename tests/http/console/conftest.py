@@ -1,0 +1,3 @@
+"""Fixtures for the pages of the console."""
+
+from tests.http.console.edited import edited, here  # noqa: F401 - pytest finds fixtures by name

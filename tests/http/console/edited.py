@@ -1,0 +1,69 @@
+"""An app in which rules are changed over HTTP, and trials that are worked out in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from flask import Flask
+
+from blueprints.policy_changes import child, endpoints, trial
+from tests.apps import close, make_app, new_instance
+from tests.databases import new_database
+from tests.http.console.pages import Form, Seen, Visitor
+
+TRY, APPLY, HISTORY = "/console/try", "/console/try/apply", "/console/history"
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process takes two seconds to start."""
+    def worked_out(question):
+        found = child.Trial()
+        trial.answer(question, lambda part, told: found.incomplete.update([told]) if part == trial.INCOMPLETE
+                     else found.parts.update({part: told}))
+        return found
+
+    monkeypatch.setattr(endpoints, "tried", worked_out)
+
+
+@pytest.fixture
+def edited(request: pytest.FixtureRequest, tmp_path: Path, database_url: str) -> Iterator[Flask]:
+    """On a database that no other node has."""
+    url = new_database("sqlite" if database_url.startswith("sqlite") else "postgres", request)
+    made = make_app(new_instance(tmp_path / "instance", url, "default", "other"), url, policy_edit="on")
+    yield made
+    close(made)
+
+
+def live(app: Flask) -> str:
+    return str(app.extensions["gatepost"].policy.current.version)
+
+
+def stored(app: Flask, name: str) -> str:
+    """The text of a rule file on the disk."""
+    return (app.extensions["gatepost"].settings.policies / name).read_text()
+
+
+def with_line(text: str, line: str) -> str:
+    return text.replace("# end", f"{line}\n# end")
+
+
+def form_of(visitor: Visitor, name: str) -> Form:
+    """The form to edit a file."""
+    return edit_form(visitor.page(f"{TRY}?file={name}"))
+
+
+def edit_form(seen: Seen) -> Form:
+    """The form of the editor, with the fields and buttons beside it. A browser drops the first line break."""
+    form = seen.form(TRY)
+    form.fields["text"] = form.fields["text"].removeprefix("\n")
+    return form
+
+
+def tried(visitor: Visitor, form: Form, **changed: str) -> Seen:
+    """The page after a try of the form with these fields."""
+    answer = visitor.post(TRY, {**form.fields, **changed})
+    assert answer.status_code == 200, answer.text
+    return Seen.of(answer)

@@ -1,0 +1,131 @@
+"""Visitors of the console: a browser without script, as far as a server can tell."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from html import unescape
+from html.parser import HTMLParser
+from typing import Any
+
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from blueprints.http.request.identity import hashed
+from gatepost.testing import log_in
+from models.base import Rows, later, new_id
+from models.tables.session import CONSOLE, Session
+from models.tables.user import User
+
+ORIGIN = {"Origin": "http://localhost"}
+COOKIE = "gatepost_console"
+GUEST = "guest"
+
+
+@dataclass
+class Visitor:
+    """Somebody with a browser; `user` is None for a guest."""
+
+    client: FlaskClient
+    user: User | None = None
+
+    def get(self, path: str, **more: Any) -> TestResponse:
+        return self.client.get(path, **more)
+
+    def post(self, path: str, values: Mapping[str, Any] | None = None, headers: Mapping[str, str] | None = None,
+             **more: Any) -> TestResponse:
+        """Send a form, as a page of the service's own origin does."""
+        return self.client.post(path, data=dict(values or {}), headers={**ORIGIN, **(headers or {})}, **more)
+
+    def page(self, path: str) -> Seen:
+        """The page at a path that is answered."""
+        answer = self.get(path)
+        assert answer.status_code == 200, (answer.status_code, answer.headers.get("Location"), answer.text)
+        return Seen.of(answer)
+
+
+def visit(app: Flask, who: User | str = GUEST) -> Visitor:
+    """`who` is a user, or the role of one who is made up; their session is real, no password is asked."""
+    client = app.test_client()
+    if who == GUEST:
+        return Visitor(client)
+    user = log_in(app, who).user
+    assert user is not None
+    id, secret = new_id(), secrets.token_urlsafe(32)
+    token = f"gc_{id}_{secret}"
+    session = Session(id=id, owner_id=user.id, family=id, kind=CONSOLE, token_hash=hashed(token),
+                      expires_at=later(3600), absolute_expires_at=later(7200))
+    app.extensions["gatepost"].database.transact(lambda: Rows(Session, user.tenant_id).insert(session))
+    client.set_cookie(COOKIE, token, path="/console")
+    return Visitor(client, user)
+
+
+@dataclass
+class Form:
+    """A form of a page: where it is sent, how, and its fields by name."""
+
+    action: str
+    method: str
+    fields: dict[str, str] = field(default_factory=dict)
+    buttons: list[str] = field(default_factory=list)
+
+
+class Seen(HTMLParser):
+    """What a reader sees of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.text, self.forms, self.links, self.ids = "", list[Form](), list[str](), list[str]()
+        self.tags: list[tuple[str, dict[str, str]]] = []
+        self._inside: list[str] = []
+        self._textarea: str | None = None
+
+    @classmethod
+    def of(cls, answer: TestResponse) -> Seen:
+        made = cls()
+        made.feed(answer.text)
+        made.text = re.sub(r"\s+", " ", made.text).strip()
+        return made
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        self.tags.append((tag, given))
+        if "id" in given:
+            self.ids.append(given["id"])
+        if tag == "a" and "href" in given:
+            self.links.append(given["href"])
+        if tag == "form":
+            self.forms.append(Form(given.get("action", ""), given.get("method", "get")))
+        if self.forms and tag in ("input", "select") and "name" in given:
+            self.forms[-1].fields[given["name"]] = given.get("value", "")
+        if self.forms and tag == "textarea":
+            self._textarea = given.get("name", "")
+            self.forms[-1].fields[self._textarea] = ""
+        if self.forms and tag == "button":
+            self.forms[-1].buttons.append(given.get("formaction", self.forms[-1].action))
+        if tag in ("script", "style"):
+            self._inside.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in self._inside:
+            self._inside.remove(tag)
+        if tag == "textarea":
+            self._textarea = None
+
+    def handle_data(self, data: str) -> None:
+        if self._textarea is not None:
+            self.forms[-1].fields[self._textarea] += data
+        if not self._inside:
+            self.text += data
+
+    def form(self, action: str) -> Form:
+        """The form that is sent to a path."""
+        return next(one for one in self.forms if one.action == action)
+
+
+def shown(text: str) -> str:
+    """The text of some HTML."""
+    return unescape(re.sub(r"<[^>]+>", "", text))

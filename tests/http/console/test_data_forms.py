@@ -1,0 +1,276 @@
+"""Forms over rows: each is one run of the API's endpoint, once however often it is sent, and keeps what was typed."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from blueprints.http.resources.plugins.discovery import discover
+from models.base import Rows
+from models.engine.connect import open_database
+from models.migrate import upgrade
+from models.tables.article import Article
+from models.tables.audit import Audit
+from models.tables.order import Order
+from models.tables.share import Share
+from models.tables.user import User
+from tests.apps import Given, close, make_app, new_instance
+from tests.databases import new_database
+from tests.http.console.pages import Seen, visit
+from tests.http.resources.shelf.books import Book, Books
+
+ROOT = "/console/data"
+
+
+@pytest.fixture(scope="module")
+def admin(app):
+    return visit(app, "admin")
+
+
+def sent(visitor, page, action=None, **values):
+    """The answer to the form of a page, with what it holds and what is typed besides."""
+    action = action or page
+    form = visitor.page(page).form(action)
+    return visitor.post(action, {**form.fields, **values})
+
+
+def recorded(given, id):
+    with given.database.connected():
+        return [row.action for row in Rows(Audit, given.tenant_id).select().where(Audit.resource_id == id)
+                .order_by(Audit.id)]
+
+
+def test_an_action_is_done_once_however_often_its_button_is_pressed(admin, given):
+    article = given.article("draft", title="To be published")
+    path = f"{ROOT}/articles/{article.id}"
+    form = admin.page(path).form(f"{path}/publish")
+    answers = [admin.post(f"{path}/publish", form.fields) for _ in range(3)]
+    assert [answer.status_code for answer in answers] == [303] * 3
+    assert {answer.headers["Location"] for answer in answers} == {path}
+    assert given.found(Article, article.id).version == 2
+    assert recorded(given, article.id) == ["publish"]
+
+
+def test_what_was_deleted_by_the_first_click_is_no_error_for_the_second(admin, given):
+    article = given.article("draft")
+    path = f"{ROOT}/articles/{article.id}/delete"
+    form = admin.page(path).form(path)
+    assert "cannot be brought back" in admin.page(path).text
+    assert [admin.post(path, form.fields).status_code for _ in range(2)] == [303, 303]
+    assert given.found(Article, article.id) is None and recorded(given, article.id) == ["delete"]
+
+
+def test_an_action_that_its_state_forbids_is_told_on_the_page_of_the_object(admin, given):
+    article = given.article("archived", title="Long gone")
+    answer = admin.post(f"{ROOT}/articles/{article.id}/publish")
+    found = Seen.of(answer)
+    assert answer.status_code == 409 and "publish is not possible from archived." in found.text
+    assert "Long gone" in found.text
+
+
+@pytest.mark.parametrize("role", ["user", "support", "moderator", "developer"])
+def test_what_a_role_may_not_do_is_refused_and_recorded(role, app, given):
+    article = given.article("published")
+    visitor, path = visit(app, role), f"{ROOT}/articles/{article.id}"
+    for verb, values in (("archive", {}), ("delete", {}), ("update", {"title": "Mine"}),
+                         ("share", {"grantee": f"user:{visitor.user.id}", "right": "manage"})):
+        assert visitor.post(f"{path}/{verb}", values).status_code == 403, verb
+    kept = given.found(Article, article.id)
+    assert (kept.status, kept.title, kept.version) == ("published", article.title, 1)
+
+
+def test_a_guest_is_led_to_the_login(app, given):
+    article = given.article("published")
+    answer = visit(app).post(f"{ROOT}/articles/{article.id}/archive")
+    assert answer.status_code == 303 and answer.headers["Location"].startswith("/console/login")
+    assert given.found(Article, article.id).status == "published"
+
+
+def test_a_form_of_another_origin_is_refused(admin, given):
+    article = given.article("published")
+    for path in ("archive", "update/find"):
+        answer = admin.client.post(f"{ROOT}/articles/{article.id}/{path}", data={},
+                                   headers={"Origin": "https://evil.example"})
+        assert answer.status_code == 403
+    assert given.found(Article, article.id).status == "published"
+
+
+def test_a_change_is_stored_and_leads_to_the_object(admin, given):
+    article = given.article("draft", title="Before", body="One\n\n two", category_id=given.category().id)
+    path = f"{ROOT}/articles/{article.id}/update"
+    answer = sent(admin, path, title="After \N{RIGHT-TO-LEFT OVERRIDE}", body="\r\nOne\r\ntwo", category_id="")
+    assert answer.status_code == 303 and answer.headers["Location"] == f"{ROOT}/articles/{article.id}"
+    kept = given.found(Article, article.id)
+    assert (kept.title, kept.body, kept.category_id) == ("After \N{RIGHT-TO-LEFT OVERRIDE}", "\nOne\ntwo", None)
+
+
+def test_what_is_wrong_stands_beside_its_field_with_what_was_typed(admin, given):
+    article = given.article("draft")
+    path = f"{ROOT}/articles/{article.id}/update"
+    answer = sent(admin, path, title="A good title", slug="Not a slug", language="")
+    found = Seen.of(answer)
+    assert answer.status_code == 400 and found.form(path).fields["title"] == "A good title"
+    assert found.form(path).fields["slug"] == "Not a slug"
+    assert re.search(r'id="f-slug".*?aria-invalid="true".*?Use a-z, 0-9 and single hyphens\.', answer.text, re.DOTALL)
+    assert given.found(Article, article.id).version == 1
+
+
+def test_who_was_slower_is_told_who_was_quicker_and_loses_nothing(admin, app, given):
+    article = given.article("draft", title="At first", owner_id=given.user(name="Otto").id)
+    path = f"{ROOT}/articles/{article.id}/update"
+    form = admin.page(path).form(path)
+    quicker = visit(app, given.user("editor", name="Quick Quinn"))
+    assert sent(quicker, path, title="Quinn's title").status_code == 303
+    answer = admin.post(path, {**form.fields, "title": "My own title"})
+    found = Seen.of(answer)
+    assert answer.status_code == 412 and "Quick Quinn" in found.text and "update" in found.text
+    assert found.form(path).fields["title"] == "My own title" and "It says now: Quinn's title" in found.text
+    assert found.text.count("It says now:") == 1
+    assert given.found(Article, article.id).title == "Quinn's title"
+    assert admin.post(path, found.form(path).fields).status_code == 303
+    assert given.found(Article, article.id).title == "My own title"
+
+
+def test_a_button_of_an_older_page_says_that_the_object_was_changed(admin, given):
+    article = given.article("draft")
+    path = f"{ROOT}/articles/{article.id}"
+    old = admin.page(path).form(f"{path}/publish").fields
+    assert sent(admin, f"{path}/update", title="Another").status_code == 303
+    assert admin.post(f"{path}/publish", old).status_code == 412
+    assert given.found(Article, article.id).status == "draft"
+
+
+def test_a_version_that_the_caller_may_not_see_guards_all_the_same(app, given):
+    """A user's version is guarded; a caller who may not see it has a tag in its place."""
+    visitor = visit(app, given.user(name="Ida"))
+    path = f"{ROOT}/users/{visitor.user.id}/update"
+    old = visitor.page(path).form(path).fields
+    assert "role" not in old and old["_version"]
+    assert visitor.post(path, {**old, "name": "Ida B."}).status_code == 303
+    assert visitor.post(path, {**old, "_key": "another", "name": "Ida C."}).status_code == 412
+    assert given.found(User, visitor.user.id).name == "Ida B."
+
+
+def test_something_new_is_made_once_with_what_is_left_out_by_default(admin, given):
+    path = f"{ROOT}/articles/create"
+    form = admin.page(path).form(path).fields
+    values = {**form, "title": "Brand new", "slug": "brand-new", "body": "Words."}
+    answers = [admin.post(path, values) for _ in range(2)]
+    assert [answer.status_code for answer in answers] == [303, 303]
+    made = given.found(Article, answers[0].headers["Location"].rpartition("/")[2])
+    assert (made.title, made.owner_id, made.status) == ("Brand new", admin.user.id, "draft")
+    assert answers[0].headers["Location"] == answers[1].headers["Location"]
+
+
+def test_a_list_of_objects_is_typed_as_json(admin, given):
+    path, product = f"{ROOT}/orders/create", given.product()
+    answer = sent(admin, path, items=f'[{{"product_id": "{product.id}", "quantity": 2}}]')
+    assert answer.status_code == 303
+    assert given.found(Order, answer.headers["Location"].rpartition("/")[2]).total == 2 * product.price
+    wrong = sent(admin, path, items="two of them")
+    assert wrong.status_code == 400 and Seen.of(wrong).form(path).fields["items"].strip() == "two of them"
+
+
+def test_a_row_to_refer_to_is_found_by_its_title_and_nothing_typed_is_lost(admin, given):
+    given.category(name="Saltmarsh")
+    path = f"{ROOT}/articles/create"
+    form = admin.page(path).form(path)
+    assert f"{path}/find" in form.buttons
+    answer = admin.post(f"{path}/find", {**form.fields, "title": "Kept", "_find_category_id": "saltm"})
+    found = Seen.of(answer)
+    assert answer.status_code == 200 and "Saltmarsh" in found.text and found.form(path).fields["title"] == "Kept"
+
+
+def test_a_person_is_found_given_a_right_and_loses_it_again(admin, given):
+    article, reader = given.article("draft"), given.user(name="Wanda Warbler")
+    path = f"{ROOT}/articles/{article.id}/share"
+    found = Seen.of(admin.post(f"{path}/find", {"_find_grantee": "warbler", "_find": "grantee"}))
+    assert "Wanda Warbler" in found.text and found.form(path).fields["grantee"] == f"user:{reader.id}"
+    assert sent(admin, path, grantee=f"user:{reader.id}", right="write").status_code == 303
+    page = admin.page(f"{ROOT}/articles/{article.id}")
+    assert "Wanda Warbler" in page.text
+    form = next(form for form in page.forms if "/unshare?" in form.action)
+    assert admin.post(form.action, form.fields).status_code == 303
+    with given.database.connected():
+        assert Rows(Share, given.tenant_id).select().where(Share.object_id == article.id).count() == 0
+    assert recorded(given, article.id) == ["share", "share"]
+
+
+def test_nobody_gives_up_a_right_of_their_own_by_the_form_of_those_who_share(admin, given):
+    """`me` means another endpoint of the API, which asks for no permission: the console has no form for it."""
+    article = given.article("draft")
+    assert admin.post(f"{ROOT}/articles/{article.id}/unshare?grantee=me").status_code == 404
+
+
+def test_a_secret_is_shown_once(app, given):
+    visitor, path = visit(app, "admin"), f"{ROOT}/tokens/create"
+    assert "_key" not in visitor.page(path).form(path).fields
+    wrong = sent(visitor, path, name="Nightly", scopes="read:moons")
+    assert wrong.status_code == 400 and "There is no scope" in Seen.of(wrong).text
+    answer = sent(visitor, path, name="Nightly", scopes="read:articles, read:pages")
+    assert answer.status_code == 200 and re.search(r"<code>g[a-z]_[\w-]{20,}</code>", answer.text)
+    assert "no-store" in answer.headers["Cache-Control"]
+    assert "Nightly" in visitor.page(f"{ROOT}/tokens").text
+
+
+def test_a_session_is_ended_from_the_list(app, given):
+    user = given.user()
+    session, visitor = given.session(user), visit(app, user)
+    path = f"{ROOT}/sessions/{session.id}/delete"
+    assert path in visitor.page(f"{ROOT}/sessions").links
+    assert sent(visitor, path).headers["Location"] == f"{ROOT}/sessions"
+    assert path not in visitor.page(f"{ROOT}/sessions").links
+
+
+# A plugin's collection
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def shelf(request, tmp_path_factory):
+    url = new_database(request.param, request, migrated=False)
+    database = open_database(url, pool_size=1, synchronous="normal", statement_timeout=10)
+    upgrade(database, discover([Books]).migrations)
+    database.close_all()
+    made = make_app(new_instance(tmp_path_factory.mktemp("shelf") / "instance", url, "default"), url, [Books])
+    yield made
+    close(made)
+
+
+def test_a_plugins_collection_has_its_pages_and_forms(shelf):
+    editor, books = visit(shelf, "editor"), Given(shelf, "default")
+    assert f"{ROOT}/books" in editor.page(ROOT).links
+    created = sent(editor, f"{ROOT}/books/create", title="Salt & light", tags="sea, coast")
+    assert created.status_code == 303
+    path = created.headers["Location"]
+    book = books.found(Book, path.rpartition("/")[2])
+    assert (book.title, book.tags) == ("Salt & light", ["sea", "coast"])
+    found = editor.page(path)
+    assert {"rate", "lend", "keep"} <= {link.rpartition("/")[2] for link in (
+        *found.links, *(form.action for form in found.forms))} and "come_back" not in found.text
+    wrong = sent(editor, f"{path}/rate", stars="9")
+    assert wrong.status_code == 400 and "less than or equal to 5" in Seen.of(wrong).text
+    assert sent(editor, f"{path}/rate", stars="4").status_code == 303
+    conflict = sent(editor, f"{path}/rate", stars="5")
+    assert conflict.status_code == 409 and "Nobody gives five stars" in Seen.of(conflict).text
+    assert sent(editor, path, f"{path}/keep").status_code == 303
+    assert sent(editor, f"{path}/lend", to="Ann").status_code == 303
+    assert f"{path}/lend" not in editor.page(path).links
+    kept = books.found(Book, book.id)
+    assert (kept.stars, kept.status, kept.tags) == (4, "lent", ["sea", "coast", "at Ann"])
+
+
+def test_an_entry_with_a_comma_in_it_is_kept(shelf):
+    editor, books = visit(shelf, "editor"), Given(shelf, "default")
+    book = books.row(Book(title="Commas", tags=["one, two", "three"], owner_id=editor.user.id))
+    assert sent_as_drawn(editor, f"{ROOT}/books/{book.id}/update").status_code == 303
+    assert books.found(Book, book.id).tags == ["one, two", "three"]
+
+
+def sent_as_drawn(visitor, path):
+    """The form of a page as a browser sends it: a name as often as it has fields."""
+    fields = [(attributes["name"], attributes.get("value", "")) for tag, attributes in visitor.page(path).tags
+              if tag == "input" and attributes.get("name", "_find").startswith("_find") is False]
+    pairs = {}
+    for name, value in fields:
+        pairs.setdefault(name, []).append(value)
+    return visitor.post(path, pairs)

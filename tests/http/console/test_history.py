@@ -1,0 +1,192 @@
+"""*History*: which rules were in force, what each change did, how two of them differ, and how one is brought back."""
+
+from __future__ import annotations
+
+import pytest
+
+from blueprints.console.differing import GAP, GONE, MOST_COMPARED, MOST_SHOWN, NEW, differing, lines
+from blueprints.console.history import _PAGE
+from blueprints.console.outcome import Changes, Turn, Who
+from blueprints.http.history.ledger import Ledger
+from tests.apps import Given, log_in
+from tests.http.console.edited import HISTORY, live, stored, with_line
+from tests.http.console.pages import Seen, visit
+
+APPROVING = "p, support, order.approve, always, allow"
+NOTE = "<script>alert(1)</script> \u202egnp.exe " + "n" * 400
+
+
+@pytest.fixture
+def changed(edited, here):
+    """An app whose orders have been opened to support by its administrator; the versions before and after."""
+    admin, base = log_in(edited, Given(edited, "default").user("admin", name="Ada Byron")), live(edited)
+    files = {"orders.csv": with_line(stored(edited, "orders.csv"), APPROVING)}
+    answer = admin.post("/api/admin/policy/apply", json={"files": files, "note": NOTE, "base_version": base})
+    assert answer.status_code == 200, answer.get_data(as_text=True)
+    services = edited.extensions["gatepost"]
+    with services.database.connected():
+        tenant = admin.user.tenant_id
+    Ledger(services.database, services.settings.instance, services.registry.vocabulary, tenant, {},
+           services.settings.policies).store()
+    return edited, base, live(edited)
+
+
+def versions(seen: Seen) -> list[str]:
+    return [link for link in seen.links if link.startswith(f"{HISTORY}/") and "revert" not in link]
+
+
+@pytest.mark.parametrize(("role", "status"), [
+    ("guest", 303), ("user", 403), ("editor", 403), ("developer", 200), ("owner", 200), ("admin", 200)])
+def test_whoever_may_view_the_rules_sees_their_history(role, status, app):
+    assert visit(app, role).get(HISTORY).status_code == status
+    assert visit(app, role).get(f"{HISTORY}/{live(app)}").status_code == status
+
+
+def test_the_history_tells_when_who_why_and_what_it_allowed(changed):
+    app, base, now = changed
+    seen = visit(app, "developer").page(HISTORY)
+    assert "Ada Byron" in seen.text and "applied over HTTP" in seen.text
+    assert "<script>alert(1)</script> \\u202egnp.exe" in seen.text and "\u202e" not in seen.text
+    assert "1 more" in seen.text and "order.approve support: never → always" in seen.text
+    assert seen.text.index("in force") < seen.text.index(base[:8])
+    assert {f"{HISTORY}/{base}", f"{HISTORY}/{now}", f"{HISTORY}?from={base}&to={now}"} <= set(seen.links)
+
+
+def test_one_version_is_shown_with_its_files(changed):
+    app, base, now = changed
+    seen = visit(app, "developer").page(f"{HISTORY}/{now[:8]}")
+    assert "These rules are in force now." in seen.text and APPROVING in seen.text
+    assert f"{HISTORY}?from={base}&to={now}" in seen.links
+    seen = visit(app, "developer").page(f"{HISTORY}/{base}")
+    assert "These rules were in force. Others are by now." in seen.text and APPROVING not in seen.text
+
+
+@pytest.mark.parametrize("version", ["0123456789abcdef", "x", "%2e%2e", "%00%00%00%00%00%00%00%00", "f" * 400])
+def test_a_version_that_never_was_is_not_found(version, app):
+    visitor = visit(app, "admin")
+    for path in (f"{HISTORY}/{version}", f"{HISTORY}/{version}/revert", f"{HISTORY}?from={version}&to={live(app)}"):
+        assert visitor.get(path).status_code in (400, 404), path
+
+
+def test_two_versions_are_compared_line_by_line_and_in_words(changed):
+    app, base, now = changed
+    seen = visit(app, "developer").page(f"{HISTORY}?from={base}&to={now}")
+    assert f"comes: {APPROVING}" in seen.text and "gain support" in seen.text and "never → always" in seen.text
+    seen = visit(app, "developer").page(f"{HISTORY}?from={now}&to={base}")
+    assert f"goes: {APPROVING}" in seen.text and "lose support" in seen.text and "always → never" in seen.text
+    assert "Both have the same files." in visit(app, "developer").page(f"{HISTORY}?from={now}&to={now}").text
+
+
+def test_the_history_has_pages(edited):
+    services = edited.extensions["gatepost"]
+    file, text = services.settings.policies / "orders.csv", stored(edited, "orders.csv")
+    for number in range(_PAGE):
+        file.write_text(with_line(text, f"# {number}"))
+        services.policy.reload()
+    visitor = visit(edited, "developer")
+    first = visitor.page(HISTORY)
+    [older] = [link for link in first.links if link.startswith(f"{HISTORY}?after=")]
+    second = visitor.page(older)
+    [newer] = [link for link in second.links if link.startswith(f"{HISTORY}?before=")]
+    assert "in force at a start" in second.text
+    assert versions(visitor.page(newer)) == versions(first) and len(versions(first)) == _PAGE
+    assert visitor.get(f"{HISTORY}?after=x").status_code == 400
+
+
+class TestRevert:
+    def test_it_is_shown_first_and_brings_the_files_back_with_a_note(self, changed):
+        app, base, now = changed
+        visitor = visit(app, "admin")
+        assert f"{HISTORY}/{base}/revert" in visitor.page(f"{HISTORY}/{now}").links
+        path = f"{HISTORY}/{base}/revert"
+        seen = visitor.page(path)
+        assert f"goes: {APPROVING}" in seen.text and "lose support" in seen.text and live(app) == now
+        form = seen.form(path)
+        assert form.fields["note"] == f"Back to {base[:8]}" and form.buttons == [path, f"{path}/try"]
+        answer = visitor.post(f"{path}/try", form.fields)
+        assert answer.status_code == 200 and "Rows that open and close" in answer.text and live(app) == now
+        answer = visitor.post(path, {**form.fields, "note": "nobody wanted it"})
+        assert (answer.status_code, answer.headers["Location"]) == (303, f"{HISTORY}/{base}")
+        assert live(app) == base and APPROVING not in stored(app, "orders.csv")
+        assert "nobody wanted it" in visitor.page(HISTORY).text
+        assert visitor.post(path, form.fields).status_code == 303, "a double click"
+        assert "These rules are in force already." in visitor.page(path).text
+
+    def test_a_file_that_came_later_goes(self, changed):
+        app, base, _ = changed
+        services = app.extensions["gatepost"]
+        (services.settings.policies / "more.csv").write_text("p, support, order.reject, always, allow\n# end\n")
+        services.policy.reload()
+        visitor, path = visit(app, "admin"), f"{HISTORY}/{base}/revert"
+        assert visitor.post(path, visitor.page(path).form(path).fields).status_code == 303
+        assert live(app) == base and not (services.settings.policies / "more.csv").exists()
+
+    def test_where_other_rules_came_into_force_meanwhile_it_is_shown_once_more(self, changed):
+        app, base, _ = changed
+        visitor, path = visit(app, "admin"), f"{HISTORY}/{base}/revert"
+        form = visitor.page(path).form(path)
+        services = app.extensions["gatepost"]
+        (services.settings.policies / "orders.csv").write_text(with_line(stored(app, "orders.csv"), "# later"))
+        services.policy.reload()
+        answer = visitor.post(path, {**form.fields, "note": "mine"})
+        seen = Seen.of(answer)
+        assert answer.status_code == 409 and "goes: # later" in seen.text and "# later" in stored(app, "orders.csv")
+        assert (seen.form(path).fields["note"], seen.form(path).fields["base_version"]) == ("mine", live(app))
+
+    @pytest.mark.parametrize("role", ["developer", "user", "guest"])
+    def test_who_may_not_is_refused_and_sees_no_button(self, role, changed):
+        app, base, now = changed
+        visitor, path = visit(app, role), f"{HISTORY}/{base}/revert"
+        form = visit(app, "admin").page(path).form(path)
+        assert visitor.get(path).status_code in (303, 403)
+        assert visitor.post(path, form.fields).status_code in (303, 403) and live(app) == now
+        if role == "developer":
+            for page in (HISTORY, f"{HISTORY}/{now}", f"{HISTORY}/{base}"):
+                assert not [link for link in visitor.page(page).links if "/revert" in link]
+
+    def test_where_rules_are_not_changed_over_http_the_command_is_told(self, app):
+        services = app.extensions["gatepost"]
+        base = live(app)
+        (services.settings.policies / "orders.csv").write_text(with_line(stored(app, "orders.csv"), "# later"))
+        services.policy.reload()
+        visitor, path = visit(app, "admin"), f"{HISTORY}/{base}/revert"
+        seen = visitor.page(path)
+        assert f"gatepost policy revert {base[:8]}" in seen.text and path not in [form.action for form in seen.forms]
+        assert not [link for link in visitor.page(HISTORY).links if "/revert" in link]
+        files = {"files": "{}", "base_version": live(app)}
+        assert visitor.post(path, files).status_code == 403
+
+    @pytest.mark.parametrize("files", ["", "x", "[]", "{", '{"../x.csv": "x"}', '{"x.csv": 5}', "[" * 5000])
+    def test_files_that_are_none_are_refused(self, files, changed):
+        app, base, now = changed
+        visitor = visit(app, "admin")
+        answer = visitor.post(f"{HISTORY}/{base}/revert", {"files": files, "base_version": now})
+        assert answer.status_code == 400 and live(app) == now
+
+
+class TestDifference:
+    def test_it_has_the_numbers_of_both_and_a_few_lines_around(self):
+        old = "\n".join(f"line {number}" for number in range(1, 31)) + "\n"
+        found = lines(old, old.replace("line 10\n", "other\nand more\n"))
+        assert [(one.old, one.new) for one in found if one.kind == GONE] == [(10, 0)]
+        assert [(one.new, one.text) for one in found if one.kind == NEW] == [(10, "other"), (11, "and more")]
+        assert [(one.old, one.new) for one in found][1] == (7, 7) and found[-1].new == 14
+        assert found[0].kind == GAP and len(found) == 10
+
+    def test_files_that_came_and_went_are_different_and_those_alike_are_not(self):
+        found = differing({"a.csv": "x\n", "b.csv": "y\n"}, {"b.csv": "y\n", "c.csv": "z\n"})
+        assert {name: [one.kind for one in each] for name, each in found.items()} == {"a.csv": [GONE], "c.csv": [NEW]}
+        assert differing({"a": "x"}, {"a": "x\n"}) == {"a": []}
+
+    def test_long_texts_with_little_in_common_are_told_as_a_whole_and_cut(self):
+        old, new = ("\n".join(f"{word} {number}" for number in range(MOST_COMPARED)) for word in ("a", "b"))
+        found = lines(f"first\n{old}\nlast", f"first\n{new}\nlast")
+        assert len(found) == MOST_SHOWN + 1 and found[-1].left_out == 2 * MOST_COMPARED + 2 - MOST_SHOWN
+
+
+def test_a_change_that_is_taken_back_is_told_the_other_way_round():
+    one = Turn("more", "order.approve", (Who("support"),), after="always", lines=("orders.csv:3",), gained="x")
+    found = Changes((one,), ("− only, owner, audit.*",)).reversed
+    [turn] = found.turns
+    assert (turn.kind, turn.before, turn.after, turn.lost, turn.gone) == ("less", "always", "", "x", ("orders.csv:3",))
+    assert found.doors == ("+ only, owner, audit.*",)
