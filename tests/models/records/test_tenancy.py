@@ -59,7 +59,7 @@ CROSSING = {
     "reviews._accounts", "reviews.active_of",  # the operator looks after all of them
     "paging._reading",  # looks up, in the same statement, what `Shape.rows` has found
     "shape.Shape.rows",  # its filters hold the tenant
-    "session.Session.by_id", "session.Session.user_of",
+    "session.Session.by_id", "session.Session.user_of", "session.Session.touch",
     "tenant.Tenant.add", "tenant.Tenant.by_name", "tenant.Tenant.by_id", "tenant.Tenant.all",
     "user.User.by_email", "user.User.by_id", "user.User.administrators", "user.User.roles",
     "user.User.with_roles", "user.User.number_with_roles", "user.User._has_one_of",
