@@ -202,8 +202,7 @@ def explained(call: Call) -> dict[str, Any]:
     require_known(call.access, permission)
     person, principal = named_principal(call, call.query["who"])
     principal = _scoped(call, principal)
-    collection = next((one for one in call.services.collections.values()
-                       if one.resource == permission.partition(".")[0]), None)
+    collection = call.services.registry.by_resource.get(permission.partition(".")[0])
     row = named_row(call, collection, call.query["id"]) if "id" in call.query else None
     endpoint = endpoint_of(call.services.registry.by_permission.get(permission, ()), about_row=row is not None,
                            method=call.query.get("method"))

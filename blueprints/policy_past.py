@@ -77,7 +77,7 @@ def explained_past(call: Call) -> dict[str, Any]:
     except NotKept as reason:
         return {"decisions": [], "error": str(reason)}
     names = Names(shown_to(call))
-    collection = next((one for one in call.services.collections.values() if one.resource == row.resource), None)
+    collection = call.services.registry.by_resource.get(row.resource)
     found = [explained(policy, decision, row.rule, names, cast(Collection | None, collection)) for decision in told]
     return {"decisions": [_without_others(call, one).as_json() for one in found], "error": None}
 

@@ -108,8 +108,7 @@ def who(call: Call) -> dict[str, Any]:
 def _holders(call: Call) -> Holders:
     permission, policy = call.query["permission"], call.access.policy
     require_known(call.access, permission)
-    resource = permission.partition(".")[0]
-    collection = next((one for one in call.services.collections.values() if one.resource == resource), None)
+    collection = call.services.registry.by_resource.get(permission.partition(".")[0])
     row = named_row(call, collection, call.query["id"]) if "id" in call.query else None
     endpoint = endpoint_of(call.services.registry.by_permission.get(permission, ()), about_row=row is not None)
     known = fixed(call.query, endpoint, permission, call.services.settings.zone)

@@ -91,8 +91,7 @@ class Question:
     def __init__(self, call: Call, kind: str, action: str, context: Asked) -> None:
         self.call, self.permission, self.verb = call, f"{kind}.{action}", action
         self.known = self.permission in call.access.policy.vocabulary.by_permission
-        self.collection = cast(Collection | None, next(
-            (one for one in call.services.collections.values() if one.resource == kind), None))
+        self.collection = cast(Collection | None, call.services.registry.by_resource.get(kind))
         self._said = circumstances(call, context)
 
     def environment(self, *, about_row: bool) -> Any:

@@ -14,20 +14,19 @@ from urllib.parse import urlencode
 
 from flask import Response
 
-from gatepost import Call, Collection, Endpoint, Fault, Message, Problem, is_id
+from gatepost import Call, Collection, Endpoint, Fault, Message, Problem
 
 from ..http.credentials.console_sessions import member
 from ..http.description.operations import operation_id
-from ..http.questions.names import TITLES, title
 from ..http.reading.filters import parameter
 from ..http.resources.asking import ask
 from .data_fields import FLAG, OWN, OWNER, choices, kind_of, shown, summary
 from .data_seen import Seen, seen
 from .data_words import collection_called, field_called
 from .frame import page, routes, show, texts
+from .naming import found, sentence, title_parameter
 
 ROOT = "/console/data"
-ASKED_FOR = 20  # rows that a search of a title finds
 _UNCOUNTED = ("audit",)  # to count its rows would be a look at them
 _OWN_PARAMETERS = ("q", "sort", "cursor", "before", "owner", "as", "count")
 
@@ -108,33 +107,6 @@ def pages(collection: Collection) -> Iterator[Endpoint]:
                    **page(collection.view, narrows=True, identify=member, query=texts(*sorted(named))))
 
 
-def found(call: Call, name: str, text: str) -> list[tuple[str, str]]:
-    """(id, what it is called) of the rows of a collection that a text finds, of those that the caller may view.
-
-    The text is an id, an e-mail, or words of what the row is called; "": those of the first page.
-    """
-    kind = listed(call).get(name)
-    if kind is None:
-        return []
-    collection, query = kind.collection, dict[str, Any]()
-    if is_id(text):
-        row = collection.visible_many(call, [text])
-        return [(id, title(answer, with_email=True)) for id, answer in row.items()]
-    by_title = _title_parameter(collection)
-    if "@" in text and "eq" in collection.filters.get("email", ()):
-        query = {"email": text}
-    elif text and by_title is not None:
-        query = {by_title: text}
-    elif text and collection.search:
-        query = {"q": text}
-    fields = [one for one in ("id", *TITLES, "email") if one in collection.representation.names]
-    try:
-        answer = ask(call, kind.operation("list"), {**query, "fields": ",".join(fields), "limit": ASKED_FOR})
-    except Problem:
-        return []
-    return [(row["id"], title(row, with_email=True)) for row in answer["items"]]
-
-
 def _rows(call: Call, kind: Kind) -> Response:
     collection, asked = kind.collection, {name: text for name, text in call.query.items() if text}
     asked.pop("lang", None)
@@ -151,14 +123,14 @@ def _rows(call: Call, kind: Kind) -> Response:
     except Problem as refusal:
         if refusal.status not in (400, 403, 404):
             raise
-        problem = said(refusal, say)
+        problem = sentence(call, refusal)
     return show(call, "data_rows.html", kind=kind, title=collection_called(kind.name), asked=asked, problem=problem,
                 heads=[field_called(name) for name in columns], rows=_drawn(call, kind, page_of["items"], head, columns,
                                                                            whose),
                 filters=[(name, field_called(name), values) for name, values in kind.filters(call).items()],
                 orders=[(order, _order_called(order, say)) for order in collection.listing.query.orders],
                 whose=whose, may_ask=call.access.may_ever("policy.view"),
-                searched=bool(collection.search or _title_parameter(collection)),
+                searched=bool(collection.search or title_parameter(collection)),
                 owned=_owner_parameter(collection) is not None, total=_total(call, kind, asked),
                 later=_link(asked, "cursor", page_of["next_cursor"]),
                 earlier=_link(asked, "before", page_of["prev_cursor"]), counting=_link(asked, "count", "yes"),
@@ -198,18 +170,11 @@ def possible(call: Call, kind: Kind, id: str, allowed: Sequence[str] | None) -> 
             if call.access.would_allow(collection.permission(verb), row.__data__) and not refused(verb)]
 
 
-def said(problem: Problem, say: Any) -> str:
-    """What a refusal says, in one sentence."""
-    if problem.detail and not problem.faults:
-        return str(say(problem.detail))
-    return " ".join(dict.fromkeys(str(say(fault.detail)) for fault in problem.faults)) or str(problem.code)
-
-
 def _query(call: Call, kind: Kind, asked: Mapping[str, str]) -> dict[str, str]:
     """The parameters of the API's list that those of the page mean. Raises `Problem` for an owner that is nobody."""
     query = {name: text for name, text in asked.items() if name not in ("owner", "as", "count")}
     if "q" in query and not kind.collection.search:
-        query[_title_parameter(kind.collection) or "q"] = query.pop("q")
+        query[title_parameter(kind.collection) or "q"] = query.pop("q")
     owner = _owner_parameter(kind.collection)
     if asked.get("owner") and owner is not None:
         ids = [id for id, _ in found(call, "users", asked["owner"])]
@@ -221,10 +186,6 @@ def _query(call: Call, kind: Kind, asked: Mapping[str, str]) -> dict[str, str]:
                                     parameter="owner")], "invalid_parameter")
         query[owner] = ",".join(ids)
     return query
-
-
-def _title_parameter(collection: Collection) -> str | None:
-    return next((parameter(one, "contains") for one in TITLES if "contains" in collection.filters.get(one, ())), None)
 
 
 def _owner_parameter(collection: Collection) -> str | None:

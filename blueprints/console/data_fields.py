@@ -15,14 +15,12 @@ from gatepost import Call, Collection, Email, Line, Message, NewPassword, Proble
 from models.records.columns import RoleField
 
 from ..http.credentials.step_up import CurrentPassword
-from ..http.questions.names import TITLES, title
+from ..http.questions.names import TITLES
 from ..http.writing.sharing import Grantee
 from .data_words import field_called
+from .naming import Row, names_of
 
 Answer = Mapping[str, Any]
-Row = tuple[str, str]
-"""The plural name of a collection, and the id of one of its rows."""
-
 NONE, LONG, MARK, FLAG, NUMBER, TIME, REFERENCE, WORDS, ROWS, JSON, LINE = (
     "none", "long", "mark", "flag", "number", "time", "reference", "words", "rows", "json", "line")
 EMAIL, PASSWORD, CHOICE, GRANTEE = "email", "password", "choice", "grantee"
@@ -100,19 +98,6 @@ def choices(call: Call, collection: Collection | None, schema: Schema, name: str
 
 
 # What is answered
-
-def names_of(call: Call, rows: Iterable[Row]) -> dict[Row, str]:
-    """What rows are called, of those that the caller may view: one query for each collection."""
-    wanted: dict[str, set[str]] = {}
-    for collection, id in rows:
-        wanted.setdefault(collection, set()).add(id)
-    found: dict[Row, str] = {}
-    for name, ids in wanted.items():
-        if (target := call.services.collections.get(name)) is not None:
-            for id, answer in target.visible_many(call, ids).items():
-                found[name, id] = title(answer, with_email=False)
-    return found
-
 
 def shown(call: Call, collection: Collection, answers: Sequence[Answer], names: Sequence[str]) -> list[list[Shown]]:
     """These fields of each answer, in this order; those that it has not are left out."""

@@ -19,12 +19,13 @@ from ..http.credentials.console_sessions import member
 from ..http.credentials.step_up import CurrentPassword
 from ..http.questions.names import Names, shown_to
 from ..http.writing.sharing import Grantee
-from .data import Kind, found, said
-from .data_fields import entries, names_of, typed_of
-from .data_item import PERSON, answered, changed_by, item
+from .data import Kind
+from .data_fields import entries, typed_of
+from .data_item import answered, changed_by, item
 from .data_words import collection_called, field_called
 from .forms import asks_again, form, typed
 from .frame import drawn_again, page, routes, see_other, show
+from .naming import PERSON, found, names_of, sentence
 
 _NEW, _CHANGE, _DELETE, _SHARE, _UNSHARE = "create", "update", "delete", "share", "unshare"
 Options = dict[str, tuple[tuple[str, str], ...]]
@@ -87,7 +88,6 @@ def _form(call: Call, kind: Kind, name: str, endpoint: Endpoint, problem: Proble
     before = typed_of(answer, names) if name == _CHANGE else MultiDict[str, str]()
     given = MultiDict(sent) if sent else before
     options = _options(call, schema, names, given)
-    say = call.services.translations.wanted(call.request).say
     conflict = problem is not None and problem.code == "version_conflict"
     now = answer if conflict and name == _CHANGE else None
     fields = entries(call, schema, names, given, collection=kind.collection if schema is kind.collection.body_schema
@@ -97,16 +97,15 @@ def _form(call: Call, kind: Kind, name: str, endpoint: Endpoint, problem: Proble
     return show(call, "data_form.html", kind=kind, name=name, collection=collection_called(kind.name),
                 id=call.path.get("id", ""), title=_called(call, kind), fields=fields,
                 tag=tag if not sent or conflict else sent.get("_version", tag), repeatable=not endpoint.secret,
-                about=_about(kind, name), problem="" if problem is None or conflict else _left(problem, say, beside),
+                about=_about(kind, name), problem="" if problem is None or conflict else _left(call, problem, beside),
                 conflict=changed_by(call, kind, call.path["id"]) or {} if conflict else None,
                 looked={one: sent.get(f"_find_{one}", "") for one in _looked_up(schema)}, wanted=sent.get("_find", ""))
 
 
 def _delete(call: Call, kind: Kind, problem: Problem | None) -> Response:
     tag = answered(call, kind, call.path["id"])[1] if "get" in kind.served else ""
-    say = call.services.translations.wanted(call.request).say
     return show(call, "data_delete.html", kind=kind, collection=collection_called(kind.name), id=call.path["id"],
-                title=_called(call, kind), tag=tag, problem="" if problem is None else said(problem, say))
+                title=_called(call, kind), tag=tag, problem="" if problem is None else sentence(call, problem))
 
 
 def _asked_for(call: Call, kind: Kind, name: str, endpoint: Endpoint, answer: Mapping[str, Any]) -> list[str]:
@@ -160,10 +159,11 @@ def _about(kind: Kind, name: str) -> str:
     return next((one.about for one in kind.collection.actions if one.name == name), "")
 
 
-def _left(problem: Problem, say: Any, beside: set[str]) -> str:
+def _left(call: Call, problem: Problem, beside: set[str]) -> str:
     """What is wrong and stands beside no field."""
-    left = [str(say(fault.detail)) for fault in problem.faults if say(fault.detail) not in beside]
-    return " ".join(left) or ("" if problem.faults else said(problem, say))
+    say = call.services.translations.wanted(call.request).say
+    left = [fault for fault in problem.faults if say(fault.detail) not in beside]
+    return sentence(call, problem, left) if left or not problem.faults else ""
 
 
 # What follows

@@ -12,15 +12,15 @@ from gatepost import Call, Collection, Endpoint, Problem
 from ..http.credentials.console_sessions import member
 from ..http.questions.names import title
 from ..http.resources.asking import ask, asked
-from .data import Kind, possible, said
-from .data_fields import LONG, OWN, names_of, shown
+from .data import Kind, possible
+from .data_fields import LONG, OWN, shown
 from .data_seen import seen
 from .data_words import collection_called
 from .frame import page, routes, show, texts
+from .naming import PERSON, names_of, sentence
 
 _MOST = 10  # entries of what happened
 _BESIDES = ("owner_id", "department", "created_at", "updated_at")  # what every collection says
-PERSON = "user:"
 
 
 @routes.of_each
@@ -48,13 +48,13 @@ def answered(call: Call, kind: Kind, id: str) -> tuple[Mapping[str, Any], str, l
 
 def item(call: Call, kind: Kind, problem: Problem | None = None, who: str = "") -> Response:
     """The page; with the problem of what was tried on it."""
-    id, collection, say = call.path["id"], kind.collection, call.services.translations.wanted(call.request).say
+    id, collection = call.path["id"], kind.collection
     answer, tag, allowed = answered(call, kind, id)
-    whose, wrong = None, "" if problem is None else said(problem, say)
+    whose, wrong = None, "" if problem is None else sentence(call, problem)
     try:
         whose = seen(call, kind.name, who, [id]) if who else None
     except Problem as refusal:
-        wrong = said(refusal, say)
+        wrong = sentence(call, refusal)
     view = None if whose is None else whose.of(id)
     names = sorted((name for name in collection.representation.names if name != "id"
                     and (view is None or name not in view["hidden"])), key=_BESIDES.__contains__)

@@ -71,44 +71,50 @@ class Draft:
         return replace(self, text=text, marks=frozenset((place + 1,)))
 
 
-class EditSchema(StrictSchema):
-    """What the form of one file sends: to the API they are the fields of `API`."""
+class _FormSchema(StrictSchema):
+    """What a form sends besides files: to the API they are the fields of `API`."""
 
     API: ClassVar[type[Schema]] = TrySchema
 
-    file = fields.String(required=True)
-    text = fields.String(required=True)
     base_version = Line(maximum=100)
     note = Line(maximum=500)
     replay_days = Int()
 
     @post_load
-    def as_files(self, loaded: dict[str, Any], **kwargs: Any) -> Any:
-        files = {loaded.pop("file"): with_plain_ends(loaded.pop("text"))}
-        return _as_api(self.API(), {**loaded, "files": files})
+    def as_api(self, loaded: dict[str, Any], **kwargs: Any) -> Any:
+        schema = self.API()
+        sent = {**loaded, "files": self.files_of(loaded)}
+        return schema.load({name: value for name, value in sent.items() if name in schema.fields})
+
+    def files_of(self, loaded: dict[str, Any]) -> Any:
+        """The files as the API has them. Raises `ValidationError`."""
+        raise NotImplementedError
+
+
+class EditSchema(_FormSchema):
+    """What the form of one file sends."""
+
+    file = fields.String(required=True)
+    text = fields.String(required=True)
+
+    def files_of(self, loaded: dict[str, Any]) -> Any:
+        return {loaded["file"]: with_plain_ends(loaded["text"])}
 
 
 class EditToApplySchema(EditSchema):
     API = ApplySchema
 
 
-class FilesSchema(StrictSchema):
+class FilesSchema(_FormSchema):
     """What a form sends that changes several files: `files` is JSON, as the API has it."""
 
-    API: ClassVar[type[Schema]] = TrySchema
-
     files = fields.String(required=True)
-    base_version = Line(maximum=100)
-    note = Line(maximum=500)
-    replay_days = Int()
 
-    @post_load
-    def as_files(self, loaded: dict[str, Any], **kwargs: Any) -> Any:
+    def files_of(self, loaded: dict[str, Any]) -> Any:
         try:
-            files = json.loads(loaded["files"])
+            return json.loads(loaded["files"])
         except (ValueError, RecursionError):
             raise ValidationError("Invalid value.", "files") from None
-        return _as_api(self.API(), {**loaded, "files": files})
 
 
 class FilesToApplySchema(FilesSchema):
@@ -118,10 +124,6 @@ class FilesToApplySchema(FilesSchema):
 def with_plain_ends(text: str) -> str:
     """The text as a file has it: browsers send CR LF."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _as_api(schema: Schema, sent: Mapping[str, Any]) -> Any:
-    return schema.load({name: value for name, value in sent.items() if name in schema.fields})
 
 
 def _below_each_other(start: int, end: int) -> str:

@@ -1,56 +1,88 @@
-"""Whom and what the pages name: people whom a text finds, names beside ids, and what is said of a refusal."""
+"""Whom and what the pages name: rows that a text finds, names beside ids, and what is said of a refusal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
 
-from gatepost import Call, Problem, is_id
+from gatepost import Call, Collection, Fault, Problem, is_id
 
-from ..http.questions.names import title
+from ..http.questions.names import TITLES, title
+from ..http.reading.filters import parameter
 from ..http.resources.asking import ask
 
 PERSON = "user:"  # before the id, in what the trail and the rules call a person
-_MOST_FOUND = 10
+MOST_FOUND = 20  # rows that a text finds
+
+Row = tuple[str, str]
+"""The plural name of a collection, and the id of one of its rows."""
 
 
-def names(call: Call, wanted: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """What rows are called, by the plural name of their collection and id: those that the caller may view, in one query
-    for each collection."""
+def names_of(call: Call, wanted: Iterable[Row]) -> dict[Row, str]:
+    """What rows are called, of those that the caller may view: one query for each collection."""
     ids: dict[str, set[str]] = {}
     for collection, id in wanted:
         if collection in call.services.collections and is_id(id):
             ids.setdefault(collection, set()).add(id)
-    found = dict[tuple[str, str], str]()
+    found: dict[Row, str] = {}
     for collection, some in ids.items():
         rows = call.services.collections[collection].visible_many(call, some)
         found |= {(collection, id): title(row, with_email=False) for id, row in rows.items()}
     return found
 
 
-def collection_of(call: Call, resource: str) -> str:
-    """The plural name of the collection with that resource; "": none has it."""
-    return next((one.name for one in call.services.collections.values() if one.resource == resource), "")
+def collection_of(call: Call, permission: str) -> str:
+    """The plural name of the collection that a permission, or a resource, is about; "": it is about none."""
+    found = call.services.registry.by_resource.get(permission.partition(".")[0])
+    return "" if found is None else found.name
 
 
-def people(call: Call, text: str) -> list[dict[str, Any]]:
-    """The people whom an id, an e-mail or a part of a name finds, with `id`, `name` and, where the caller may see it,
-    `email`. Raises `Problem` (`not_found`) where it finds nobody whom the caller may see."""
+def found(call: Call, name: str, text: str) -> list[tuple[str, str]]:
+    """(id, what it is called) of the rows of a collection that a text finds, of those that the caller may view.
+
+    The text is an id, an e-mail, or a part of what the row is called; "": those of the first page.
+    """
+    operation, collection = f"{name}_list", cast(Collection | None, call.services.collections.get(name))
+    if collection is None or operation not in call.services.registry.by_operation \
+            or not call.access.may_ever(collection.view):
+        return []
+    if is_id(text):
+        return [(id, title(row, with_email=True)) for id, row in collection.visible_many(call, [text]).items()]
+    query = _sought(collection, text)
+    if text and not query:
+        return []
+    fields = [one for one in ("id", *TITLES, "email") if one in collection.representation.names]
     try:
-        if is_id(text):
-            found = [ask(call, "users_get", {"fields": "id,name,email"}, path={"id": text})]
-        else:
-            by = "email" if "@" in text else "name__contains"
-            found = ask(call, "users_list", {by: text, "limit": _MOST_FOUND, "fields": "id,name,email"})["items"]
+        page = ask(call, operation, {**query, "fields": ",".join(fields), "limit": MOST_FOUND})
     except Problem:
-        found = []
-    if not found:
-        raise Problem("not_found", "There is no such person, or you may not see them.")
-    return found
+        return []
+    return [(row["id"], title(row, with_email=True)) for row in page["items"]]
 
 
-def sentence(call: Call, problem: Problem) -> str:
-    """What a refusal says, in the caller's language."""
+def people(call: Call, text: str) -> list[tuple[str, str]]:
+    """`found` of users. Raises `Problem` (`not_found`) where it finds nobody whom the caller may see."""
+    if several := found(call, "users", text):
+        return several
+    raise Problem("not_found", "There is no such person, or you may not see them.")
+
+
+def title_parameter(collection: Collection) -> str | None:
+    """The parameter by which a list is narrowed to a part of what its rows are called; None: there is none."""
+    return next((parameter(one, "contains") for one in TITLES if "contains" in collection.filters.get(one, ())), None)
+
+
+def _sought(collection: Collection, text: str) -> dict[str, Any]:
+    if not text:
+        return {}
+    if "@" in text and "eq" in collection.filters.get("email", ()):
+        return {"email": text}
+    if (by_title := title_parameter(collection)) is not None:
+        return {by_title: text}
+    return {"q": text} if collection.search else {}
+
+
+def sentence(call: Call, problem: Problem, faults: Sequence[Fault] | None = None) -> str:
+    """What a refusal says, in the caller's language; `faults` are those to be told, by default all."""
     say = call.services.translations.wanted(call.request).say
-    faults = dict.fromkeys(str(say(fault.detail)) for fault in problem.faults)
-    return " ".join(faults) or str(say(problem.detail)) or str(problem.code)
+    told = dict.fromkeys(str(say(fault.detail)) for fault in (problem.faults if faults is None else faults))
+    return " ".join(told) or str(say(problem.detail)) or problem.code

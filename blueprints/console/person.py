@@ -13,6 +13,7 @@ from ..http.credentials import console_sessions
 from ..http.credentials.console_sessions import member
 from ..http.credentials.step_up import FIELD
 from ..http.resources.asking import ask, asked
+from .data import Kind, possible
 from .forms import form, typed
 from .frame import LOGIN, drawn_again, page, routes, see_other, show
 from .naming import sentence
@@ -45,8 +46,6 @@ def forms(collection: Collection) -> Iterator[Endpoint]:
 
 
 def _back(call: Call, _: Any) -> Response:
-    for name in ("ETag", "Link"):  # of the API's answer, which this is not
-        call.headers.pop(name, None)
     return see_other(call, f"{PEOPLE}/{_whose(call)}")
 
 
@@ -108,10 +107,4 @@ def _listed(call: Call, name: str, owner: str) -> Row | None:
         return None
     answer = ask(call, f"{name}_list", {"owner_id": owner, "limit": _MOST})
     return {"more": answer["has_next"], "items": [
-        {**one, "ends": _may_end(call, collection, one["id"])} for one in answer["items"]]}
-
-
-def _may_end(call: Call, collection: Collection, id: str) -> bool:
-    row = collection.rows(call).find(id)
-    return row is not None and call.access.would_allow(collection.permission("delete"), row.__data__) and not any(
-        rule.refuses for rule in collection.rules_in_code(call, "delete", row))
+        {**one, "ends": "delete" in possible(call, Kind.of(collection), one["id"], None)} for one in answer["items"]]}

@@ -16,7 +16,7 @@ from .forms import typed
 from .frame import drawn_again, page, routes, see_other, show
 from .history import PATH, differences, known_changes
 from .outcome import called_for, of_trial
-from .trying import LAST_WEEK, files_of, form_of, rights, sentence
+from .trying import LAST_WEEK, besides_lines, files_of, form_of, rights
 
 _PAGE = f"{PATH}/<version>/revert"
 
@@ -40,7 +40,7 @@ def _drawn(call: Call, *, found: Mapping[str, Any] | None = None, problem: str =
 
 
 def _again(call: Call, problem: Problem) -> Response:
-    return _drawn(call, problem=sentence(call, problem))
+    return _drawn(call, problem=besides_lines(call, problem))
 
 
 def _tried(call: Call, found: Mapping[str, Any]) -> Response:

@@ -16,6 +16,7 @@ from policies.tools.matrix import table_of
 
 from ..http.resources.asking import ask
 from .frame import page, routes, show, texts
+from .naming import sentence
 
 MOST_PILLS = 12  # columns among which a phone chooses by a pill each: the style sheet has a rule for each
 PERSONS = 25  # of a page
@@ -121,10 +122,8 @@ def _sentence(call: Call, refusal: Problem) -> str:
     say = call.services.translations.wanted(call.request).say
     if refusal.code == "not_found":
         return say(Message("There is no such person, or you may not see them."))
-    if not refusal.faults:
-        return say(refusal.detail) or refusal.code
-    fault = refusal.faults[0]
-    return say(_WRONG.get(fault.parameter or "", fault.detail))
+    wrong = next((_WRONG[one.parameter] for one in refusal.faults if one.parameter in _WRONG), None)
+    return sentence(call, refusal) if wrong is None else say(wrong)
 
 
 # The table

@@ -14,6 +14,7 @@ from models.engine.errors import TimedOut, Unavailable
 from ..http.resources.asking import ask
 from .amounts import Amounts, Axis, ago
 from .frame import page, routes, show, texts
+from .naming import sentence
 
 SPANS = ("60", "1440")  # minutes
 _SINGLE = 120  # minutes up to which each has a column of its own
@@ -71,13 +72,12 @@ def running(call: Call) -> Response:
 
 def _asked(call: Call, operation: str, query: Mapping[str, Any] | None = None) -> Asked:
     """What is refused, or cannot be answered now, leaves the rest of the page as it is."""
-    say = call.services.translations.wanted(call.request).say
     try:
         return Asked(ask(call, operation, query))
     except Problem as refusal:
-        return Asked(None, say(refusal.faults[0].detail if refusal.faults else refusal.detail) or refusal.code)
+        return Asked(None, sentence(call, refusal))
     except (Unavailable, TimedOut):
-        return Asked(None, say(_AWAY))
+        return Asked(None, call.services.translations.wanted(call.request).say(_AWAY))
 
 
 def together(minutes: Sequence[Mapping[str, Any]], number: int) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ from gatepost import Call, Problem
 from ..http.questions.names import USERS
 from ..http.resources.asking import ask
 from .frame import page, routes, show, texts
-from .naming import PERSON, collection_of, names, people, sentence
+from .naming import PERSON, collection_of, names_of, people, sentence
 
 TRAIL = "/console/audit"
 RESULTS = ("allowed", "refused", "failed")
@@ -31,7 +31,7 @@ def trail(call: Call) -> Response:
     """Show what happened, the newest first."""
     asked = {name: call.query.get(name, "").strip() for name in _ASKED}
     found: dict[str, Any] = {"items": [], "next_cursor": None, "prev_cursor": None}
-    persons, problem = list[Row](), ""
+    persons, problem = list[tuple[str, str]](), ""
     try:
         persons = _persons(call, asked["who"])
         if len(persons) < 2:
@@ -45,7 +45,7 @@ def trail(call: Call) -> Response:
                 again=_link(asked), following=_link(asked, follow="1"),
                 older=found["next_cursor"] and _link(asked, cursor=found["next_cursor"]),
                 newer=found["prev_cursor"] and _link(asked, before=found["prev_cursor"]),
-                with_person={one["id"]: _link(asked, who=one["id"]) for one in persons})
+                with_person={id: _link(asked, who=id) for id, _ in persons})
 
 
 @routes.get(f"{TRAIL}/<id>", **page("audit.view", narrows=True, cost=5))
@@ -65,15 +65,15 @@ def event(call: Call) -> Response:
                 alike=_link(dict.fromkeys(_ASKED, ""), id=found["resource_id"]) if found["resource_id"] else "")
 
 
-def _persons(call: Call, who: str) -> list[Row]:
-    """Those whom the filter `who` finds, each with `id`; nobody, where it names none."""
+def _persons(call: Call, who: str) -> list[tuple[str, str]]:
+    """Those whom the filter `who` finds; nobody, where it names none."""
     if not who or who in _NOBODY:
         return []
     return people(call, who.removeprefix(PERSON))
 
 
-def _query(asked: Mapping[str, str], persons: list[Row]) -> dict[str, Any]:
-    who = f"{PERSON}{persons[0]['id']}" if persons else asked["who"]
+def _query(asked: Mapping[str, str], persons: list[tuple[str, str]]) -> dict[str, Any]:
+    who = f"{PERSON}{persons[0][0]}" if persons else asked["who"]
     return {"principal": who, "resource": asked["resource"], "action": asked["action"], "result": asked["result"],
             "resource_id": asked["id"], "time__gte": _time(asked["from"]), "time__lt": _time(asked["to"]),
             "cursor": asked["cursor"], "before": asked["before"], "limit": _ROWS}
@@ -90,7 +90,7 @@ def _time(text: str) -> str:
 def _rows(call: Call, items: list[Row]) -> list[Row]:
     """Rows as they are drawn, with the names of people and the titles of objects that the caller may see."""
     about = {one["id"]: (collection_of(call, one["resource"]), one["resource_id"] or "") for one in items}
-    known = names(call, [*((USERS, _user(one)) for one in items), *about.values()])
+    known = names_of(call, [*((USERS, _user(one)) for one in items), *about.values()])
     return [{**one, "permission": f"{one['resource']}.{one['action']}", "day": one["time"][:10],
              "clock": one["time"][11:19], "user": _user(one), "name": known.get((USERS, _user(one)), ""),
              "title": known.get(about[one["id"]], ""), "person": about[one["id"]][0] == USERS} for one in items]

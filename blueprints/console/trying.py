@@ -20,6 +20,7 @@ from .differing import lines
 from .drafts import Draft, EditSchema, EditToApplySchema
 from .forms import form, typed
 from .frame import page, refused, routes, see_other, show, texts
+from .naming import sentence
 from .outcome import Who, called_for, of_trial
 
 LARGEST_FORM = 4 << 20  # bytes: a file of the largest size, as browsers write what is typed
@@ -103,11 +104,9 @@ def form_of(operation: str, schema: type[StrictSchema], path: str, **more: Any) 
     return replace(made, translate=translate)
 
 
-def sentence(call: Call, problem: Problem) -> str:
-    """What a refusal says, with what is wrong in particular."""
-    said = call.services.translations.wanted(call.request).say
-    parts = [problem.detail, *(fault.detail for fault in problem.faults if "line" not in (fault.meta or {}))]
-    return " ".join(dict.fromkeys(said(part) for part in parts if part))
+def besides_lines(call: Call, problem: Problem) -> str:
+    """What a refusal says besides what is wrong with single lines, which stands beside them."""
+    return sentence(call, problem, [fault for fault in problem.faults if "line" not in (fault.meta or {})])
 
 
 def _tried(call: Call, found: Mapping[str, Any]) -> Response:
@@ -151,13 +150,13 @@ def _with_problem(call: Call, problem: Problem) -> Response:
     errors: list[Mapping[str, Any]] = [
         {**fault.meta, "message": fault.detail.values["message"], "severity": "error"} for fault in problem.faults
         if isinstance(fault.detail, Message) and fault.meta is not None and "line" in fault.meta]
-    return drawn(call, Draft.sent(typed(call)), Told(None, errors, sentence(call, problem)))
+    return drawn(call, Draft.sent(typed(call)), Told(None, errors, besides_lines(call, problem)))
 
 
 def _text_alone(call: Call, problem: Problem) -> Response:
     """What was typed, for whom no endpoint answers now: it is theirs."""
     draft = Draft.sent(typed(call))
-    return show(call, "try.html", framed=False, draft=draft, told=Told(problem=sentence(call, problem)),
+    return show(call, "try.html", framed=False, draft=draft, told=Told(problem=besides_lines(call, problem)),
                 numbers=draft.numbers({}), live=draft.base, now=draft.text, edit=(), theirs=(), changes=None,
                 called=Who, may_replay=False, days=LAST_WEEK, may_update=False, editable=False, left_out=False,
                 ended=problem.status == 401)

@@ -12,7 +12,7 @@ from gatepost import Call, Problem
 from ..http.credentials.console_sessions import member
 from ..http.resources.asking import ask
 from .frame import page, routes, show, texts
-from .naming import collection_of, names, sentence
+from .naming import collection_of, names_of, sentence
 from .people import PEOPLE
 from .why import objects_found
 
@@ -24,18 +24,18 @@ _ROWS = 50
 def who(call: Call) -> Response:
     """Show who may do something, to an object or to any."""
     asked = {name: call.query.get(name, "").strip() for name in _ASKED}
-    found, objects, problem = dict[str, Any](), list[dict[str, Any]](), ""
+    found, objects, problem = dict[str, Any](), list[tuple[str, str]](), ""
     if asked["permission"]:
         try:
             objects = objects_found(call, asked["permission"], asked["id"])
             found = {} if objects else ask(call, "policy_who", {**asked, "limit": _ROWS})
         except Problem as refusal:
             problem = sentence(call, refusal)
-    about = collection_of(call, asked["permission"].partition(".")[0]), asked["id"]
+    about = collection_of(call, asked["permission"]), asked["id"]
     return show(call, "people_who.html", asked=asked, items=found.get("items", []), answered=bool(found),
-                objects=[{**one, "link": _link(asked, id=one["value"])} for one in objects], problem=problem,
+                objects=[(id, title, _link(asked, id=id)) for id, title in objects], problem=problem,
                 permissions=sorted(call.services.registry.by_permission),
-                title=names(call, [about]).get(about, "") if found and asked["id"] else "",
+                title=names_of(call, [about]).get(about, "") if found and asked["id"] else "",
                 later=found.get("next_cursor") and _link(asked, cursor=found["next_cursor"]),
                 earlier=found.get("prev_cursor") and _link(asked, before=found["prev_cursor"]))
 

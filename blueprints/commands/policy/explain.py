@@ -18,7 +18,7 @@ from marshmallow import ValidationError
 from blueprints.commands.context import load_settings
 from blueprints.commands.policy import folders
 from blueprints.commands.policy.output import AS_JSON
-from blueprints.commands.policy.past import any_row, collection_of, past
+from blueprints.commands.policy.past import any_row, past
 from blueprints.commands.printing import echo, echo_json
 from blueprints.commands.server import AppFactory, app_for
 from blueprints.http.questions.circumstances import CircumstancesSchema, endpoint_of, environment
@@ -171,7 +171,7 @@ def _prediction(ground: Ground, asked: Asked) -> Prediction:
         near = did_you_mean(permission, policy.vocabulary.by_permission) or "."
         raise click.ClickException(f"There is no permission {permission!r}{near} See: gatepost policy matrix")
     user, principal = find_principal(ground, asked.who)
-    collection = collection_of(permission.partition(".")[0])
+    collection = folders.registry().by_resource.get(permission.partition(".")[0])
     row = None if asked.id is None else find_object(collection, permission, asked.id, principal.tenant_id)
     if row is not None and user is None and principal.kind != "guest":
         principal = replace(principal, tenant_id=row.tenant_id)  # a role is of every tenant

@@ -11,7 +11,6 @@ from blueprints.commands.context import open_instance
 from blueprints.commands.policy import folders
 from blueprints.http.questions.names import Names
 from blueprints.http.questions.past import NotKept, Past, explained, gone, recorded, rules_of
-from blueprints.http.resources.collection import Collection
 from models.base import Rows, is_id
 from models.tables.audit import Audit, of_all
 from policies import Policy
@@ -34,7 +33,7 @@ def past(id: str) -> list[Past]:
             policy = _of_then(row.policy_version)
         except NotKept as reason:
             raise click.ClickException(str(reason)) from None
-        names, collection = Names(any_row(row.tenant_id)), collection_of(row.resource)
+        names, collection = Names(any_row(row.tenant_id)), folders.registry().by_resource.get(row.resource)
         return [explained(policy, decision, row.rule, names, collection) for decision in told]
 
 
@@ -47,11 +46,6 @@ def _of_then(version: str | None) -> Policy:
         if version != found.version:
             raise gone(version)
     return found
-
-
-def collection_of(resource: str) -> Collection | None:
-    """The collection of that resource; None where none has it."""
-    return next((one for one in folders.registry().collections.values() if one.resource == resource), None)
 
 
 def any_row(tenant_id: str) -> Callable[[str, str], Mapping[str, Any] | None]:

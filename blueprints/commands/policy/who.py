@@ -11,7 +11,6 @@ from blueprints.commands.context import TENANT, Instance, open_instance
 from blueprints.commands.policy import folders
 from blueprints.commands.policy.explain import circumstances, find_object
 from blueprints.commands.policy.output import AS_JSON, print_json
-from blueprints.commands.policy.past import collection_of
 from blueprints.commands.printing import echo
 from blueprints.http.holders.holders import Holders, Reason, asked_about, ranks
 from blueprints.http.questions.circumstances import endpoint_of, fixed
@@ -58,7 +57,7 @@ def who_command(at: str | None, ip: str | None, device: str | None, tenant: str 
     asked = circumstances({"at": at, "ip": ip, "device": device})
     with open_instance() as instance:
         home = instance.tenant(tenant)
-        collection = collection_of(permission.partition(".")[0])
+        collection = folders.registry().by_resource.get(permission.partition(".")[0])
         row = None if id is None else find_object(collection, permission, id, home.id)
         endpoint = endpoint_of(folders.registry().by_permission.get(permission, ()), about_row=row is not None)
         known = fixed(asked, endpoint, permission, instance.settings.zone)

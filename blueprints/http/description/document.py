@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -20,7 +20,7 @@ from ..request.call import Discovered
 from ..request.endpoint import Endpoint
 from ..schemas.fields import Id, Time
 from . import headers, problems
-from .operations import ACCEPTED, LEFT_OUT, NOT_MODIFIED, operation_id
+from .operations import ACCEPTED, LEFT_OUT, NOT_MODIFIED
 from .shared_parameters import parameter_lists, share_parameters
 from .types import Types, schema_name
 
@@ -126,16 +126,10 @@ def _declare_components(api: Api, registry: Discovered) -> None:
 
 def _secured(paths: dict[str, Any], registry: Discovered, open_to_guests: frozenset[str] | None) -> dict[str, Any]:
     """The paths, in which every operation says which credentials it takes."""
-    found = _endpoints(registry)
+    found = registry.by_operation
     return {path: {name: content if name == "parameters"
                    else {**content, "security": _security(found[content["operationId"]], open_to_guests)}
                    for name, content in item.items()} for path, item in paths.items()}
-
-
-@lru_cache(maxsize=2)
-def _endpoints(registry: Discovered) -> Mapping[str, Endpoint]:
-    return {operation_id(group, endpoint): endpoint
-            for group, _, several in registry.endpoints() for endpoint in several}
 
 
 def _security(endpoint: Endpoint, open_to_guests: frozenset[str] | None) -> list[dict[str, list[str]]]:

@@ -73,8 +73,8 @@ def _looking(call: Call) -> Call:
 def _row(call: Call, looking: Call, permission: str) -> tuple[Mapping[str, Any] | None, Collection[str]]:
     """The row that is asked about, and the columns of it that the caller knows: of a stored one those that GET shows,
     of a new one those that were sent."""
-    resource, endpoint = permission.partition(".")[0], call.endpoint
-    collection = next((one for one in call.services.collections.values() if one.resource == resource), None)
+    endpoint = call.endpoint
+    collection = call.services.registry.by_resource.get(permission.partition(".")[0])
     if collection is None:
         return None, _NOTHING
     if "id" not in call.path:

@@ -68,6 +68,11 @@ class Registry:
             yield name, (type(collection).__doc__ or "").strip(), list(collection.endpoints())
 
     @cached_property
+    def by_resource(self) -> Mapping[str, Collection]:
+        """The collection of each resource that has rows."""
+        return {collection.resource: collection for collection in self.collections.values()}
+
+    @cached_property
     def by_permission(self) -> Mapping[str, list[Endpoint]]:
         """The endpoints that need each permission; none for one that no request asks for alone."""
         found: dict[str, list[Endpoint]] = {}

@@ -182,6 +182,13 @@ def test_a_row_to_refer_to_is_found_by_its_title_and_nothing_typed_is_lost(admin
     assert answer.status_code == 200 and "Saltmarsh" in found.text and found.form(path).fields["title"] == "Kept"
 
 
+def test_the_row_that_is_chosen_stays_beside_those_that_are_found(admin, given):
+    chosen, other = given.category(name="Chosen one"), given.category(name="Other one")
+    path = f"{ROOT}/articles/create"
+    text = admin.post(f"{path}/find", {"category_id": chosen.id, "_find_category_id": "Other"}).text
+    assert all(f'value="{one.id}"' in text and one.name in text for one in (chosen, other))
+
+
 def test_a_person_is_found_given_a_right_and_loses_it_again(admin, given):
     article, reader = given.article("draft"), given.user(name="Wanda Warbler")
     path = f"{ROOT}/articles/{article.id}/share"

@@ -275,7 +275,7 @@ class TestWhatIsTyped:
         def away(*args, **more):
             raise Unavailable("no database")
 
-        monkeypatch.setattr(drafts, "_as_api", away)
+        monkeypatch.setattr(drafts.EditSchema, "files_of", away)
         monkeypatch.setattr(trying, "files_of", away)
         answer = visitor.post(TRY, {**form.fields, "text": "# mine"})
         assert answer.status_code == 503 and edit_form(Seen.of(answer)).fields["text"] == "# mine"
