@@ -23,6 +23,7 @@ from tests.databases import (  # noqa: F401
 )
 from tests.plugin_apps import serving  # noqa: F401
 from tests.rules import under  # noqa: F401
+from tests.trials import here  # noqa: F401
 
 # A project of its own; test_plugins.py installs it and runs its tests.
 collect_ignore = ["sample_plugin"]

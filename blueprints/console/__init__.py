@@ -1,29 +1,18 @@
 """The console: pages at `/console` for administrators, made of what the API answers to them.
 
 It has no rights of its own. A page is an endpoint whose caller a cookie names (`frame`), and asks other endpoints in
-the caller's name; a form is one run of the API's own endpoint (`forms`). `navigation` says which pages there are. The
-setting `console` takes all of it away.
+the caller's name; a form is one run of the API's own endpoint (`forms`). `navigation` says which pages there are, and
+to import their modules is to declare them. The setting `console` takes all of it away.
 """
 
-from . import (
-    data,
-    data_forms,
-    data_item,
-    history,
-    login,
-    people,
-    person,
-    reverting,
-    rules,
-    running,
-    trail,
-    trying,
-    who,
-    why,
-)
+from . import login, rules, running, trail, why
+from .changes import history, reverting, trying
+from .data import forms as row_forms
+from .data import item as row
+from .data import listed as rows
 from .frame import routes
+from .people import listed as persons
+from .people import person, who
 
-__all__ = [
-    "data", "data_forms", "data_item", "history", "login", "people", "person", "reverting", "routes", "rules",
-    "running", "trail", "trying", "who", "why",
-]
+__all__ = ["history", "login", "person", "persons", "reverting", "routes", "row", "row_forms", "rows", "rules",
+           "running", "trail", "trying", "who", "why"]

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from blueprints.http.history.change import InFiles
-from blueprints.policy_changes import child, endpoints, trial
+from blueprints.policy_changes import child, trial
 from models.base import new_id
 from models.tables import policy_version
 from tests.apps import Caller, Given, close, log_in, make_app, new_instance
@@ -17,18 +17,6 @@ from tests.databases import new_database
 TRY, APPLY = "/api/admin/policy/try", "/api/admin/policy/apply"
 APPROVING = "p, support, order.approve, always, allow\n# end\n"
 OPEN_DRAFTS = "p, guest, article.view, always, allow\n# end\n"
-
-
-@pytest.fixture
-def here(monkeypatch):
-    """Trials are worked out in this process: another one takes two seconds to start."""
-    def worked_out(question):
-        found = child.Trial()
-        trial.answer(question, lambda part, told: found.incomplete.update([told]) if part == trial.INCOMPLETE
-                     else found.parts.update({part: told}))
-        return found
-
-    monkeypatch.setattr(endpoints, "tried", worked_out)
 
 
 def attempt(caller, files, **more):

@@ -14,7 +14,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.running import PASSWORD, Instance, Served
+from tests.console.visits import cookies_of, demo
+from tests.running import Served
 
 ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
              "--disable-component-update", "--disable-sync")
@@ -30,10 +31,7 @@ def missing(reason: str) -> None:
 @pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A service with people, articles and a shop, and an administrator with `PASSWORD`."""
-    instance = Instance(tmp_path_factory.mktemp("console") / "instance")
-    done = instance.run("init", "--admin-email", "admin@example.org", "--admin-password-file", "-", input=PASSWORD)
-    assert done.returncode == 0, done.stderr
-    with instance.served() as found:
+    with demo(tmp_path_factory.mktemp("console"), GATEPOST_RATE_LIMITS="on") as found:
         yield found
 
 
@@ -98,5 +96,25 @@ class Watched:
 def visitor(browser: Any, served: Served) -> Iterator[Watched]:
     """Opens pages; at the end nothing may have gone wrong: no error, no violation, no request to another host."""
     found = Watched(browser, served.url)
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="module")
+def service(served: Served) -> Served:
+    """Where the pages of a module are looked at."""
+    return served
+
+
+@pytest.fixture(scope="module")
+def state(browser: Any, service: Served) -> Any:
+    """The cookies of the administrator, who has logged in once."""
+    return cookies_of(browser, service.url)
+
+
+@pytest.fixture
+def watched(browser: Any, service: Served) -> Iterator[Watched]:
+    """As `visitor`, of `service`."""
+    found = Watched(browser, service.url)
     yield found
     found.close()

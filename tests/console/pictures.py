@@ -16,8 +16,8 @@ from typing import Any
 from playwright.sync_api import sync_playwright
 
 from tests.console.conftest import ARGUMENTS
-from tests.console.visits import log_in
-from tests.running import PASSWORD, ROOT, Instance, Served
+from tests.console.visits import demo, log_in
+from tests.running import ROOT, Served
 
 DOCS = ROOT / "docs"
 PAGES = {
@@ -60,15 +60,12 @@ def main() -> None:
     if program is None:
         sys.exit("There is no chromium on this machine.")
     os.environ["TZ"] = "UTC"
-    with tempfile.TemporaryDirectory() as folder:
-        instance = Instance(Path(folder) / "instance", {"GATEPOST_POLICY_EDIT": "on", "GATEPOST_RATE_LIMITS": "off"})
-        done = instance.run("init", "--admin-email", "admin@example.org", "--admin-password-file", "-", input=PASSWORD)
-        assert done.returncode == 0, done.stderr
-        with instance.served() as service, sync_playwright() as play:
-            make_busy(service)
-            browser = play.chromium.launch(executable_path=program, args=list(ARGUMENTS))
-            photograph(browser, service.url)
-            browser.close()
+    with (tempfile.TemporaryDirectory() as folder, demo(Path(folder), GATEPOST_POLICY_EDIT="on") as service,
+          sync_playwright() as play):
+        make_busy(service)
+        browser = play.chromium.launch(executable_path=program, args=list(ARGUMENTS))
+        photograph(browser, service.url)
+        browser.close()
 
 
 if __name__ == "__main__":

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.console.conftest import Watched
-from tests.console.visits import WIDTHS, barriers, log_in, overflow
-from tests.running import PASSWORD, Instance, Served
+from tests.console.visits import WIDTHS, barriers, demo, overflow
+from tests.running import Served
 
 ROOT = "/console/data"
 PATHS = [f"{ROOT}/articles", f"{ROOT}/articles?as=editor", f"{ROOT}/articles/create", f"{ROOT}/users",
@@ -18,29 +17,8 @@ PATHS = [f"{ROOT}/articles", f"{ROOT}/articles?as=editor", f"{ROOT}/articles/cre
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A demo of which there may be looked at as much as one likes."""
-    instance = Instance(tmp_path_factory.mktemp("data") / "instance", {"GATEPOST_RATE_LIMITS": "off"})
-    done = instance.run("init", "--admin-email", "admin@example.org", "--admin-password-file", "-", input=PASSWORD)
-    assert done.returncode == 0, done.stderr
-    with instance.served() as found:
+    with demo(tmp_path_factory.mktemp("data")) as found:
         yield found
-
-
-@pytest.fixture(scope="module")
-def state(browser: Any, service: Served) -> Any:
-    """The cookies of the administrator, who has logged in once."""
-    context = browser.new_context()
-    log_in(context.new_page(), service.url)
-    found = context.storage_state()
-    context.close()
-    return found
-
-
-@pytest.fixture
-def watched(browser: Any, service: Served) -> Iterator[Watched]:
-    found = Watched(browser, service.url)
-    yield found
-    found.close()
 
 
 def save(page: Any) -> None:

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from blueprints.console.navigation import PAGES
-from tests.console.conftest import Watched
-from tests.console.visits import ROLES, WIDTHS, barriers, log_in, overflow, with_people
-from tests.running import PASSWORD, Instance, Served
+from tests.console.visits import ROLES, WIDTHS, barriers, cookies_of, demo, log_in, overflow
+from tests.running import Served
 
 PATHS = [page.path for page in PAGES]
 ASKED = ["/console/rules?resource=article&cell=user%20article.update",
@@ -21,32 +20,16 @@ ASKED = ["/console/rules?resource=article&cell=user%20article.update",
 
 @pytest.fixture(scope="module", params=["waitress", "granian"])
 def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A demo with a person of each role, on each server, where looking costs nothing."""
-    folder = tmp_path_factory.mktemp("pages") / "instance"
-    instance = Instance(folder, {"GATEPOST_RATE_LIMITS": "off"})
-    done = instance.run("init", "--admin-email", "admin@example.org", "--admin-password-file", "-", input=PASSWORD)
-    assert done.returncode == 0, done.stderr
-    with with_people(instance).served(*(("--workers", "2") if request.param == "granian" else ())) as found:
+    """A demo with a person of each role, on each server."""
+    workers = ("--workers", "2") if request.param == "granian" else ()
+    with demo(tmp_path_factory.mktemp("pages"), *workers, people=True) as found:
         yield found
 
 
 @pytest.fixture(scope="module")
 def states(browser: Any, service: Served) -> dict[str, Any]:
     """The cookies of each role, who has logged in once."""
-    found: dict[str, Any] = {"guest": None}
-    for role in (*ROLES, "admin"):
-        context = browser.new_context()
-        log_in(context.new_page(), service.url, role)
-        found[role] = context.storage_state()
-        context.close()
-    return found
-
-
-@pytest.fixture
-def watched(browser: Any, service: Served) -> Iterator[Watched]:
-    found = Watched(browser, service.url)
-    yield found
-    found.close()
+    return {"guest": None, **{role: cookies_of(browser, service.url, role) for role in (*ROLES, "admin")}}
 
 
 @pytest.mark.parametrize("role", ["guest", *ROLES, "admin"])

@@ -4,24 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from tests.console.conftest import Watched
-from tests.console.visits import log_in
-from tests.running import Served
 
 RULES = "/console/rules"
 FAR = "user profile.view"  # a mark far down
-
-
-@pytest.fixture(scope="module")
-def state(browser: Any, served: Served) -> Any:
-    """The cookies of the administrator, who has logged in once."""
-    context = browser.new_context()
-    log_in(context.new_page(), served.url)
-    found = context.storage_state()
-    context.close()
-    return found
 
 
 def opened(visitor: Watched, state: Any, width: int, path: str = RULES, **options: Any) -> Any:

@@ -9,40 +9,18 @@ from typing import Any
 import pytest
 
 from blueprints.policy_changes.child import LONGEST
-from tests.console.conftest import Watched
-from tests.console.visits import WIDTHS, barriers, log_in, overflow
-from tests.running import PASSWORD, Instance, Served
+from tests.console.visits import WIDTHS, barriers, demo, overflow
+from tests.running import Served
 
 OPENING = "p, user, article.update, own, allow"  # against an invariant
 APPROVING = "p, support, order.approve, always, allow"
 
 
 @pytest.fixture(scope="module")
-def editable(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A demo whose rules may be changed over HTTP."""
-    instance = Instance(tmp_path_factory.mktemp("try") / "instance", {
-        "GATEPOST_RATE_LIMITS": "off", "GATEPOST_POLICY_EDIT": "on"})
-    done = instance.run("init", "--admin-email", "admin@example.org", "--admin-password-file", "-", input=PASSWORD)
-    assert done.returncode == 0, done.stderr
-    with instance.served() as found:
+    with demo(tmp_path_factory.mktemp("try"), GATEPOST_POLICY_EDIT="on") as found:
         yield found
-
-
-@pytest.fixture(scope="module")
-def state(browser: Any, editable: Served) -> Any:
-    """The cookies of the administrator, who has logged in once."""
-    context = browser.new_context()
-    log_in(context.new_page(), editable.url)
-    found = context.storage_state()
-    context.close()
-    return found
-
-
-@pytest.fixture
-def watched(browser: Any, editable: Served) -> Iterator[Watched]:
-    found = Watched(browser, editable.url)
-    yield found
-    found.close()
 
 
 def editor(page: Any, url: str, query: str) -> Any:
@@ -125,16 +103,16 @@ def test_a_link_to_a_line_leads_into_the_text(watched, state):
     assert page.locator("#numbers .error").first.is_visible()
 
 
-def test_other_rules_that_came_into_force_meanwhile_are_shown_beside_the_text(watched, state, editable: Served):
+def test_other_rules_that_came_into_force_meanwhile_are_shown_beside_the_text(watched, state, service: Served):
     watched.expected = {409}
     page = watched.page(storage_state=state)
     text = editor(page, watched.url, "file=orders.csv&add=" + APPROVING.replace(" ", "+"))
     press(page, "Try")
     page.wait_for_selector(".verdict.yes")
-    token, mine = editable.log_in(), text.input_value()
-    base = editable.call("GET", "/api/admin/policy", token=token)[1]["version"]
+    token, mine = service.log_in(), text.input_value()
+    base = service.call("GET", "/api/admin/policy", token=token)[1]["version"]
     theirs = mine.replace(APPROVING, "# theirs")
-    status, answer = editable.call("POST", "/api/admin/policy/apply", {
+    status, answer = service.call("POST", "/api/admin/policy/apply", {
         "files": {"orders.csv": theirs}, "base_version": base}, token)
     assert status == 200, answer
     press(page, "Apply")

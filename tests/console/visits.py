@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
-from axe_playwright_python.sync_playwright import Axe
-
-from tests.running import PASSWORD, Instance
+from tests.running import PASSWORD, Instance, Served
 
 WIDTHS = (360, 390, 768, 1440, 1920)
 ROLES = ("user", "developer", "owner")  # besides guests and the administrator
@@ -28,6 +29,25 @@ def with_people(instance: Instance) -> Instance:
     return instance
 
 
+@contextmanager
+def demo(folder: Path, *arguments: str, people: bool = False, **settings: str) -> Iterator[Served]:
+    """A service with invented rows, where looking costs nothing; `people`: `with_people`, `settings` by variable."""
+    instance = Instance(folder / "instance", {"GATEPOST_RATE_LIMITS": "off", **settings})
+    done = instance.run("init", "--admin-email", ADMIN, "--admin-password-file", "-", input=PASSWORD)
+    assert done.returncode == 0, done.stderr
+    with (with_people(instance) if people else instance).served(*arguments) as found:
+        yield found
+
+
+def cookies_of(browser: Any, url: str, role: str = "admin") -> Any:
+    """The cookies of somebody who has logged in once."""
+    context = browser.new_context()
+    log_in(context.new_page(), url, role)
+    found = context.storage_state()
+    context.close()
+    return found
+
+
 def log_in(page: Any, url: str, role: str = "admin") -> None:
     """Log in to the console as a reader does, and be on its first page."""
     page.goto(f"{url}/console/login")
@@ -39,6 +59,8 @@ def log_in(page: Any, url: str, role: str = "admin") -> None:
 
 def barriers(page: Any) -> list[str]:
     """What axe finds on the page: the rule and where it is broken."""
+    from axe_playwright_python.sync_playwright import Axe
+
     found = Axe().run(page, options=_RULES).response["violations"]
     return [f"{one['id']}: {node['target']} {node['html'][:120]}" for one in found for node in one["nodes"]]
 

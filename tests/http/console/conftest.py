@@ -1,3 +1,3 @@
 """Fixtures for the pages of the console."""
 
-from tests.http.console.edited import edited, here  # noqa: F401 - pytest finds fixtures by name
+from tests.http.console.edited import edited  # noqa: F401 - pytest finds fixtures by name

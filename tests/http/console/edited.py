@@ -8,24 +8,11 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
-from blueprints.policy_changes import child, endpoints, trial
 from tests.apps import close, make_app, new_instance
 from tests.databases import new_database
 from tests.http.console.pages import Form, Seen, Visitor
 
 TRY, APPLY, HISTORY = "/console/try", "/console/try/apply", "/console/history"
-
-
-@pytest.fixture
-def here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another process takes two seconds to start."""
-    def worked_out(question):
-        found = child.Trial()
-        trial.answer(question, lambda part, told: found.incomplete.update([told]) if part == trial.INCOMPLETE
-                     else found.parts.update({part: told}))
-        return found
-
-    monkeypatch.setattr(endpoints, "tried", worked_out)
 
 
 @pytest.fixture

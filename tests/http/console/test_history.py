@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from blueprints.console.differing import GAP, GONE, MOST_COMPARED, MOST_SHOWN, NEW, differing, lines
-from blueprints.console.history import _PAGE
-from blueprints.console.outcome import Changes, Turn, Who
+from blueprints.console.changes.differing import GAP, GONE, MOST_COMPARED, MOST_SHOWN, NEW, differing, lines
+from blueprints.console.changes.history import _PAGE
+from blueprints.console.changes.outcome import Changes, Turn, Who
 from blueprints.http.history.ledger import Ledger
 from tests.apps import Given, log_in
 from tests.http.console.edited import HISTORY, live, stored, with_line

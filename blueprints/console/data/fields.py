@@ -14,11 +14,11 @@ from werkzeug.datastructures import MultiDict
 from gatepost import Call, Collection, Email, Line, Message, NewPassword, Problem, Reference, Text, Time
 from models.records.columns import RoleField
 
-from ..http.credentials.step_up import CurrentPassword
-from ..http.questions.names import TITLES
-from ..http.writing.sharing import Grantee
-from .data_words import field_called
-from .naming import Row, names_of
+from ...http.credentials.step_up import CurrentPassword
+from ...http.questions.names import TITLES
+from ...http.writing.sharing import Grantee
+from ..naming import Row, names_of
+from .words import field_called
 
 Answer = Mapping[str, Any]
 NONE, LONG, MARK, FLAG, NUMBER, TIME, REFERENCE, WORDS, ROWS, JSON, LINE = (

@@ -9,12 +9,12 @@ from flask import Response
 
 from gatepost import Call, Problem
 
-from ..http.credentials.console_sessions import member
-from ..http.resources.asking import ask
-from .frame import page, routes, show, texts
-from .naming import collection_of, names_of, sentence
-from .people import PEOPLE
-from .why import objects_found
+from ...http.credentials.console_sessions import member
+from ...http.resources.asking import ask
+from ..frame import page, routes, show, texts
+from ..naming import collection_of, names_of, sentence
+from ..why import objects_found
+from .listed import PEOPLE
 
 _ASKED = ("permission", "id", "cursor", "before")
 _ROWS = 50

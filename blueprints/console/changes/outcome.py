@@ -8,7 +8,7 @@ from typing import Any
 
 from gatepost import Call
 
-from ..http.questions.names import USERS, Names, shown_to
+from ...http.questions.names import USERS, Names, shown_to
 
 MORE, LESS, OTHER, UNDECIDED = "more", "less", "other", "undecided"
 _KINDS = {"+": MORE, "-": LESS, "~": OTHER, "?": UNDECIDED}

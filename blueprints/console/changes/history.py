@@ -10,10 +10,10 @@ from flask import Response
 
 from gatepost import Call, Problem
 
-from ..http.resources.asking import ask
-from ..policy_history import LEFT_OUT
+from ...http.resources.asking import ask
+from ...policy_history import LEFT_OUT
+from ..frame import page, routes, show, texts
 from .differing import differing
-from .frame import page, routes, show, texts
 from .outcome import Changes, called_for, of_ledger
 from .trying import rights
 

@@ -15,17 +15,17 @@ from werkzeug.datastructures import MultiDict
 
 from gatepost import Call, Collection, Endpoint, Problem, Reference
 
-from ..http.credentials.console_sessions import member
-from ..http.credentials.step_up import CurrentPassword
-from ..http.questions.names import Names, shown_to
-from ..http.writing.sharing import Grantee
-from .data import Kind
-from .data_fields import entries, typed_of
-from .data_item import answered, changed_by, item
-from .data_words import collection_called, field_called
-from .forms import asks_again, form, typed
-from .frame import drawn_again, page, routes, see_other, show
-from .naming import PERSON, found, names_of, sentence
+from ...http.credentials.console_sessions import member
+from ...http.credentials.step_up import CurrentPassword
+from ...http.questions.names import Names, shown_to
+from ...http.writing.sharing import Grantee
+from ..forms import asks_again, form, typed
+from ..frame import drawn_again, page, routes, see_other, show
+from ..naming import PERSON, found, names_of, sentence
+from .fields import entries, typed_of
+from .item import answered, changed_by, item
+from .listed import Kind
+from .words import collection_called, field_called
 
 _NEW, _CHANGE, _DELETE, _SHARE, _UNSHARE = "create", "update", "delete", "share", "unshare"
 Options = dict[str, tuple[tuple[str, str], ...]]

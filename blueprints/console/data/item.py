@@ -9,15 +9,15 @@ from flask import Response
 
 from gatepost import Call, Collection, Endpoint, Problem
 
-from ..http.credentials.console_sessions import member
-from ..http.questions.names import title
-from ..http.resources.asking import ask, asked
-from .data import Kind, possible
-from .data_fields import LONG, OWN, shown
-from .data_seen import seen
-from .data_words import collection_called
-from .frame import page, routes, show, texts
-from .naming import PERSON, names_of, sentence
+from ...http.credentials.console_sessions import member
+from ...http.questions.names import title
+from ...http.resources.asking import ask, asked
+from ..frame import page, routes, show, texts
+from ..naming import PERSON, names_of, sentence
+from .fields import LONG, OWN, shown
+from .listed import Kind, possible
+from .seen import seen
+from .words import collection_called
 
 _MOST = 10  # entries of what happened
 _BESIDES = ("owner_id", "department", "created_at", "updated_at")  # what every collection says

@@ -10,10 +10,10 @@ from flask import Response
 
 from gatepost import Call, Problem
 
-from ..http.resources.asking import ask
+from ...http.resources.asking import ask
+from ..forms import typed
+from ..frame import drawn_again, page, routes, see_other, show
 from .drafts import FilesSchema, FilesToApplySchema
-from .forms import typed
-from .frame import drawn_again, page, routes, see_other, show
 from .history import PATH, differences, known_changes
 from .outcome import called_for, of_trial
 from .trying import LAST_WEEK, besides_lines, files_of, form_of, rights

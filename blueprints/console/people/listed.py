@@ -10,10 +10,10 @@ from flask import Response
 
 from gatepost import Call, Problem
 
-from ..http.credentials.console_sessions import member
-from ..http.resources.asking import ask
-from .frame import page, routes, show, texts
-from .naming import sentence
+from ...http.credentials.console_sessions import member
+from ...http.resources.asking import ask
+from ..frame import page, routes, show, texts
+from ..naming import sentence
 
 PEOPLE = "/console/people"
 _PRIVATE = "user.view_private"

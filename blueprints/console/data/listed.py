@@ -16,15 +16,15 @@ from flask import Response
 
 from gatepost import Call, Collection, Endpoint, Fault, Message, Problem
 
-from ..http.credentials.console_sessions import member
-from ..http.description.operations import operation_id
-from ..http.reading.filters import parameter
-from ..http.resources.asking import ask
-from .data_fields import FLAG, OWN, OWNER, choices, kind_of, shown, summary
-from .data_seen import Seen, seen
-from .data_words import collection_called, field_called
-from .frame import page, routes, show, texts
-from .naming import found, sentence, title_parameter
+from ...http.credentials.console_sessions import member
+from ...http.description.operations import operation_id
+from ...http.reading.filters import parameter
+from ...http.resources.asking import ask
+from ..frame import page, routes, show, texts
+from ..naming import found, sentence, title_parameter
+from .fields import FLAG, OWN, OWNER, choices, kind_of, shown, summary
+from .seen import Seen, seen
+from .words import collection_called, field_called
 
 ROOT = "/console/data"
 _UNCOUNTED = ("audit",)  # to count its rows would be a look at them

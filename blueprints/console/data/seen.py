@@ -8,7 +8,7 @@ from typing import Any
 
 from gatepost import Call
 
-from ..http.resources.asking import ask
+from ...http.resources.asking import ask
 
 MOST = 100  # ids of one question
 

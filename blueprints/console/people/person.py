@@ -9,15 +9,15 @@ from flask import Response
 
 from gatepost import Call, Collection, Endpoint, Problem, is_id
 
-from ..http.credentials import console_sessions
-from ..http.credentials.console_sessions import member
-from ..http.credentials.step_up import FIELD
-from ..http.resources.asking import ask, asked
-from .data import Kind, possible
-from .forms import form, typed
-from .frame import LOGIN, drawn_again, page, routes, see_other, show
-from .naming import sentence
-from .people import PEOPLE
+from ...http.credentials import console_sessions
+from ...http.credentials.console_sessions import member
+from ...http.credentials.step_up import FIELD
+from ...http.resources.asking import ask, asked
+from ..data.listed import Kind, possible
+from ..forms import form, typed
+from ..frame import LOGIN, drawn_again, page, routes, see_other, show
+from ..naming import sentence
+from .listed import PEOPLE
 
 _CHANGEABLE = ("name", "email", "role", "department", "groups")
 _MOST = 50  # sessions or tokens that are listed

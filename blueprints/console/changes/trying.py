@@ -12,15 +12,15 @@ from flask import Request, Response, g
 from gatepost import Call, Message, Problem, StrictSchema
 from models.engine.errors import RowError
 
-from ..http.request.endpoint import Endpoint
-from ..http.resources.asking import ask
-from ..policy_changes import routes as policy_changes
-from ..policy_history import LEFT_OUT
+from ...http.request.endpoint import Endpoint
+from ...http.resources.asking import ask
+from ...policy_changes import routes as policy_changes
+from ...policy_history import LEFT_OUT
+from ..forms import form, typed
+from ..frame import page, refused, routes, see_other, show, texts
+from ..naming import sentence
 from .differing import lines
 from .drafts import Draft, EditSchema, EditToApplySchema
-from .forms import form, typed
-from .frame import page, refused, routes, see_other, show, texts
-from .naming import sentence
 from .outcome import Who, called_for, of_trial
 
 LARGEST_FORM = 4 << 20  # bytes: a file of the largest size, as browsers write what is typed

@@ -1,0 +1,1 @@
+"""People: `listed` with their roles, one `person`, and `who` may do something."""
