@@ -81,6 +81,9 @@ class Audit(Collection):
         page: t.AuditList = self._page(query)
         return page
 
+    def get(self, id: str, **view: Unpack[t.AuditView]) -> Stored[t.Audit]:
+        return self._get(id, view)
+
 
 class Categories(Collection):
     def list(self, **query: Unpack[t.CategoryListQuery]) -> Iterator[t.Category]:

@@ -74,7 +74,7 @@ ProductSort = Literal[
 ProductStatus = Literal["active", "archived", "draft"]
 ServiceTokenField = Literal["id", "name", "scopes", "expires_at", "last_used_at", "token", "allowed_actions"]
 ServiceTokenSort = Literal["-created_at", "created_at"]
-SessionField = Literal["id", "created_at", "last_used_at", "address", "device", "current"]
+SessionField = Literal["id", "created_at", "last_used_at", "address", "device", "kind", "current"]
 SessionSort = Literal["-created_at", "created_at"]
 ShareField = Literal["grantee", "right", "granted_by", "created_at"]
 ShareRight = Literal["delete", "manage", "read", "write"]
@@ -579,6 +579,7 @@ class Session(TypedDict):
     last_used_at: str
     address: str | None
     device: str | None
+    kind: Literal["api", "console"]
     current: bool
 
 
@@ -742,6 +743,10 @@ class AuditPageQuery(AuditListQuery):
     before: NotRequired[str]
     page: NotRequired[int]
     offset: NotRequired[int]
+
+
+class AuditView(TypedDict):
+    fields: NotRequired[list[AuditField]]
 
 
 class CategoryFilters(TypedDict):
@@ -1019,6 +1024,7 @@ class SessionPageQuery(SessionListQuery):
 class ServiceTokenFilters(TypedDict):
     fields: NotRequired[list[ServiceTokenField]]
     sort: NotRequired[ServiceTokenSort]
+    owner_id: NotRequired[str]
 
 
 class ServiceTokenListQuery(ServiceTokenFilters):
