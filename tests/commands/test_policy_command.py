@@ -52,6 +52,7 @@ def instance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         required_policies=sorted(path.name for path in SHIPPED.glob("*.csv") if path.name in first_release.FILES),
         collections={},
         by_permission={},
+        by_resource={},
     )
     monkeypatch.setattr(policy_files, "registry", lambda: shipped)
     return shipped_copy(tmp_path / "instance" / "policies")

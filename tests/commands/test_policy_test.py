@@ -35,7 +35,7 @@ def instance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The policies of an instance without cases of its own, seen from the folder above it."""
     monkeypatch.setenv("GATEPOST_INSTANCE", str(tmp_path / "instance"))
     monkeypatch.chdir(tmp_path)
-    shipped = SimpleNamespace(vocabulary=VOCABULARY, plugin_policies={}, collections={},
+    shipped = SimpleNamespace(vocabulary=VOCABULARY, plugin_policies={}, collections={}, by_resource={},
                               required_policies=sorted(first_release.FILES))
     monkeypatch.setattr(folders, "registry", lambda: shipped)
     return shipped_copy(tmp_path / "instance" / "policies")

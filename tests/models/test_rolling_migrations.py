@@ -107,7 +107,7 @@ def test_a_rolling_migration_that_is_stopped_leaves_no_mark(
     newer = code(tmp_path / "newer", _0002_a="ROLLING = True")
     file = newer["shop"] / "0003_b.py"
     file.write_text(TABLE.format(says="ROLLING = True", name="b", more="    raise KeyError('stop')\n"))
-    with pytest.raises(KeyError):
+    with pytest.raises(MigrationError, match="0003_b.py:8: KeyError"):
         migrate.upgrade(database, newer)
     assert marks(database) == [("shop", "0002_a")]
     assert migrate.pending(database, newer) == ["shop/0003_b"]

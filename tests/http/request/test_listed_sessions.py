@@ -31,8 +31,9 @@ def listed(caller, query=""):
 def test_a_session_says_when_from_where_and_with_what_it_was_opened_and_nothing_that_is_a_secret(app, given):
     caller, tokens = logged_in(app, given.user(password=PASSWORD))
     session, = listed(caller)
-    assert set(session) == {"id", "created_at", "last_used_at", "address", "device", "current"}
-    assert (session["address"], session["device"], session["current"]) == ("198.51.100.7", "mobile", True)
+    assert set(session) == {"id", "created_at", "last_used_at", "address", "device", "kind", "current"}
+    assert (session["address"], session["device"], session["kind"], session["current"]) == (
+        "198.51.100.7", "mobile", "api", True)
     assert session["last_used_at"] == session["created_at"]
     kept = given.found(Session, session["id"])
     assert kept.token_hash not in str(session) and tokens["refresh_token"] not in str(session)
