@@ -16,8 +16,8 @@ from unittest import mock
 
 from flask import Flask
 
-from blueprints.http.request import environment, identity
 from blueprints.http.questions import circumstances
+from blueprints.http.request import environment, identity
 from blueprints.http.resources.plugins.discovery import discover
 from blueprints.http.security.keys import create_key_file
 from models import migrate
