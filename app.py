@@ -59,6 +59,7 @@ from models.tables.policy_version import START
 from models.tables.tenant import Tenant
 from models.tables.user import User
 from policies import Policy
+from policies.lint.warnings import find_early
 from policies.loading.lost import LostRoles
 from policies.loading.watch import Watcher
 from settings import LiveSettings, Settings
@@ -194,6 +195,7 @@ def _chores(live: LiveSettings, database: Database, epoch: Epoch, policy: Watche
         Chore("completing a restore that was broken off", 5, lambda: settle_meanwhile(live.current)),
         Chore("following the key file", 1, keys.refresh),
         Chore("following the policy files", 1, policy.prove_followed),
+        Chore("looking for warnings about the policy", 5, lambda: find_early(policy.current)),
         Chore("writing down which policy is in force", 1, ledger.store, last=ledger.store),
         Chore("telling of roles that the policy has lost", 1, lost.tell),
         Chore("undoing imports that were broken off", 5, lambda: undo_left(database)),

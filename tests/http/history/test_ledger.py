@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from threading import Event, Thread
 
@@ -97,7 +98,10 @@ def test_one_refusal_under_two_policies_is_two_rows_each_with_its_facts(app, ser
     services.trail.flush(early=True)
     with services.database.connected():
         rows = list(of_tenant(services.guest_tenant).where(Audit.result == "refused").order_by(Audit.seq))
-    assert [(row.policy_version, row.count) for row in rows] == [(version, 2) for version in versions]
+    counted = Counter[str | None]()
+    for row in rows:  # more than two, where the chore that stores refusals came between
+        counted[row.policy_version] += row.count
+    assert list(counted.items()) == [(version, 2) for version in versions]
     assert None not in [row.facts for row in rows]
 
 

@@ -114,3 +114,11 @@ def test_a_busy_writer_is_waited_for_and_no_error(given, jobs):
     finally:
         done.set()
         writer.join()
+
+
+def test_warnings_about_the_policy_are_found_before_anybody_asks(as_user, jobs, monkeypatch):
+    job = jobs["looking for warnings about the policy"]
+    assert job.every <= 5
+    job.attempt()
+    monkeypatch.setattr("policies.lint.warnings._Linter", None)
+    assert as_user("admin").get("/api/admin/policy").json["warnings"] is not None
