@@ -2,8 +2,8 @@
 
 Milliseconds of processor time in which the service draws it for an administrator: cookie, policy, users, the asked
 endpoints and the template, all but the network. *First* is that right after a change of the policy, before the chore
-that looks for warnings has come by; the others are the medians of nine. Three policies: the shipped one; 5 000 lines, which are the shipped ones and
-ten for each of 500 persons; and the shipped one with as many roles as there can be.
+that looks for warnings has come by; the others are the medians of nine. Three policies: the shipped one; 5 000 lines,
+which are the shipped ones and ten for each of 500 persons; and the shipped one with as many roles as there can be.
 """
 
 from __future__ import annotations
