@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
-from flask import Flask, Request
+from flask import Flask, Request, Response
+from flask.globals import request_ctx
 from flask.sessions import NullSession, SessionInterface
 from werkzeug.routing import BaseConverter, MapAdapter, Rule
 from werkzeug.wsgi import get_content_length
@@ -58,6 +59,15 @@ class Application(Flask):
 
     def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
         return func
+
+    def process_response(self, response: Response) -> Response:
+        context = request_ctx._get_current_object()  # type: ignore[attr-defined]
+        if context._after_request_functions or len(self.after_request_funcs) > 1:
+            return super().process_response(response)
+        # Nothing besides is to be done for one blueprint or one request alone.
+        for function in reversed(self.after_request_funcs[None]):
+            response = function(response)
+        return response
 
     def add_url_rule(self, rule: str, endpoint: str | None = None, view_func: Callable[..., Any] | None = None,
                      provide_automatic_options: bool | None = None, **options: Any) -> None:
