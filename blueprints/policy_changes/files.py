@@ -36,7 +36,7 @@ class PolicyFiles(fields.Dict):
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> dict[Any, Any]:
         if not isinstance(value, dict):
             raise self.make_error("invalid")
-        faults = {name: [fault] for name, text in value.items() if (fault := _fault(name, text)) is not None}
+        faults = {name: [fault] for name, text in value.items() if (fault := fault_of(name, text)) is not None}
         if faults:
             raise ValidationError(faults)
         if sum(len(text.encode()) for text in value.values() if text is not None) > LARGEST:
@@ -44,7 +44,8 @@ class PolicyFiles(fields.Dict):
         return value
 
 
-def _fault(name: str, text: object) -> str | None:
+def fault_of(name: str, text: object) -> str | None:
+    """Why a policy file cannot have this name, or this text; None where it can."""
     if name not in (MODEL_FILE, CASES_FILE) and not _NAME.fullmatch(name):
         return Message("No policy file has this name. Known are name.csv, {model} and {cases}.", model=MODEL_FILE,
                        cases=CASES_FILE)

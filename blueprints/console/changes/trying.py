@@ -15,6 +15,7 @@ from models.engine.errors import RowError
 from ...http.request.endpoint import Endpoint
 from ...http.resources.asking import ask
 from ...policy_changes import routes as policy_changes
+from ...policy_changes.files import fault_of
 from ...policy_history import LEFT_OUT
 from ..forms import form, typed
 from ..frame import page, refused, routes, see_other, show, texts
@@ -28,6 +29,7 @@ LAST_WEEK = 7  # days
 _PATH = "/console/try"
 _API = {endpoint.operation: endpoint for endpoint in policy_changes.endpoints}
 _LONGEST_NUMBER = 8  # digits
+_NEW = "# What these rules are for.\n\n# end\n"
 
 
 @dataclass
@@ -43,34 +45,44 @@ class Told:
     problem: str = ""
 
 
-@routes.get(_PATH, **page("policy.view", query=texts("file", "line", "add")))
+@routes.get(_PATH, **page("policy.view", query=texts("file", "line", "add", "new")))
 def begin(call: Call) -> Response:
-    """Choose a rule file, and edit it."""
+    """Choose a rule file, or the name of a new one, and edit it."""
     asked, live = call.query, call.access.policy.version
     files = files_of(call, live)
     name = asked.get("file", "")
+    if name not in files and files and (new := asked.get("new", "").strip()):
+        if new not in files and (fault_of(new, _NEW) is not None or not new.endswith(".csv")):
+            fault = Message("The name of a rule file has small letters, digits, - and _, and ends in .csv.")
+            return _files(call, files, 400, fault, new)
+        name, files = new, {new: _NEW, **files}
     if name not in files:
-        said = call.services.translations.wanted(call.request).say
-        problem = said(Message("There is no such rule file in force.")) if name and files else ""
-        return show(call, "try_files.html", 404 if name else 200, problem=problem,
-                    files={name: _about(text) for name, text in files.items()})
+        return _files(call, files, *((404, Message("There is no such rule file in force.")) if name and files else ()))
     draft = Draft(name, files[name], live, marks=_numbers(asked.get("line", "")))
     if line := next(iter(asked.get("add", "").splitlines()), "").strip():
         draft = draft.with_line(line)
     return drawn(call, draft, Told())
 
 
+def _files(call: Call, files: Mapping[str, str], status: int = 200, problem: str = "", new: str = "") -> Response:
+    """The page that offers every file, and what is wrong with the one that was asked for."""
+    said = call.services.translations.wanted(call.request).say
+    return show(call, "try_files.html", status, problem=problem and said(problem), new=new,
+                files={name: _about(text) for name, text in files.items()})
+
+
 def drawn(call: Call, draft: Draft, told: Told) -> Response:
     """The page of a draft, and what is told of it."""
     live, called = call.services.policy.current.version, called_for(call)
-    now = files_of(call, live).get(draft.file, "")
+    files = files_of(call, live)
+    now = files.get(draft.file, "")
     then = now if draft.base == live else files_of(call, draft.base).get(draft.file, "")
     found = told.found
     marks = {**dict.fromkeys(draft.marks, "at"),
              **{one["line"]: one["severity"] for one in reversed(told.findings) if one["file"] == draft.file}}
     return show(
         call, "try.html", draft=draft, told=told, numbers=draft.numbers(marks), live=live,
-        now=now, edit=lines(now, draft.text), theirs=lines(then, now),
+        now=now, new=bool(files) and draft.file not in files, edit=lines(now, draft.text), theirs=lines(then, now),
         changes=None if found is None or found["changes"] is None else of_trial(found, called), called=called,
         may_replay=call.access.may_ever("audit.view"), days=LAST_WEEK, **rights(call),
         left_out=LEFT_OUT in now, ended=False)
@@ -157,7 +169,7 @@ def _text_alone(call: Call, problem: Problem) -> Response:
     """What was typed, for whom no endpoint answers now: it is theirs."""
     draft = Draft.sent(typed(call))
     return show(call, "try.html", framed=False, draft=draft, told=Told(problem=besides_lines(call, problem)),
-                numbers=draft.numbers({}), live=draft.base, now=draft.text, edit=(), theirs=(), changes=None,
+                numbers=draft.numbers({}), live=draft.base, now=draft.text, new=False, edit=(), theirs=(), changes=None,
                 called=Who, may_replay=False, days=LAST_WEEK, may_update=False, editable=False, left_out=False,
                 ended=problem.status == 401)
 

@@ -73,6 +73,31 @@ def test_a_file_that_is_none_leads_to_those_that_are(name, app):
         assert "There is no such rule file in force." in answer.text
 
 
+def test_a_new_file_is_begun_tried_and_put_in_force(edited, here):
+    admin = visit(edited, "admin")
+    assert "new" in admin.page(TRY).form(TRY).fields
+    begun = admin.page(f"{TRY}?new=support.csv")
+    assert "is there once it is put in force" in begun.text
+    form = edit_form(begun)
+    assert (form.fields["file"], form.fields["text"].split()[-2:]) == ("support.csv", ["#", "end"])
+    ready = edit_form(tried(admin, form, text=with_line(form.fields["text"], APPROVING)))
+    assert admin.post(APPLY, ready.fields).status_code == 303
+    assert APPROVING in stored(edited, "support.csv")
+
+
+def test_the_name_of_a_file_that_is_there_leads_to_it(app):
+    seen = visit(app, "developer").page(f"{TRY}?new=articles.csv")
+    assert "is there once it is put in force" not in seen.text and "This is the file as it is in force" in seen.text
+
+
+@pytest.mark.parametrize("name", [
+    "support", "../x.csv", "Support.csv", "x" * 101 + ".csv", "%3Cscript%3E.csv", "a.toml", "tests.yaml"])
+def test_a_name_that_no_policy_file_can_have_is_refused_and_kept(name, app):
+    answer = visit(app, "developer").get(f"{TRY}?new={name}")
+    assert answer.status_code == 400 and "and ends in .csv." in answer.text
+    assert "<script>" not in answer.text and 'name="new" value="' in answer.text
+
+
 def test_a_try_tells_who_gains_by_which_line_and_what_rows_open_and_changes_nothing(app, given, here):
     given.page(status="draft"), given.user("user")
     visitor, before = visit(app, "owner"), live(app)
