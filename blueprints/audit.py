@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from marshmallow import fields
 
 from gatepost import Call, Collection, Endpoint, Id, StrictSchema, Time
 from models.tables.audit import Audit
+from models.tables.seals import proof_of
 
+from .http.auditing.trail import sealer
 from .http.request.audit import note_look
 
 
@@ -33,6 +35,17 @@ class AuditSchema(StrictSchema):
         "description": "By what the policy decided; or the e-mail of a failed login, the fields that a body could not "
                        "set, the filters and the number of rows of an export."})
     count = fields.Integer(dump_only=True, metadata={"description": "How many of the same this stands for."})
+
+
+class SealSchema(StrictSchema):
+    """What proves a row: null and no proof while it is too new to have a seal."""
+
+    created_at = Time(required=True, allow_none=True, metadata={"description": "When the seal was made."})
+    head = fields.String(required=True, allow_none=True, metadata={
+        "description": "As `gatepost audit export --heads` writes it."})
+    proved = fields.Boolean(required=True, allow_none=True, metadata={
+        "description": "Whether this row, and each that its seal covers, is as it was sealed. That the end of the "
+                       "chain was not cut off, `gatepost audit verify --heads` tells."})
 
 
 class Audits(Collection):
@@ -62,6 +75,8 @@ class Audits(Collection):
                               summary="List the audit trail: what was done, tried and refused.")
             elif endpoint.name == "get":
                 yield replace(endpoint, handler=self._one, summary="Get one row of the audit trail.")
+                yield replace(endpoint, name="seal", path=f"{endpoint.path}/seal", query=None, answer=SealSchema(),
+                              handler=self._seal, summary="Prove one row of the audit trail by its seal.")
 
     def _listed(self, call: Call) -> dict[str, Any]:
         page = self.listing.answer(call)
@@ -73,3 +88,9 @@ class Audits(Collection):
         names, expand = self._item_query.read(call.query)
         note_look(call)
         return self.represent(call, [call.row], names, expand)[0]
+
+    def _seal(self, call: Call) -> dict[str, Any]:
+        note_look(call)
+        number: int = Audit.select(Audit.seq).where(Audit.id == call.path["id"]).scalar()
+        found = proof_of(number, sealer(call.services.keys))
+        return dict.fromkeys(("created_at", "head", "proved")) if found is None else asdict(found)

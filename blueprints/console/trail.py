@@ -60,7 +60,9 @@ def event(call: Call) -> Response:
             problem = sentence(call, refusal)
     [row] = _rows(call, [found])
     facts = found.get("facts")
-    return show(call, "event.html", row=row, found=found, past=past, problem=problem, today=_today(call, row, found),
+    seal = ask(call, "audit_seal", path={"id": call.path["id"]})
+    return show(call, "event.html", row=row, found=found, seal=seal, past=past, problem=problem,
+                today=_today(call, row, found),
                 facts=None if facts is None else json.dumps(facts, indent=2, ensure_ascii=False),
                 alike=_link(dict.fromkeys(_ASKED, ""), id=found["resource_id"]) if found["resource_id"] else "")
 

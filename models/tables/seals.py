@@ -27,6 +27,15 @@ _SEAL: Mapping[str, tuple[type, ...]] = {
     "form": (int,), "committed": (str, type(None))}
 
 
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What the seal of one row says: made when, its head, and whether what it covers is still what was sealed."""
+
+    created_at: str
+    head: str
+    proved: bool
+
+
 @dataclass
 class Verdict:
     """What `verify` found. The trail is whole when there are no `findings`.
@@ -74,7 +83,7 @@ def verify(database: Database, sealer: Sealer, known: Mapping[int, str] | None =
         allowed = Retention.select(Retention.before).scalar() or ""
         for one in _readable(verdict):
             if last is None:
-                after = one.first_seq - 1 if one.previous else 0
+                after = _before(one)
                 gone = [number for number in exported if number < one.seq]
             else:
                 after = last.last_seq
@@ -93,6 +102,25 @@ def verify(database: Database, sealer: Sealer, known: Mapping[int, str] | None =
             verdict.findings.append(f"the rows after {last.last_seq if last else 0} cannot be read: {damage}")
     verdict.findings += [f"seal {number}, which was exported, is gone" for number in sorted(exported)]
     return verdict
+
+
+def proof_of(number: int, sealer: Sealer) -> Proof | None:
+    """What the seal that covers a row, by its number, proves of it; None while the row is too new to have one.
+
+    At most `BATCH` rows are looked at. That the seals after it are there, the whole chain alone tells.
+    """
+    one = Seal.select().where(Seal.last_seq >= number).order_by(Seal.last_seq).first()
+    if one is None:
+        return None
+    last = Seal.select().where(Seal.seq < one.seq).order_by(Seal.seq.desc()).first()
+    verdict = Verdict()
+    _judge(one, last.last_seq if last else _before(one), sealer, "", verdict)
+    return Proof(one.created_at, one.head, not verdict.findings and (last is None or one.previous == last.head))
+
+
+def _before(oldest: Seal) -> int:
+    """After which row the oldest seal that is left begins."""
+    return int(oldest.first_seq) - 1 if oldest.previous else 0
 
 
 def _judge(one: Seal, after: int, sealer: Sealer, allowed: str, verdict: Verdict) -> bool:

@@ -551,6 +551,12 @@ class Receipt(TypedDict):
     id: str
 
 
+class Seal(TypedDict):
+    created_at: str | None
+    head: str | None
+    proved: bool | None
+
+
 class ServiceToken(TypedDict):
     id: str
     name: str

@@ -1285,6 +1285,17 @@ export interface components {
             total?: number | null;
             total_estimate?: number;
         };
+        Seal: {
+            /**
+             * Format: date-time
+             * @description When the seal was made.
+             */
+            created_at: string | null;
+            /** @description As `gatepost audit export --heads` writes it. */
+            head: string | null;
+            /** @description Whether this row, and each that its seal covers, is as it was sealed. That the end of the chain was not cut off, `gatepost audit verify --heads` tells. */
+            proved: boolean | null;
+        };
         /** @enum {string} */
         CategoryField: "id" | "tenant_id" | "version" | "created_at" | "updated_at" | "owner_id" | "department" | "name" | "slug" | "parent_id" | "allowed_actions";
         /** @enum {string} */
@@ -3451,6 +3462,34 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Audit"];
+                };
+            };
+        };
+    };
+    audit_seal: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /** @description The id of the object. */
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Seal"];
                 };
             };
         };

@@ -9,8 +9,10 @@ import pytest
 
 from models.base import new_id, now
 from models.tables.audit import Audit, append
+from models.tables.seals import heads
 from tests.apps import NO_ROW, ROLES
 from tests.http.console.pages import Seen, visit
+from tests.tampering import disarmed
 
 TRAIL = "/console/audit"
 HOSTILE = '"><script>alert(1)</script>\N{RIGHT-TO-LEFT OVERRIDE}'
@@ -166,6 +168,17 @@ def test_an_event_tells_all_of_it_and_by_which_facts_it_was_decided(admin, refus
     assert "may not article.delete" in seen(admin, today).text
     [alike] = [link for link in page.links if "id=" in link and link.startswith(f"{TRAIL}?")]
     assert refused.id in events(seen(admin, alike))
+
+
+def test_an_event_is_proved_by_its_seal_once_it_has_one(app, admin, refused):
+    services, path = app.extensions["gatepost"], f"{TRAIL}/{refused.id}"
+    services.trail.seal()
+    with services.database.connected():
+        [head] = [one.head for one in heads()][-1:]
+    text = seen(admin, path).text
+    assert "proved as it was sealed, with every row that the same seal covers" in text and head in text
+    disarmed(services.database, f"UPDATE audit SET principal = 'forged' WHERE id = '{refused.id}'")
+    assert "not proved this row, or another that the same seal covers, is not what was sealed" in seen(admin, path).text
 
 
 def test_what_was_allowed_names_the_line(app, admin, as_user, given):

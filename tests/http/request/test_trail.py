@@ -13,6 +13,7 @@ from blueprints.http.auditing import refusals
 from blueprints.http.auditing.refusals import OWN, SOURCES, Refusal
 from blueprints.http.auditing.trail import Trail, sealer
 from blueprints.http.operations.housekeeping import end_retention
+from gatepost.testing import log_in
 from models.base import later, new_id, now
 from models.engine.connect import open_database
 from models.engine.errors import Unavailable
@@ -420,6 +421,33 @@ def verify(services, known=None):
     return seals.verify(services.database, sealer(services.keys), known)
 
 
+def proved(caller, row):
+    """What the seal of a row says of it; False of a row that cannot be read at all."""
+    answer = caller.get(f"/api/audit/{row.id}/seal")
+    if answer.get_json().get("detail") == "The database cannot be read right now.":
+        return False
+    assert answer.status_code == 200, answer.text
+    return answer.get_json()["proved"]
+
+
+def test_a_row_is_proved_once_it_has_a_seal(sealed, given, as_role):
+    as_role("editor").patch("/api/profile", {"name": "Somebody new"})
+    path, admin = f"/api/audit/{rows(given)[-1]['id']}/seal", as_role("admin")
+    assert admin.get(path).get_json() == {"created_at": None, "head": None, "proved": None}
+    sealed.trail.seal()
+    found = admin.get(path).get_json()
+    with sealed.database.connected():
+        made = Seal.select().order_by(Seal.seq.desc())[0]
+    assert found == {"created_at": made.created_at, "head": made.head, "proved": True}
+
+
+def test_the_seal_of_a_row_is_for_those_who_may_see_the_row(sealed, given, as_role):
+    path = f"/api/audit/{rows(given)[0]['id']}/seal"
+    for role, tenant, status in (("user", "default", 403), ("owner", "other", 404), ("owner", "default", 200)):
+        assert as_role(role, tenant=tenant).get(path).status_code == status
+    assert as_role("guest").get(path).status_code == 401
+
+
 def test_a_whole_trail_is_proved_to_the_last_row(sealed, as_role):
     as_role("editor").patch("/api/profile", {"name": "One more"})
     assert verify(sealed).unsealed >= 1
@@ -443,11 +471,13 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
-def test_verifying_finds_damage(damage, database_url, tmp_path, request):
+def test_verifying_finds_damage_and_each_row_says_whether_its_seal_proves_it(damage, database_url, tmp_path, request):
     url = new_database("postgres" if database_url.startswith("postgres") else "sqlite", request)
     app = make_app(new_instance(tmp_path / "instance", url, "default"), url)
     try:
         services = app.extensions["gatepost"]
+        services.background._chores = ()
+        admin = log_in(app, "admin")
         for number in range(3):
             for thing in "abc":
                 services.trail.refuse(Refusal(services.guest_tenant, "guest", "guest", "view", thing, None, None,
@@ -457,9 +487,14 @@ def test_verifying_finds_damage(damage, database_url, tmp_path, request):
             services.trail.seal()
         assert verify(services).findings == []
         with services.database.connected():
-            row, seal = Audit.select().order_by(Audit.seq)[4].seq, Seal.select().order_by(Seal.seq)[1].seq
+            rows = list(Audit.select().where(Audit.reason.startswith("reason")).order_by(Audit.seq))
+            row = rows[4].seq
+            seal = Seal.get(Seal.first_seq <= row, Seal.last_seq >= row).seq
+        assert [proved(admin, one) for one in rows] == [True] * 9
         disarmed(services.database, *(statement.format(row=row, seal=seal) for statement in damage))
         assert verify(services).findings
+        of_rows = not any("audit_seals" in statement for statement in damage)
+        assert [proved(admin, one) for one in rows if one.seq != row] == [True] * 3 + [False] * 2 + [of_rows] * 3
     finally:
         close(app)
 
