@@ -81,7 +81,9 @@ class Seen(HTMLParser):
         self.text, self.forms, self.links, self.ids = "", list[Form](), list[str](), list[str]()
         self.tags: list[tuple[str, dict[str, str]]] = []
         self._inside: list[str] = []
-        self._textarea: str | None = None
+        self._textarea: tuple[Form, str] | None = None
+        self._open: Form | None = None
+        self._by_id: dict[str, Form] = {}
 
     @classmethod
     def of(cls, answer: TestResponse) -> Seen:
@@ -98,14 +100,17 @@ class Seen(HTMLParser):
         if tag == "a" and "href" in given:
             self.links.append(given["href"])
         if tag == "form":
-            self.forms.append(Form(given.get("action", ""), given.get("method", "get")))
-        if self.forms and tag in ("input", "select") and "name" in given:
-            self.forms[-1].fields[given["name"]] = given.get("value", "")
-        if self.forms and tag == "textarea":
-            self._textarea = given.get("name", "")
-            self.forms[-1].fields[self._textarea] = ""
-        if self.forms and tag == "button":
-            self.forms[-1].buttons.append(given.get("formaction", self.forms[-1].action))
+            self._open = Form(given.get("action", ""), given.get("method", "get"))
+            self.forms.append(self._open)
+            self._by_id[given.get("id", "")] = self._open
+        owner = self._by_id.get(given["form"]) if "form" in given else self._open
+        if owner is not None and tag in ("input", "select") and "name" in given:
+            owner.fields[given["name"]] = given.get("value", "")
+        if owner is not None and tag == "textarea":
+            self._textarea = owner, given.get("name", "")
+            owner.fields[given.get("name", "")] = ""
+        if owner is not None and tag == "button":
+            owner.buttons.append(given.get("formaction", owner.action))
         if tag in ("script", "style"):
             self._inside.append(tag)
 
@@ -114,10 +119,13 @@ class Seen(HTMLParser):
             self._inside.remove(tag)
         if tag == "textarea":
             self._textarea = None
+        if tag == "form":
+            self._open = None
 
     def handle_data(self, data: str) -> None:
         if self._textarea is not None:
-            self.forms[-1].fields[self._textarea] += data
+            form, name = self._textarea
+            form.fields[name] += data
         if not self._inside:
             self.text += data
 

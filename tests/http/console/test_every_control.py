@@ -1,0 +1,224 @@
+"""Every control that a page draws is allowed by the service: links are followed and forms are sent, role by role."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+from flask import Flask
+from werkzeug.routing import RequestRedirect
+from werkzeug.test import TestResponse
+
+from blueprints.http.request.endpoint import Endpoint
+from models.tables.audit import Audit
+from tests.apps import NO_ROW, Given
+from tests.databases import undone
+from tests.http.console.pages import COOKIE, Form, Seen, Visitor, visit
+
+ROLES = ("user", "support", "editor", "moderator", "manager", "developer", "owner", "admin")
+EVERYBODY = ("guest", *ROLES)
+FIRST = "/console"
+SCRIPT = '"><script>alert(1)</script>\N{RIGHT-TO-LEFT OVERRIDE}'
+# Forms that wait for a change of the policy: test_try.py and test_history.py come to them.
+WAITING = ["/console/history/<version>/revert", "/console/history/<version>/revert/try", "/console/try/apply"]
+MOST = 12  # addresses of one page that differ in values alone
+COUNTED = {"audit", "audit_seals", "sessions", "activity", "heartbeat", "nodes", "policy_uses", "policy_counters"}
+# Not as the service answers an endpoint whose caller may use it, whatever was sent.
+REFUSED = {401, 403, 404, 405, 429}
+
+each_role = pytest.mark.parametrize("role", ROLES)
+
+
+@dataclass
+class Walk:
+    """Every page that somebody comes to by the links of the console, and the forms that stand there."""
+
+    visitor: Visitor
+    pages: dict[str, Seen] = field(default_factory=dict)
+    refused: list[str] = field(default_factory=list)
+
+    def controls(self) -> Iterator[tuple[str, Form, str]]:
+        """(page, form, where one of its buttons sends it), each address once."""
+        known = set[tuple[str, str]]()
+        for page, seen in self.pages.items():
+            for form in seen.forms:
+                for action in form.buttons or [form.action]:
+                    address = urlsplit(action)._replace(fragment="").geturl()
+                    if (form.method, address) not in known:
+                        known.add((form.method, address))
+                        yield page, form, address
+
+
+@pytest.fixture(scope="module")
+def world(app: Flask, given: Given, elsewhere: Given) -> None:
+    """Rows of every collection, in several states, of several people and of another tenant; some texts are hostile."""
+    ann, bob = given.user(name=f"Ann {SCRIPT}", department="news"), given.user("editor", name="Bo Berg")
+    for owner in (ann, bob):
+        given.share("article", given.article("draft", owner_id=owner.id, title=SCRIPT), "role:support", "update")
+        given.share("product", given.product("draft", owner_id=owner.id), "role:support")
+        given.share("order", given.order(owner_id=owner.id), "role:support")
+        given.share("comment", given.comment(owner_id=owner.id), "role:support")
+        given.share("page", given.page(owner_id=owner.id), "role:support")
+        for status in ("in_review", "published", "archived"):
+            given.article(status, owner_id=owner.id, body=SCRIPT)
+        given.comment("pending", owner_id=owner.id, body=SCRIPT)
+        for status in ("draft", "active", "archived"):
+            given.product(status, owner_id=owner.id, name=SCRIPT)
+        for status in ("draft", "published"):
+            given.page(status, owner_id=owner.id, title=SCRIPT)
+        for status in ("pending", "approved", "shipped"):
+            given.order(status, owner_id=owner.id)
+        given.job("failed", owner_id=owner.id)
+        given.session(owner)
+        given.service_token(owner, name=SCRIPT)
+    given.share("category", given.category(owner_id=ann.id, name=SCRIPT), "role:support")
+    given.share("user", given.user(active=False), "role:support")
+    given.contact_message(subject=SCRIPT)
+    elsewhere.article("draft", title="Of another tenant")
+
+
+@pytest.fixture(scope="module")
+def walk(app: Flask, world: None):
+    """`walk(role)`: what somebody new of a role comes to."""
+    @cache
+    def made(role: str) -> Walk:
+        return walked(app, visit(app, role))
+
+    return made
+
+
+def walked(app: Flask, visitor: Visitor) -> Walk:
+    found, seen, often = Walk(visitor), {FIRST}, Counter[tuple[str, ...]]()
+    waiting = deque([FIRST])
+    while waiting:
+        address = waiting.popleft()
+        answer = visitor.get(address, follow_redirects=True)
+        if answer.status_code != 200:
+            found.refused.append(f"{answer.status_code} {address}")
+            continue
+        if answer.mimetype != "text/html":
+            continue
+        # The front door leads on: both were come to.
+        page = found.pages[address] = found.pages[answer.request.path] = Seen.of(answer)
+        gets = [f"{form.action}?{urlencode(form.fields)}" for form in page.forms if form.method != "post"]
+        for link in [*page.links, *gets]:
+            parts = urlsplit(link)
+            shape = (*pattern(app, parts.path, "GET"), *sorted(one.partition("=")[0] for one in parts.query.split("&")))
+            address = parts._replace(fragment="").geturl()
+            if parts.path.startswith(FIRST) and address not in seen and often[shape] < MOST:
+                seen.add(address)
+                often[shape] += 1
+                waiting.append(address)
+    return found
+
+
+def served(app: Flask) -> list[Endpoint]:
+    """The endpoints of the console."""
+    found = [getattr(view, "endpoint", None) for view in app.view_functions.values()]
+    return [one for one in found if isinstance(one, Endpoint) and one.path.startswith(FIRST)]
+
+
+def pattern(app: Flask, path: str, method: str) -> tuple[str, ...]:
+    """The path of the endpoint that answers at an address; nothing where none does."""
+    try:
+        name, _ = app.url_map.bind("localhost").match(path, method)
+    except (RequestRedirect, LookupError):
+        return ()
+    endpoint = getattr(app.view_functions[name], "endpoint", None)
+    return (endpoint.path,) if isinstance(endpoint, Endpoint) else (name,)
+
+
+def tables(app: Flask) -> dict[str, list[str]]:
+    """Every row that is stored, as text, by its table."""
+    database = app.extensions["gatepost"].database
+    with database.connected():
+        return {name: sorted(map(repr, database.execute_sql(f'SELECT * FROM "{name}"').fetchall()))
+                for name in database.get_tables()}
+
+
+@each_role
+def test_every_link_that_is_drawn_leads_to_a_page(role, walk):
+    assert "\n".join(walk(role).refused) == ""
+
+
+@each_role
+def test_every_form_that_is_drawn_is_allowed_by_the_service(role, app, walk):
+    """What it would change is undone."""
+    database = app.extensions["gatepost"].database
+    if database.dialect != "sqlite":
+        pytest.skip("what refers to a row ends the whole transaction there, which is to be undone")
+    found, often, refused = walk(role), Counter[str](), []
+    cookie = found.visitor.client.get_cookie(COOKIE, path=FIRST)
+    for page, form, address in found.controls():
+        if form.method != "post":
+            continue
+        # Who logs out, or ends their own session, has no cookie any more.
+        found.visitor.client.set_cookie(COOKIE, cookie.value, path=FIRST)
+        [path] = pattern(app, urlsplit(address).path, "POST")
+        often[path] += 1
+        if often[path] <= MOST:
+            with undone(database):
+                answer: TestResponse = found.visitor.post(address, form.fields)
+            if answer.status_code in REFUSED or answer.status_code >= 500:
+                refused.append(f"{answer.status_code} {address} on {page}: {Seen.of(answer).text[-300:]}")
+    assert refused == []
+    found.visitor.client.set_cookie(COOKIE, cookie.value, path=FIRST)
+    assert found.visitor.get(f"{FIRST}/data").status_code == 200, "nobody was logged out meanwhile"
+
+
+@each_role
+def test_hostile_texts_are_texts_on_every_page(role, walk):
+    """No element of one is in the page, and no character of one changes in which order others are read."""
+    for address, page in walk(role).pages.items():
+        assert [given["src"] for tag, given in page.tags if tag == "script"] == ["/console/static/console.js"], address
+        typed = {text.strip() for form in page.forms for text in form.fields.values()}
+        assert "\N{RIGHT-TO-LEFT OVERRIDE}" not in re.sub("|".join(map(re.escape, typed)), "", page.text), address
+        assert not [given for _, given in page.tags if any(name.startswith("on") for name in given)], address
+
+
+def test_a_look_at_every_page_changes_nothing(app, world, given):
+    """But for when a session was used, who looked at the trail or at what others see, and what is counted."""
+    visitor, before = visit(app, "admin"), tables(app)
+    walked(app, visitor)
+    after = tables(app)
+    assert {name for name in before if before[name] != after[name]} <= COUNTED
+    with given.database.connected():
+        done = {row.action for row in Audit.select().where(Audit.principal == f"user:{visitor.user.id}")}
+    assert done <= {"view", "view_as"}
+
+
+def test_every_page_and_every_form_is_come_to_by_somebody(app, walk):
+    come_to = {("GET", *pattern(app, urlsplit(address).path, "GET")) for role in EVERYBODY
+               for address in walk(role).pages}
+    come_to |= {(form.method.upper(), *pattern(app, urlsplit(address).path, form.method.upper()))
+                for role in EVERYBODY for _, form, address in walk(role).controls()}
+    missing = {one.path for one in served(app) if (one.method, one.path) not in come_to}
+    assert missing == {*WAITING, "/console/static/<name>"}
+
+
+def test_no_form_is_taken_from_a_page_of_another_origin(app, walk):
+    visitor, forms = walk("admin").visitor, [one for one in served(app) if one.method == "POST"]
+    assert len(forms) > 50
+    for form in forms:
+        path = re.sub("<[a-z]+>", NO_ROW, form.path)
+        for headers in ({}, {"Origin": "https://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"},
+                        {"Sec-Fetch-Site": "same-site"}, {"Origin": "http://localhost.evil.example"}):
+            with undone(app.extensions["gatepost"].database):
+                answer = visitor.client.post(path, headers=headers)
+            assert answer.status_code == 403, (path, headers, answer.status_code)
+
+
+def test_no_page_and_no_refusal_may_be_framed_or_kept(app, walk):
+    for visitor in (walk("admin").visitor, walk("user").visitor, walk("guest").visitor):
+        for one in served(app):
+            path = re.sub("<[a-z]+>", NO_ROW, one.path)
+            answer = visitor.post(path) if one.method == "POST" else visitor.get(path)
+            policy = answer.headers["Content-Security-Policy"]
+            if answer.mimetype == "text/html":
+                assert "frame-ancestors 'none'" in policy and "default-src 'none'" in policy, (path, policy)
+                assert answer.headers["Cache-Control"] == "no-store", path
