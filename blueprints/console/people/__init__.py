@@ -1,1 +1,1 @@
-"""People: `listed` with their roles, one `person`, and `who` may do something."""
+"""People: `listed` with their roles, one `person`, `who` may do something, and what is `unused`."""

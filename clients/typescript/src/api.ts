@@ -1035,6 +1035,37 @@ export interface components {
             /** @description Why the rules of then cannot be asked any more. */
             error: string | null;
         };
+        IdleLine: {
+            file: string;
+            line: number;
+            text: string;
+            /** @description Why no request is answered otherwise without it. */
+            reason: string;
+        };
+        UnusedLine: {
+            file: string;
+            line: number;
+            text: string;
+        };
+        UnusedPermission: {
+            permission: string;
+            /** @description Whether some line gives it. */
+            given: boolean;
+        };
+        Unused: {
+            /** Format: date-time */
+            since: string;
+            /** @description How many were looked at. */
+            lines: number;
+            /** @description Proved: without all of these no request whatever is answered otherwise. */
+            without_effect: components["schemas"]["IdleLine"][];
+            /** @description Lines that settled nothing since then, as far as it was counted; they may be needed all the same. */
+            not_seen: components["schemas"]["UnusedLine"][];
+            /** @description Permissions that no request was allowed since then. */
+            permissions: components["schemas"]["UnusedPermission"][];
+            /** @description When nothing was counted. */
+            gaps: string[];
+        };
         VisibleRow: {
             /** Format: uuid */
             id: string;
@@ -2340,6 +2371,33 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Past"];
+                };
+            };
+        };
+    };
+    policy_unused: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description How many to look back. 30 unless given. */
+                days?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unused"];
                 };
             };
         };

@@ -375,3 +375,25 @@ def test_hostile_texts_are_texts(admin, given):
         assert answer.status_code == 200 and "<script>alert" not in answer.text
     answer = send(admin, person(admin, given.user()), "change", name=HOSTILE * 20)
     assert answer.status_code == 400 and "<script>alert" not in answer.text
+
+
+# What nobody uses
+
+def test_lines_that_were_not_seen_lead_to_where_they_can_be_tried_without(app):
+    page = seen(visit(app, "developer"), f"{PEOPLE}/unused")
+    assert "Lines that were not seen" in page.text and "What was not counted" in page.text
+    assert any(link.startswith("/console/try?file=articles.csv&line=") for link in page.links)
+
+
+def test_how_far_back_is_chosen_and_what_cannot_be_asked_is_said(admin):
+    assert "7 days ago" in seen(admin, f"{PEOPLE}/unused", days="7").text
+    assert "Not a valid integer." in seen(admin, f"{PEOPLE}/unused", days="<b>").text
+    assert "Must be greater than or equal to 1" in seen(admin, f"{PEOPLE}/unused", days="401").text
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_what_nobody_uses_is_for_those_who_may_see_the_rules(role, app, as_role):
+    visitor, may = visit(app, role), as_role(role).get("/api/admin/policy").status_code == 200
+    assert visitor.get(f"{PEOPLE}/unused").status_code == (200 if may else 303 if role == "guest" else 403)
+    if role != "guest":
+        assert (f"{PEOPLE}/unused" in visitor.get(PEOPLE).text) == may

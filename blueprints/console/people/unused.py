@@ -1,0 +1,41 @@
+"""*Unused*: the lines and permissions that nobody has used for a while."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import Any
+
+from flask import Response
+
+from gatepost import Call, Problem
+
+from ...http.credentials.console_sessions import member
+from ...http.resources.asking import ask
+from ..frame import page, routes, show, texts
+from ..naming import sentence
+from .listed import PEOPLE
+
+DAYS = ("7", "30", "90", "400")
+
+
+@routes.get(f"{PEOPLE}/unused", **page("policy.view", query=texts("days"), cost=5, identify=member))
+def unused(call: Call) -> Response:
+    """Show what nobody has used for so many days."""
+    days = call.query.get("days", "").strip() or DAYS[1]
+    found, problem = dict[str, Any](), ""
+    try:
+        found = ask(call, "policy_unused", {"days": days})
+    except Problem as refusal:
+        problem = sentence(call, refusal)
+    return show(call, "people_unused.html", days=days, choices=sorted({*DAYS, days}, key=_number), found=found,
+                problem=problem, permissions=_by_resource(found.get("permissions", [])),
+                may_ask=True)
+
+
+def _number(text: str) -> tuple[int, str]:
+    return int(text) if text.isdecimal() else 0, text
+
+
+def _by_resource(permissions: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
+    return [(name, list(some)) for name, some in groupby(
+        permissions, key=lambda one: str(one["permission"]).partition(".")[0])]

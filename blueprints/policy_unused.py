@@ -1,0 +1,90 @@
+"""`GET /api/admin/policy/unused`: lines and permissions that nobody has used for a while, as far as that was counted.
+
+Lines about persons of whom the caller is not told are left out. What the audit trail has recorded, of all tenants,
+`gatepost policy unused` alone tries.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from marshmallow import fields, validate
+
+from gatepost import Call, Message, Routes, StrictSchema, Time, later
+from models.base import DAY, now
+from models.tables.policy_use import KEPT, counted_since, used_since
+from policies.syntax.rules import Rule
+from policies.usage.gaps import Span, gaps
+from policies.usage.lines import line_of
+from policies.usage.unused import unused
+from policies.wording.finding import single_person
+
+from .http.questions.untold import told_persons
+from .http.schemas.parameters import Number
+
+routes = Routes("policy_unused", "What nobody uses.")
+
+
+class _Question(StrictSchema):
+    days = Number(load_default=30, metadata={"description": "How many to look back."},
+                  validate=validate.Range(1, KEPT // DAY, error=Message(
+                      "Must be greater than or equal to {min} and less than or equal to {max}.")))
+
+
+class UnusedLineSchema(StrictSchema):
+    file = fields.String(required=True)
+    line = fields.Integer(required=True)
+    text = fields.String(required=True)
+
+
+class IdleLineSchema(UnusedLineSchema):
+    reason = fields.String(required=True, metadata={"description": "Why no request is answered otherwise without it."})
+
+
+class UnusedPermissionSchema(StrictSchema):
+    permission = fields.String(required=True)
+    given = fields.Boolean(required=True, metadata={"description": "Whether some line gives it."})
+
+
+class UnusedSchema(StrictSchema):
+    """What nobody used since a time, in the whole service."""
+
+    since = Time(required=True)
+    lines = fields.Integer(required=True, metadata={"description": "How many were looked at."})
+    without_effect = fields.List(fields.Nested(IdleLineSchema), required=True, metadata={
+        "description": "Proved: without all of these no request whatever is answered otherwise."})
+    not_seen = fields.List(fields.Nested(UnusedLineSchema), required=True, metadata={
+        "description": "Lines that settled nothing since then, as far as it was counted; they may be needed all the "
+                       "same."})
+    permissions = fields.List(fields.Nested(UnusedPermissionSchema), required=True, metadata={
+        "description": "Permissions that no request was allowed since then."})
+    gaps = fields.List(fields.String(), required=True, metadata={"description": "When nothing was counted."})
+
+
+@routes.get("/api/admin/policy/unused", permission="policy.view", query=_Question(), cost=5,
+            operation="policy_unused", answer=UnusedSchema())
+def without_use(call: Call) -> dict[str, Any]:
+    """List the lines and the permissions that nobody has used for some days.
+
+    Uses are counted in memory and stored every ten seconds. Lists are counted by sample, commands not at all.
+    """
+    policy, since = call.access.policy, later(-call.query["days"] * DAY)
+    counts = {key: used.times for key, used in used_since(since[:10]).items()}
+    spans = [Span(*counted) for counted in counted_since(since)]
+    found = unused(policy, since, counts, (), gaps(since, now(), spans))
+    told = told_persons(call, {rule.sub for rule in policy.rules})
+
+    def known(rule: Rule) -> bool:
+        return single_person(rule.sub) in told
+
+    return {
+        "since": since, "lines": sum(map(known, policy.rules)),
+        "without_effect": [{**_line(one.rule), "reason": one.reason} for one in found.idle if known(one.rule)],
+        "not_seen": [_line(one.rule) for one in found.unseen if known(one.rule)],
+        "permissions": [{"permission": name, "given": given} for name, given in found.permissions.items()],
+        "gaps": list(found.gaps),
+    }
+
+
+def _line(rule: Rule) -> dict[str, Any]:
+    return {"file": rule.file, "line": rule.line, "text": line_of(rule)}
