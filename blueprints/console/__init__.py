@@ -12,7 +12,7 @@ from .data import item as row
 from .data import listed as rows
 from .frame import routes
 from .people import listed as persons
-from .people import person, unused, who
+from .people import person, review, unused, who
 
-__all__ = ["history", "login", "person", "persons", "reverting", "routes", "row", "row_forms", "rows", "rules",
-           "running", "trail", "trying", "unused", "who", "why"]
+__all__ = ["history", "login", "person", "persons", "reverting", "review", "routes", "row", "row_forms", "rows",
+           "rules", "running", "trail", "trying", "unused", "who", "why"]

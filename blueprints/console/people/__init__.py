@@ -1,1 +1,1 @@
-"""People: `listed` with their roles, one `person`, `who` may do something, and what is `unused`."""
+"""People: `listed` with their roles, one `person`, `who` may do something, a `review`, and what is `unused`."""

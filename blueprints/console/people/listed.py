@@ -37,7 +37,7 @@ def listed(call: Call) -> Response:
     return show(call, "people.html", asked=asked, items=items, problem=problem,
                 columns=[name for name in _SHOWN if any(name in one for one in items)],
                 roles=call.access.policy.roles.names, private=call.access.may_ever(_PRIVATE),
-                may_ask=call.access.may_ever("policy.view"),
+                ways=ways(call),
                 later=found["next_cursor"] and _link(asked, cursor=found["next_cursor"]),
                 earlier=found["prev_cursor"] and _link(asked, before=found["prev_cursor"]))
 
@@ -53,7 +53,14 @@ def by_role(call: Call) -> Response:
     everybody = _number(call, {})
     left = everybody - sum(one["count"] for one in known)
     return show(call, "people_roles.html", roles=known, everybody=everybody, left=max(0, left),
-                may_ask=call.access.may_ever("policy.view"))
+                ways=ways(call))
+
+
+def ways(call: Call) -> list[str]:
+    """The pages of people that are for the caller."""
+    may = call.access.may_ever
+    found = ["all", "roles", *(("who", "unused") if may("policy.view") else ())]
+    return [*found, "review"] if "who" in found and all(map(may, ("audit.view", "token.view", _PRIVATE))) else found
 
 
 def _number(call: Call, query: Mapping[str, Any]) -> int:

@@ -13,7 +13,7 @@ from ...http.credentials.console_sessions import member
 from ...http.resources.asking import ask
 from ..frame import page, routes, show, texts
 from ..naming import sentence
-from .listed import PEOPLE
+from .listed import PEOPLE, ways
 
 DAYS = ("7", "30", "90", "400")
 
@@ -28,8 +28,7 @@ def unused(call: Call) -> Response:
     except Problem as refusal:
         problem = sentence(call, refusal)
     return show(call, "people_unused.html", days=days, choices=sorted({*DAYS, days}, key=_number), found=found,
-                problem=problem, permissions=_by_resource(found.get("permissions", [])),
-                may_ask=True)
+                problem=problem, permissions=_by_resource(found.get("permissions", [])), ways=ways(call))
 
 
 def _number(text: str) -> tuple[int, str]:

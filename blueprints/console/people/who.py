@@ -14,7 +14,7 @@ from ...http.resources.asking import ask
 from ..frame import page, routes, show, texts
 from ..naming import collection_of, names_of, sentence
 from ..why import objects_found
-from .listed import PEOPLE
+from .listed import PEOPLE, ways
 
 _ASKED = ("permission", "id", "cursor", "before")
 _ROWS = 50
@@ -35,7 +35,7 @@ def who(call: Call) -> Response:
     return show(call, "people_who.html", asked=asked, items=found.get("items", []), answered=bool(found),
                 objects=[(id, title, _link(asked, id=id)) for id, title in objects], problem=problem,
                 permissions=sorted(call.services.registry.by_permission),
-                title=names_of(call, [about]).get(about, "") if found and asked["id"] else "",
+                ways=ways(call), title=names_of(call, [about]).get(about, "") if found and asked["id"] else "",
                 later=found.get("next_cursor") and _link(asked, cursor=found["next_cursor"]),
                 earlier=found.get("prev_cursor") and _link(asked, before=found["prev_cursor"]))
 

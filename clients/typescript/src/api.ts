@@ -1035,6 +1035,47 @@ export interface components {
             /** @description Why the rules of then cannot be asked any more. */
             error: string | null;
         };
+        Holding: {
+            role: string;
+            /** @description Every way: `stored`, `inherited from editor`, `lent by roles.csv:14`. */
+            how: string[];
+        };
+        Reviewed: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+            /** @description Left out where you may not see it, as `active` is. */
+            email?: string;
+            role: string;
+            /** @description Whether they can log in. */
+            active?: boolean;
+            roles: components["schemas"]["Holding"][];
+            /** @description The lines that name this user: `orders.csv:14`. */
+            lines: string[];
+            /**
+             * Format: date-time
+             * @description null: not known.
+             */
+            last_login: string | null;
+            /**
+             * Format: date-time
+             * @description The newest of their audit rows, refreshed sessions and uses of tokens; null: not known. Reads within a session leave no trace.
+             */
+            last_use: string | null;
+            /** @description How many service tokens are valid. */
+            tokens: number;
+        };
+        ReviewedList: {
+            items: components["schemas"]["Reviewed"][];
+            has_next: boolean;
+            has_prev?: boolean;
+            next_cursor?: string | null;
+            prev_cursor?: string | null;
+            page?: number;
+            page_size?: number;
+            total?: number | null;
+            total_estimate?: number;
+        };
         IdleLine: {
             file: string;
             line: number;
@@ -1752,6 +1793,10 @@ export interface components {
         snapshot: boolean;
         /** @description The id of the object. */
         id: string;
+        /** @description Only rows whose role is exactly this. */
+        role: string;
+        /** @description Only rows that are active (`true`), or only rows that are not (`false`). */
+        active: boolean;
         /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
         "articles.fields": components["schemas"]["ArticleField"][];
         /** @description The order of the rows; `-` stands before what descends. Without it: `-created_at`. */
@@ -1960,8 +2005,6 @@ export interface components {
         "users.fields": components["schemas"]["UserField"][];
         /** @description The order of the rows; `-` stands before what descends. Without it: `name`. */
         "users.sort": components["schemas"]["UserSort"];
-        /** @description Only rows whose role is exactly this. */
-        "users.role": string;
         /** @description Only rows whose role is one of these, which are separated by commas. */
         "users.role__in": string[];
         /** @description Only rows whose email starts with this text. */
@@ -1970,8 +2013,6 @@ export interface components {
         "users.department": string;
         /** @description Only rows without any department (`true`), or only rows that have one (`false`). */
         "users.department__isnull": boolean;
-        /** @description Only rows that are active (`true`), or only rows that are not (`false`). */
-        "users.active": boolean;
         /**
          * @description The id of the object.
          * @example 01941f29-7c00-7000-8000-7dfb4cf67742
@@ -2371,6 +2412,53 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Past"];
+                };
+            };
+        };
+    };
+    policy_review: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+                /** @description How many rows a page has at most. It has 20 unless given. */
+                limit?: components["parameters"]["limit"];
+                /** @description Another name of `limit`. */
+                page_size?: components["parameters"]["page_size"];
+                /** @description As `limit`, of pages that go forward: with `after`. */
+                first?: components["parameters"]["first"];
+                /** @description As `limit`, of pages that go back: with `before`, which it needs. */
+                last?: components["parameters"]["last"];
+                /** @description Another name of `after`. */
+                cursor?: components["parameters"]["cursor"];
+                /** @description A cursor that an earlier answer had: the page begins behind its row. */
+                after?: components["parameters"]["after"];
+                /** @description A cursor that an earlier answer had: the page ends before its row. */
+                before?: components["parameters"]["before"];
+                /** @description The number of the page, from 1; instead of a cursor. */
+                page?: components["parameters"]["page"];
+                /** @description How many rows to skip; instead of a cursor. */
+                offset?: components["parameters"]["offset"];
+                /** @description Only rows whose role is exactly this. */
+                role?: components["parameters"]["role"];
+                /** @description Only rows that are active (`true`), or only rows that are not (`false`). */
+                active?: components["parameters"]["active"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReviewedList"];
                 };
             };
         };
@@ -6679,7 +6767,7 @@ export interface operations {
                 /** @description What becomes of rows that only a share opens to the caller: they are listed with the others (`include`, the default), or left out (`exclude`). `only` lists nothing but rows that are shared with the caller. */
                 shared?: components["parameters"]["shared"];
                 /** @description Only rows whose role is exactly this. */
-                role?: components["parameters"]["users.role"];
+                role?: components["parameters"]["role"];
                 /** @description Only rows whose role is one of these, which are separated by commas. */
                 role__in?: components["parameters"]["users.role__in"];
                 /** @description Only rows whose name is exactly this. */
@@ -6697,7 +6785,7 @@ export interface operations {
                 /** @description Only rows without any department (`true`), or only rows that have one (`false`). */
                 department__isnull?: components["parameters"]["users.department__isnull"];
                 /** @description Only rows that are active (`true`), or only rows that are not (`false`). */
-                active?: components["parameters"]["users.active"];
+                active?: components["parameters"]["active"];
                 /** @description Only rows created at this time or later. */
                 created_at__gte?: components["parameters"]["created_at__gte"];
                 /** @description Only rows created before this time. */
@@ -6977,7 +7065,7 @@ export interface operations {
                 /** @description What becomes of rows that only a share opens to the caller: they are listed with the others (`include`, the default), or left out (`exclude`). `only` lists nothing but rows that are shared with the caller. */
                 shared?: components["parameters"]["shared"];
                 /** @description Only rows whose role is exactly this. */
-                role?: components["parameters"]["users.role"];
+                role?: components["parameters"]["role"];
                 /** @description Only rows whose role is one of these, which are separated by commas. */
                 role__in?: components["parameters"]["users.role__in"];
                 /** @description Only rows whose name is exactly this. */
@@ -6995,7 +7083,7 @@ export interface operations {
                 /** @description Only rows without any department (`true`), or only rows that have one (`false`). */
                 department__isnull?: components["parameters"]["users.department__isnull"];
                 /** @description Only rows that are active (`true`), or only rows that are not (`false`). */
-                active?: components["parameters"]["users.active"];
+                active?: components["parameters"]["active"];
                 /** @description Only rows created at this time or later. */
                 created_at__gte?: components["parameters"]["created_at__gte"];
                 /** @description Only rows created before this time. */

@@ -397,3 +397,20 @@ def test_what_nobody_uses_is_for_those_who_may_see_the_rules(role, app, as_role)
     assert visitor.get(f"{PEOPLE}/unused").status_code == (200 if may else 303 if role == "guest" else 403)
     if role != "guest":
         assert (f"{PEOPLE}/unused" in visitor.get(PEOPLE).text) == may
+
+
+# The review
+
+def test_a_review_has_each_role_how_it_was_got_and_the_last_use(app, given):
+    given.user("editor", name=f"Nora {HOSTILE}")
+    page = seen(visit(app, "owner"), f"{PEOPLE}/review")
+    assert "editor of the account" in page.text and "Nora" in page.text and "never" in page.text
+    assert [tag for tag, _ in page.tags].count("script") == 1
+    assert "There is nobody like that" in seen(visit(app, "owner"), f"{PEOPLE}/review", role="nobody").text
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_review_is_offered_to_those_who_may_read_it(role, app, as_role):
+    visitor, may = visit(app, role), as_role(role).get("/api/admin/policy/review").status_code == 200
+    if role != "guest":
+        assert (f"{PEOPLE}/review" in visitor.get(PEOPLE).text) == may

@@ -1,0 +1,42 @@
+"""*Review*: who holds which role, how they got it, and when they were last here; to be printed, and gone through."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from flask import Response
+
+from gatepost import Call, Problem
+
+from ...http.credentials.console_sessions import member
+from ...http.resources.asking import ask
+from ..frame import page, routes, show, texts
+from ..naming import sentence
+from .listed import PEOPLE, ways
+
+_FILTERS = ("role", "active")
+_ROWS = 100
+
+
+@routes.get(f"{PEOPLE}/review", **page("policy.view", query=texts(*_FILTERS, "cursor", "before"), cost=5,
+                                       identify=member))
+def review(call: Call) -> Response:
+    """Show who holds which role, and whether they use it."""
+    asked = {name: call.query.get(name, "").strip() for name in (*_FILTERS, "cursor", "before")}
+    found, problem = dict[str, Any](), ""
+    try:
+        found = ask(call, "policy_review", {**asked, "limit": _ROWS})
+    except Problem as refusal:
+        problem = sentence(call, refusal)
+    return show(call, "people_review.html", asked=asked, items=found.get("items", []), problem=problem,
+                ways=ways(call), roles=call.access.policy.roles.names, now=datetime.now(call.services.settings.zone),
+                version=call.access.policy.version,
+                later=found.get("next_cursor") and _link(asked, cursor=found["next_cursor"]),
+                earlier=found.get("prev_cursor") and _link(asked, before=found["prev_cursor"]))
+
+
+def _link(asked: dict[str, str], **changes: str) -> str:
+    kept = {**{name: asked[name] for name in _FILTERS}, **changes}
+    return f"{PEOPLE}/review?{urlencode({name: text for name, text in kept.items() if text})}"

@@ -1,0 +1,100 @@
+"""`GET /api/admin/policy/review`: who holds which role, how they got it, and whether they use it, page by page.
+
+Of users it tells those whom the caller may view. When they were last here is for callers who may view the whole audit
+trail, every session and every token of the tenant: it is made of all three.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from marshmallow import Schema, fields
+
+from gatepost import Call, Id, Routes, StrictSchema, Time
+from models.tables.audit import Audit
+from models.tables.reviews import Account, accounts_of
+from models.tables.service_token import ServiceToken
+from models.tables.session import Session
+from models.tables.user import User
+from policies.usage.holdings import Holdings
+
+from .http.reading import envelopes
+from .http.reading.listing import Listing
+from .http.reading.query import ListQuery
+from .http.reading.readable import Readable
+
+routes = Routes("policy_review", "Who has which role, and uses it.")
+
+_ASKED = ("limit", "page_size", "first", "last", "cursor", "after", "before", "page", "offset", "role", "active")
+_MADE_OF: Mapping[str, Any] = {"audit.view": Audit, "session.view": Session, "token.view": ServiceToken}
+
+
+class HoldingSchema(StrictSchema):
+    role = fields.String(required=True)
+    how = fields.List(fields.String(), required=True, metadata={
+        "description": "Every way: `stored`, `inherited from editor`, `lent by roles.csv:14`."})
+
+
+class _UserSchema(StrictSchema):
+    id = Id(dump_only=True)
+    name = fields.String(dump_only=True)
+    email = fields.String(dump_only=True)
+    role = fields.String(dump_only=True)
+    active = fields.Boolean(dump_only=True)
+
+
+class ReviewedSchema(StrictSchema):
+    """A user, the roles that they hold, and what tells whether they use them."""
+
+    id = Id(required=True)
+    name = fields.String(required=True)
+    email = fields.String(metadata={"description": "Left out where you may not see it, as `active` is."})
+    role = fields.String(required=True)
+    active = fields.Boolean(metadata={"description": "Whether they can log in."})
+    roles = fields.List(fields.Nested(HoldingSchema), required=True)
+    lines = fields.List(fields.String(), required=True, metadata={
+        "description": "The lines that name this user: `orders.csv:14`."})
+    last_login = Time(required=True, allow_none=True, metadata={"description": "null: not known."})
+    last_use = Time(required=True, allow_none=True, metadata={
+        "description": "The newest of their audit rows, refreshed sessions and uses of tokens; null: not known. Reads "
+                       "within a session leave no trace."})
+    tokens = fields.Integer(required=True, metadata={"description": "How many service tokens are valid."})
+
+
+class _Query(ListQuery):
+    def _schema(self, kind: str, found: dict[str, Any]) -> Schema:
+        return super()._schema(kind, {name: found[name] for name in _ASKED if name in found})
+
+
+class _Users(Readable):
+    name, resource = "review", "user"
+    model, schema = User, _UserSchema
+    sort, default_sort = ("name",), "name"
+    guarded = dict.fromkeys(("email", "active"), "user.view_private")
+    filters = {"role": ("eq",), "active": ("eq",)}
+    shares = False
+
+
+_LISTING = Listing(_Users(), _Query)
+
+
+@routes.get("/api/admin/policy/review", permission="policy.view", query=_LISTING.query.schema,
+            operation="policy_review", answer=envelopes.schema(ReviewedSchema()), cost=5)
+def review(call: Call) -> dict[str, Any]:
+    """List the users with the roles that they hold, how they got each, and when they were last here."""
+    for permission, model in _MADE_OF.items():
+        seen = call.access.narrow(permission, model)
+        if seen is None or not seen.everything:
+            raise call.access.refusal(permission)
+    page, held = _LISTING.answer(call), Holdings(call.access.policy)
+    used = accounts_of(call.tenant_id, [user["id"] for user in page["items"]])
+    page["items"] = [_entry(user, held, used[user["id"]]) for user in page["items"] if user["id"] in used]
+    return page
+
+
+def _entry(user: dict[str, Any], held: Holdings, used: Account) -> dict[str, Any]:
+    key = f"user:{user['id']}"
+    return {**user, "roles": [{"role": one.role, "how": list(one.how)} for one in held.of(key, user["role"])],
+            "lines": [*(rule.place for rule in held.lines(key)), *held.links(key)],
+            "last_login": used.last_login, "last_use": used.last_use, "tokens": used.tokens}

@@ -1,0 +1,79 @@
+"""`GET /api/admin/policy/review`: who has which role, how they got it, and when they were last here."""
+
+from __future__ import annotations
+
+import pytest
+
+from gatepost.testing import log_in
+from models.base import later, now
+
+REVIEW = "/api/admin/policy/review"
+
+
+def asked(caller, **query):
+    answer = caller.get(REVIEW, query_string={"limit": 200, **query})
+    assert answer.status_code == 200, answer.text
+    return {one["id"]: one for one in answer.get_json()["items"]}
+
+
+def test_each_role_says_how_it_was_got_and_each_line_about_a_person_is_named(under, given):
+    zoe, mia = given.user("editor", name="Zoe"), given.user("user")
+    app = under(lines={"roles.csv": f"g, user:{zoe.id}, support",
+                       "orders.csv": f"p, user:{zoe.id}, order.refund, own, allow"})
+    found = asked(log_in(app, given.user("owner")))
+    roles = {one["role"]: one["how"] for one in found[zoe.id]["roles"]}
+    assert roles["editor"] == ["stored"] and roles["support"][0].startswith("lent by roles.csv:")
+    assert roles["guest"][0] == "inherited from editor" and "inherited from support" in roles["guest"][1]
+    assert [place.partition(":")[0] for place in found[zoe.id]["lines"]] == ["orders.csv", "roles.csv"]
+    assert (found[mia.id]["lines"], found[mia.id]["roles"][0]) == ([], {"role": "user", "how": ["stored"]})
+
+
+def test_it_tells_when_somebody_was_last_here_and_how_many_tokens_are_valid(as_role, given):
+    ann = given.user(password="correct horse battery staple")
+    given.service_token(ann)
+    given.service_token(ann, expires_at=later(-60))
+    before = asked(as_role("owner"))[ann.id]
+    assert (before["last_login"], before["last_use"], before["tokens"]) == (None, None, 1)
+    start = now()
+    caller = as_role("guest").client
+    assert caller.post("/api/login", json={"email": ann.email, "password": "correct horse battery staple"}
+                       ).status_code == 200
+    after = asked(as_role("owner"))[ann.id]
+    assert start <= after["last_login"] <= after["last_use"]
+
+
+def test_users_are_found_by_role_and_state_page_by_page(as_role, given):
+    for number in range(3):
+        given.user("moderator", name=f"Moderator {number}", active=number != 1)
+    owner = as_role("owner")
+    assert {one["role"] for one in asked(owner, role="moderator").values()} == {"moderator"}
+    assert {one["active"] for one in asked(owner, role="moderator", active="false").values()} == {False}
+    assert asked(owner, role="nobody") == {}
+    first = owner.get(REVIEW, query_string={"role": "moderator", "limit": 2}).get_json()
+    second = owner.get(REVIEW, query_string={"role": "moderator", "cursor": first["next_cursor"]}).get_json()
+    ids = [{one["id"] for one in page["items"]} for page in (first, second)]
+    assert len(ids[0]) == 2 and ids[1] and not ids[0] & ids[1]
+
+
+def test_nobody_of_another_tenant_is_told(as_role, given, elsewhere):
+    here, far = given.user(), elsewhere.user()
+    assert here.id in asked(as_role("owner")) and far.id not in asked(as_role("owner"))
+
+
+@pytest.mark.parametrize(("role", "status"), [("guest", 401), ("user", 403), ("developer", 403), ("owner", 200)])
+def test_it_is_for_those_who_may_see_the_rules_the_trail_sessions_and_tokens(role, status, as_role):
+    assert as_role(role).get(REVIEW).status_code == status
+
+
+WHOLE = ("policy.view", "audit.view", "session.view", "token.view")
+
+
+@pytest.mark.parametrize("lacking", ["", *WHOLE])
+def test_who_may_see_a_part_alone_of_what_it_is_made_of_is_refused(lacking, under, given):
+    """A supporter, who may see all of it but one; own sessions and tokens, as everybody."""
+    lines = "\n".join(f"p, support, {one}, always, allow" for one in WHOLE if one != lacking)
+    answer = log_in(under(lines={"admin.csv": lines}), given.user("support")).get(REVIEW)
+    assert answer.status_code == (403 if lacking else 200), answer.text
+    if not lacking:
+        told = {one["id"]: one for one in answer.get_json()["items"]}
+        assert any("email" not in one for one in told.values()), "of others a supporter sees the name alone"
