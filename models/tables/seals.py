@@ -104,11 +104,12 @@ def verify(database: Database, sealer: Sealer, known: Mapping[int, str] | None =
     return verdict
 
 
-def proof_of(number: int, sealer: Sealer) -> Proof | None:
-    """What the seal that covers a row, by its number, proves of it; None while the row is too new to have one.
+def proof_of(id: str, sealer: Sealer) -> Proof | None:
+    """What the seal that covers a row, by its id, proves of it; None while the row is too new to have one.
 
     At most `BATCH` rows are looked at. That the seals after it are there, the whole chain alone tells.
     """
+    number = Audit.select(Audit.seq).where(Audit.id == id)
     one = Seal.select().where(Seal.last_seq >= number).order_by(Seal.last_seq).first()
     if one is None:
         return None

@@ -30,8 +30,8 @@ STARTERS = {
 CROSSING = {
     "audit._adding", "audit.of_tenant", "audit.of_all", "audit.newest_time", "audit.unsealed", "session.live",
     "audit.append_missing",  # each row names its tenant
-    "seals.seal", "seals.verify", "seals.heads", "seals.retire", "seals._last", "seals._newest",
-    "seals._forget_seals", "sealed_rows.between",  # the chain is one for all tenants
+    "seals.seal", "seals.verify", "seals.heads", "seals.proof_of", "seals.retire", "seals._last",
+    "seals._newest", "seals._forget_seals", "sealed_rows.between",  # the chain is one for all tenants
     "sealed_rows._erase",  # of the row that the caller names
     "instance.the_instance", "instance.note_fingerprint", "instance.beat", "instance.policy_is_in_database",
     "instance.note_policy_in_database",
