@@ -47,6 +47,7 @@ class Users(Collection):
         "name": ("eq", "contains", "startswith"),
         "email": ("eq", "startswith"),
         "department": ("eq", "isnull"),
+        "groups": ("has",),
         "active": ("eq",),
         "created_at": ("gte", "lt"),
     }

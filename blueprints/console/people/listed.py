@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -17,7 +17,7 @@ from ..naming import sentence
 
 PEOPLE = "/console/people"
 _PRIVATE = "user.view_private"
-_FILTERS = ("q", "role", "active")
+_FILTERS = ("q", "role", "group", "active")
 _ASKED = (*_FILTERS, "cursor", "before")
 _SHOWN = ("email", "role", "department", "groups", "active")
 _ROWS = 50
@@ -44,7 +44,7 @@ def listed(call: Call) -> Response:
 
 @routes.get(f"{PEOPLE}/roles", **page("user.view", narrows=True, identify=member, cost=2))
 def by_role(call: Call) -> Response:
-    """Show how many have which role."""
+    """Show how many have which role, and how many are in each group that a rule names."""
     roles, known = call.access.policy.roles, list[dict[str, Any]]()
     for name in roles.names:
         if name != "guest":
@@ -53,7 +53,15 @@ def by_role(call: Call) -> Response:
     everybody = _number(call, {})
     left = everybody - sum(one["count"] for one in known)
     return show(call, "people_roles.html", roles=known, everybody=everybody, left=max(0, left),
-                ways=ways(call))
+                groups={name: _number(call, {"groups__has": name}) for name in _groups(call)}, ways=ways(call))
+
+
+def _groups(call: Call) -> Sequence[str]:
+    """The groups that rules name, for whom may know both the rules and who is in a group."""
+    policy, may = call.access.policy, call.access.may_ever
+    if not (may("policy.view") and may(_PRIVATE)):
+        return ()
+    return policy.looks_at(tuple(policy.vocabulary.by_permission)).groups
 
 
 def ways(call: Call) -> list[str]:
@@ -70,7 +78,8 @@ def _number(call: Call, query: Mapping[str, Any]) -> int:
 
 def _query(asked: Mapping[str, str]) -> dict[str, Any]:
     by = "email__startswith" if "@" in asked["q"] else "name__contains"
-    return {by: asked["q"], "role": asked["role"], "active": asked["active"], "cursor": asked["cursor"],
+    return {by: asked["q"], "role": asked["role"], "groups__has": asked["group"],
+            "active": asked["active"], "cursor": asked["cursor"],
             "before": asked["before"], "limit": _ROWS, "fields": ",".join(("id", "name", *_SHOWN))}
 
 

@@ -1058,6 +1058,7 @@ class UserFilters(TypedDict):
     email__startswith: NotRequired[str]
     department: NotRequired[str]
     department__isnull: NotRequired[bool]
+    groups__has: NotRequired[str]
     active: NotRequired[bool]
     created_at__gte: NotRequired[str]
     created_at__lt: NotRequired[str]

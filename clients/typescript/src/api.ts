@@ -2013,6 +2013,8 @@ export interface components {
         "users.department": string;
         /** @description Only rows without any department (`true`), or only rows that have one (`false`). */
         "users.department__isnull": boolean;
+        /** @description Only rows that have this among their groups. */
+        "users.groups__has": string;
         /**
          * @description The id of the object.
          * @example 01941f29-7c00-7000-8000-7dfb4cf67742
@@ -6784,6 +6786,8 @@ export interface operations {
                 department?: components["parameters"]["users.department"];
                 /** @description Only rows without any department (`true`), or only rows that have one (`false`). */
                 department__isnull?: components["parameters"]["users.department__isnull"];
+                /** @description Only rows that have this among their groups. */
+                groups__has?: components["parameters"]["users.groups__has"];
                 /** @description Only rows that are active (`true`), or only rows that are not (`false`). */
                 active?: components["parameters"]["active"];
                 /** @description Only rows created at this time or later. */
@@ -7082,6 +7086,8 @@ export interface operations {
                 department?: components["parameters"]["users.department"];
                 /** @description Only rows without any department (`true`), or only rows that have one (`false`). */
                 department__isnull?: components["parameters"]["users.department__isnull"];
+                /** @description Only rows that have this among their groups. */
+                groups__has?: components["parameters"]["users.groups__has"];
                 /** @description Only rows that are active (`true`), or only rows that are not (`false`). */
                 active?: components["parameters"]["active"];
                 /** @description Only rows created at this time or later. */

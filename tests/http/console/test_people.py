@@ -90,6 +90,24 @@ def test_roles_say_how_many_have_them(admin, given):
     assert before != after.text and f"{PEOPLE}?role=moderator" in after.links
 
 
+def test_people_are_found_by_group(admin, given):
+    inside = given.user(name="Pia", groups=["presses", "night shift"])
+    given.user(name="Pip", groups=["press"])
+    assert people(seen(admin, group="presses")) == {inside.id}
+    for page in (seen(admin, group="presses"), person(admin, inside)):
+        assert f"{PEOPLE}?group=night+shift" in page.links or f"{PEOPLE}?group=night%20shift" in page.links
+
+
+def test_groups_that_the_rules_name_say_how_many_are_in_them(under, given):
+    app = under("    p.when == 'of_atlas' && inGroup(r.sub, 'atlas') || \\\n",
+                {"articles.csv": "p, user, article.view, of_atlas, allow"})
+    given.user(groups=["atlas", "zeus"])
+    page = seen(visit(app, "admin"), f"{PEOPLE}/roles")
+    assert f"{PEOPLE}?group=atlas" in page.links and f"{PEOPLE}?group=zeus" not in page.links
+    assert "Groups that the rules name" in page.text and "atlas1" in page.text
+    assert "atlas" not in seen(visit(app, "editor"), f"{PEOPLE}/roles").text, "who may not see the rules"
+
+
 # Who sees what
 
 @pytest.mark.parametrize("role", ROLES)
