@@ -13,7 +13,7 @@ from models.tables.job_chunk import drop
 
 from .http.jobs import exports
 from .http.writing.actions import Conflict
-from .http.writing.rules_in_code import STATE, RuleInCode
+from .http.writing.rules_in_code import STATE, RuleInCode, state_is
 
 CHUNKS = 40  # of a job's file that are deleted with it: some 10 MB
 _SUMMARIES = {
@@ -58,8 +58,7 @@ class Jobs(Collection):
         yield from super().rules_in_code(call, verb, row)
         if row is not None and verb == "delete":
             refusal = self._needed(row)
-            text = f"state is {row.state}" if refusal is None else f"state is {row.state}: {refusal.detail}"
-            yield RuleInCode(STATE, text, refusal, reads=("state",))
+            yield RuleInCode(STATE, state_is("state", row.state, refusal), refusal, reads=("state",))
 
     @staticmethod
     def _needed(row: Job) -> Conflict | None:

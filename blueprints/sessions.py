@@ -8,7 +8,7 @@ from typing import Any
 
 from marshmallow import fields
 
-from gatepost import Call, Collection, Endpoint, Id, Rows, StrictSchema, Time
+from gatepost import Call, Collection, Endpoint, Id, Message, Rows, StrictSchema, Time
 from models.tables.session import API, CONSOLE, Session, revoke
 from models.tables.user import User
 
@@ -63,7 +63,7 @@ class Sessions(Collection):
 
     def rules_in_code(self, call: Call, verb: str, row: Session | None) -> Iterator[RuleInCode]:
         if row is not None and self.restricted(verb) and (user := self._other(call, row)) is not None:
-            yield rank(call.access, user.role, "the role of the session's user", user.id)
+            yield rank(call.access, user.role, Message("the role of the session's user"), user.id)
         yield from super().rules_in_code(call, verb, row)
 
     def _other(self, call: Call, row: Session) -> User | None:

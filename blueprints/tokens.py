@@ -82,7 +82,7 @@ class Tokens(Collection):
     def rules_in_code(self, call: Call, verb: str, row: ServiceToken | None) -> Iterator[RuleInCode]:
         yield from super().rules_in_code(call, verb, row)
         if verb == "create":
-            yield RuleInCode(PASSWORD, "a new token needs the current password, or a login within ten minutes",
+            yield RuleInCode(PASSWORD, Message("a new token needs the current password, or a login within ten minutes"),
                              step_up.missing(), sent=True)
 
     def create(self, call: Call, row: ServiceToken) -> None:

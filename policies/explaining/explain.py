@@ -33,7 +33,7 @@ from ..syntax.expression import (
     text,
 )
 from ..syntax.rules import Rule
-from ..wording.message import Message
+from ..wording.message import Message, together
 from . import facts
 from .explanation import ALLOWED, DEPENDS, REFUSED, Explanation, Remark, Step
 
@@ -120,7 +120,7 @@ def own_reason(
         return None  # a line that is left out denies it
     nearest = min(allowing, key=_distance, default=None)
     return None if nearest is None else Message(
-        "needs {condition}: {facts}", condition=nearest.rule.when, facts=facts.together(nearest.missing))
+        "needs {condition}: {facts}", condition=nearest.rule.when, facts=together(nearest.missing))
 
 
 def _known(rule: Rule, left: Expression, permission: str, principal: Principal, obj: Mapping[str, Any] | None,
@@ -147,7 +147,7 @@ def _denied(step: Step, principal: Principal) -> Message:
         return Message("a line about the caller denies this") if mine else Message("a line denies this")
     denied = Message("a line about the caller denies this by {condition}: {facts}") if mine else \
         Message("a line denies this by {condition}: {facts}")
-    return denied.format(condition=step.rule.when, facts=facts.together(fact.text for fact in step.facts))
+    return denied.format(condition=step.rule.when, facts=together(fact.text for fact in step.facts))
 
 
 def _step(policy: Policy, principal: Principal, permission: str, trace: RuleTrace, open_object: bool,
@@ -236,7 +236,7 @@ def _sql(plan: Plan, principal: Principal, env: Environment) -> str | None:
     found = where(plan, columns, parameter, lambda: cast(pw.Expression, pw.SQL(_SHARES)))
     written = [_written(allow) for allow in found.allows or ()]
     allows = [" OR ".join(f"({text})" for text in written)] if len(written) > 1 else written
-    return " AND ".join([*allows, *map(_written, found.denies)]) or "every row"
+    return " AND ".join([*allows, *map(_written, found.denies)]) or Message("every row")
 
 
 def _written(node: pw.Node) -> str:

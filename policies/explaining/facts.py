@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import reduce
 
 from ..evaluation.rule_trace import Fact
 from ..syntax.attributes import as_written, in_words
@@ -21,11 +20,12 @@ from ..syntax.expression import (
     attributes,
     reads_object,
 )
-from ..wording.message import Message
+from ..wording.message import Message, any_of, together
 
 _MUST = {
-    "==": "must be", "!=": "must not be", "<": "must be less than", "<=": "must be at most",
-    ">": "must be more than", ">=": "must be at least",
+    "==": Message("{name} must be {wanted}"), "!=": Message("{name} must not be {wanted}"),
+    "<": Message("{name} must be less than {wanted}"), "<=": Message("{name} must be at most {wanted}"),
+    ">": Message("{name} must be more than {wanted}"), ">=": Message("{name} must be at least {wanted}"),
 }
 # What was found beside what was wanted, and what was found beside another attribute.
 _UNMET = {
@@ -38,7 +38,6 @@ _MET = {
     "<": Message("{found}, less than {wanted}"), "<=": Message("{found}, at most {wanted}"),
     ">": Message("{found}, more than {wanted}"), ">=": Message("{found}, at least {wanted}"),
 }
-_SEPARATE = Message("{first}; {other}")
 
 Called = Callable[[str, str, object], str]
 """What a value is called, such as the name of the user whose id it is: by its root (`obj`), attribute and value; ""
@@ -86,24 +85,19 @@ def found(fact: Fact, permission: str, called: Called = nameless) -> str:
     return fact.text
 
 
-def together(texts: Iterable[str], *, by: Message = _SEPARATE) -> str:
-    """Several texts as one, which can still be said in another language; "" for none."""
-    found = list(texts)
-    return reduce(lambda first, other: by.format(first=first, other=other), found) if found else ""
-
-
 def asked(fact: Fact, permission: str) -> str:
     """What a condition asks of an object, when the question names none."""
     match fact.atom:
         case Comparison(operator, left, right):
-            return f"{_name(left)} {_MUST[operator]} {_name(right)}"
+            return _MUST[operator].format(name=_name(left), wanted=_name(right))
+        case InGroup(Attribute() as group):
+            return Message("{name} must be a group of the caller", name=_name(group))
         case InGroup(group):
-            return f"the caller must be in the group {group}" if isinstance(group, str) else \
-                f"{_name(group)} must be a group of the caller"
+            return Message("the caller must be in the group {group}", group=group)
         case Shared():
-            return f"it must be shared with the caller for {_action(permission)}"
+            return Message("it must be shared with the caller for {action}", action=_action(permission))
         case PluginCall():
-            return f"{fact.text} must hold"
+            return Message("{call} must hold", call=fact.text)
     return fact.text
 
 
@@ -125,7 +119,7 @@ def _any_of(group: list[Fact]) -> Fact:
     if len(group) == 1 or not isinstance(first.atom, Comparison):
         return first
     rights = [str(fact.atom.right) for fact in group if isinstance(fact.atom, Comparison)]
-    literals = together(rights, by=Message("{first} or {other}"))
+    literals = any_of(rights)
     spelling = " || ".join(fact.text for fact in group)
     return Fact(Comparison("==", first.atom.left, literals), spelling, first.values, first.holds)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import reduce
 from typing import Any
 
 
@@ -24,3 +26,17 @@ class Message(str):
     def format(self, **values: Any) -> Message:  # type: ignore[override]
         """The same text with these values, as marshmallow fills in what it knows."""
         return Message(self.template, **{**self.values, **values})
+
+
+_SEPARATE = Message("{first}; {other}")
+
+
+def together(texts: Iterable[str], *, by: Message = _SEPARATE) -> str:
+    """Several texts as one, which can still be said in another language; "" for none."""
+    found = list(texts)
+    return reduce(lambda first, other: by.format(first=first, other=other), found) if found else ""
+
+
+def any_of(texts: Iterable[str]) -> str:
+    """Several texts, one of which will do: "draft or in_review"."""
+    return together(texts, by=Message("{first} or {other}"))

@@ -22,11 +22,11 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import PoFileError, read_po
 from flask import Request
 
-from policies.wording.message import Message
+from policies.wording.message import Message, any_of
 
 from .language import best, wishes
 
-__all__ = ["LIBRARIES", "SHIPPED", "SOURCE", "Message", "Translation", "Translations", "Unreadable", "plural",
+__all__ = ["LIBRARIES", "SHIPPED", "SOURCE", "Message", "Translation", "Translations", "Unreadable", "any_of", "plural",
            "read_texts"]
 
 SOURCE = "en"  # the language of the texts in the code

@@ -18,6 +18,7 @@ from policies.explaining.explanation import ALLOWED, DEPENDS, MARK, REFUSED, Exp
 from policies.explaining.facts import Called, nameless
 from policies.syntax.attributes import ENVIRONMENT
 
+from ..protocol.messages import Message
 from ..protocol.problems import Problem, not_found
 from ..request.access import Access
 from ..request.call import Call
@@ -211,14 +212,15 @@ def predict(question: Question) -> Prediction:
 def _rules(asked: Question, row: Any) -> Iterator[RuleInCode]:
     """Every rule in code about the question, in the order in which the service asks them."""
     if asked.person and asked.active is None:
-        yield RuleInCode(ACCOUNT, "whether the account is active is not shown to you", sent=True)
+        yield RuleInCode(ACCOUNT, Message("whether the account is active is not shown to you"), sent=True)
     elif asked.person:
         refusal = None if asked.active else Problem("invalid_token", "The session has ended. Log in again.")
-        yield RuleInCode(ACCOUNT, f"the account is {'active' if asked.active else 'disabled'}", refusal)
+        text = Message("the account is active") if asked.active else Message("the account is disabled")
+        yield RuleInCode(ACCOUNT, text, refusal)
     if asked.collection is None:
         return
     if row is not None and row.tenant_id != asked.access.principal.tenant_id:
-        yield RuleInCode(TENANT, "the object belongs to another tenant", not_found())
+        yield RuleInCode(TENANT, Message("the object belongs to another tenant"), not_found())
         return
     told = False
     for rule in asked.collection.rules_in_code(asked.call, asked.verb, row):
@@ -230,12 +232,13 @@ def _rules(asked: Question, row: Any) -> Iterator[RuleInCode]:
         try:
             asked.collection.restrict(asked.call)
         except Problem as problem:
-            yield RuleInCode(OTHER, str(problem.detail or problem.code), problem)
+            yield RuleInCode(OTHER, problem.detail or problem.code, problem)
     if asked.verb == "create" and row is not None and asked.person:
         most, refusal = asked.call.services.ownership.refusal(asked.collection, row, asked.access.allows)
         if most:
-            held = "fewer than" if refusal is None else "already"
-            yield RuleInCode(OWNED, f"the caller owns {held} {most} of these, which is the most", refusal)
+            text = Message("the caller owns fewer than {most} of these, which is the most") if refusal is None else \
+                Message("the caller owns already {most} of these, which is the most")
+            yield RuleInCode(OWNED, text.format(most=most), refusal)
 
 
 def _draft(asked: Question) -> Any:

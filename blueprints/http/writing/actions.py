@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from marshmallow import Schema
 
-from ..protocol.messages import Message
+from ..protocol.messages import Message, any_of
 from ..protocol.problems import Fault, Problem
 from ..schemas.fields import StrictSchema
 
@@ -54,6 +54,12 @@ class Action:
         self.method(collection, *((call, row) if self.takes_call else (row,)))
         if self.transitions:
             setattr(row, self.state, self.transitions[before])
+
+    @property
+    def starts(self) -> Message:
+        """In which states it starts, in words."""
+        states = [str(state) for state in self.transitions]
+        return Message("{name} must be {wanted}", name=self.state, wanted=any_of(states))
 
     @property
     def about(self) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 from models.tables.user import ADMINISTRATOR, User
 
 from ..credentials import step_up
+from ..protocol.messages import Message
 from ..request.access import Access
 from ..request.call import Call
 from .actions import Conflict
@@ -42,17 +43,17 @@ def rules(call: Call, verb: str, user: User | None) -> Iterator[RuleInCode]:
     if verb in ("update", "delete", "disable"):
         yield _stays(user, sent=verb == "update")
     if verb == "update" and user.id == call.principal.id:
-        yield RuleInCode(PASSWORD, "another e-mail address of one's own needs the current password, or a login within "
-                                   "ten minutes", step_up.missing(), sent=True)
+        yield RuleInCode(PASSWORD, Message("another e-mail address of one's own needs the current password, or a "
+                                           "login within ten minutes"), step_up.missing(), sent=True)
 
 
 def _stays(user: User, *, sent: bool) -> RuleInCode:
     """Whether an administrator besides this user would be left; `sent`: only some changes unmake one."""
     if not user.administers:
-        return RuleInCode(LAST_ADMINISTRATOR, "the user is no active administrator", reads=("role", "active"))
+        return RuleInCode(LAST_ADMINISTRATOR, Message("the user is no active administrator"), reads=("role", "active"))
     last = _is_last(user, lock=False)
-    text = "the user is the last active administrator, and must stay one" if last else \
-        "the user is not the only active administrator"
+    text = Message("the user is the last active administrator, and must stay one") if last else \
+        Message("the user is not the only active administrator")
     return RuleInCode(LAST_ADMINISTRATOR, text, _conflict() if last else None, sent=sent and last,
                       reads=("role", "active"))
 

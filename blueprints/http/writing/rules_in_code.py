@@ -16,6 +16,7 @@ from ..request.access import Access
 
 ACCOUNT, TENANT, RANK, STATE, LAST_ADMINISTRATOR = "account", "tenant", "rank", "state", "last_administrator"
 MANAGED, PASSWORD, OWNED, OTHER = "managed_fields", "current_password", "rows_owned", "collection"
+_WHOSE = Message("the user's role")
 NAMES = (ACCOUNT, TENANT, RANK, STATE, LAST_ADMINISTRATOR, MANAGED, PASSWORD, OWNED, OTHER)
 
 
@@ -57,20 +58,27 @@ def outranked(access: Access, role: str) -> Problem | None:
                                         role=access.principal.role, other=role))
 
 
-def rank(access: Access, role: str | None, whose: str = "the user's role", user_id: str | None = None) -> RuleInCode:
+def rank(access: Access, role: str | None, whose: Message = _WHOSE, user_id: str | None = None) -> RuleInCode:
     """Whether the caller ranks high enough to decide about a user of this role; None: no user is named."""
     if access.principal.role == ADMIN:
-        return RuleInCode(RANK, f"{ADMIN} ranks above every role")
+        return RuleInCode(RANK, Message("{role} ranks above every role", role=ADMIN))
     roles = ", ".join(sorted(access.roles))
     if role is None:
-        return RuleInCode(RANK, f"{whose} must be one of the caller's roles: {roles}", sent=True)
+        text = Message("{whose} must be one of the caller's roles: {roles}", whose=whose, roles=roles)
+        return RuleInCode(RANK, text, sent=True)
     refusal = outranked(access, role)
-    among = "one" if refusal is None else "none"
-    return RuleInCode(RANK, f"{whose} is {role}, {among} of the caller's roles: {roles}", refusal,
+    text = Message("{whose} is {role}, one of the caller's roles: {roles}") if refusal is None else \
+        Message("{whose} is {role}, none of the caller's roles: {roles}")
+    return RuleInCode(RANK, text.format(whose=whose, role=role, roles=roles), refusal,
                       reads=() if user_id is not None else ("role",), user_id=user_id)
 
 
 def by_state(status: str, refusal: Problem | None) -> RuleInCode:
     """Whether the state of a row allows what is asked; `refusal` says why it does not."""
-    text = f"status is {status}" if refusal is None else f"status is {status}: {refusal.detail}"
-    return RuleInCode(STATE, text, refusal, reads=("status",))
+    return RuleInCode(STATE, state_is("status", status, refusal), refusal, reads=("status",))
+
+
+def state_is(name: str, state: str, refusal: Problem | None = None) -> Message:
+    """What is said of the state of a row, and why that does not do."""
+    found = Message("{name} is {value}", name=name, value=state)
+    return found if refusal is None else Message("{found}: {reason}", found=found, reason=refusal.detail)

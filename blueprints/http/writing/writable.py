@@ -16,12 +16,13 @@ from models.base import Owned, whole
 from models.tables.share import withdraw
 from models.tables.user import User
 
+from ..protocol.messages import Message
 from ..protocol.problems import Fault, Problem, dangling, read_only
 from ..reading.readable import Readable, Values
 from ..request.call import Call
 from ..schemas.fields import Reference
 from .actions import Action
-from .rules_in_code import MANAGED, STATE, RuleInCode
+from .rules_in_code import MANAGED, STATE, RuleInCode, state_is
 
 _ALWAYS = ("update", "delete", "share")  # what may be allowed in any state
 DELETE, ANONYMISE, HAND_OVER = "delete", "anonymise", "hand_over"  # what becomes of the rows of an erased person
@@ -101,20 +102,21 @@ class Writable(Readable):
         """
         for found in self.actions:
             if found.name == verb and found.transitions:
-                starts = f"{found.state} must be {' or '.join(map(str, found.transitions))}"
                 if row is None:
-                    yield RuleInCode(STATE, starts, sent=True)
+                    yield RuleInCode(STATE, found.starts, sent=True)
                 elif found.starts_from(row.__data__):
-                    yield RuleInCode(STATE, f"{found.state} is {getattr(row, found.state)}", reads=(found.state,))
+                    yield RuleInCode(STATE, state_is(found.state, getattr(row, found.state)), reads=(found.state,))
                 else:
                     state = getattr(row, found.state)
-                    yield RuleInCode(STATE, f"{found.state} is {state}; {starts}", found.conflict(state),
-                                     reads=(found.state,))
+                    yield RuleInCode(STATE, Message("{first}; {other}", first=state_is(found.state, state),
+                                                    other=found.starts), found.conflict(state), reads=(found.state,))
         managed = [name for name in self.managed if name in self.body_schema.load_fields]
         facts = None if row is None else row.__data__
         if verb in ("create", "update") and managed and not call.access.allows(self.manage, facts):
-            yield RuleInCode(MANAGED, f"{', '.join(managed)} can be set only with {self.manage}",
-                             Problem.of([read_only(name) for name in managed], "invalid_body"), sent=True)
+            text = Message("{names} can be set only with {permission}",
+                           names=", ".join(managed), permission=self.manage)
+            refusal = Problem.of([read_only(name) for name in managed], "invalid_body")
+            yield RuleInCode(MANAGED, text, refusal, sent=True)
 
     def values_of(self, name: str) -> tuple[str, ...]:
         states, choices = self.states.get(name), super().values_of(name)

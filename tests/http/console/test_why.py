@@ -41,6 +41,16 @@ def test_what_depends_on_the_object_says_so(admin):
     assert "depending on the object" in text and "Name an object to know." in text
 
 
+@pytest.mark.parametrize(("query", "said"), [
+    ({"as": "user", "permission": "article.publish"}, "status muss draft oder approved sein"),
+    ({"as": "user", "permission": "article.update"}, "owner_id muss die Id des Aufrufers sein"),
+    ({"as": "editor", "permission": "user.delete"}, "die Rolle der Person muss eine der Rollen des Aufrufers sein"),
+    ({"as": "admin", "permission": "article.view"}, "jede Zeile"),
+], ids=["state", "condition", "rank", "every row"])
+def test_facts_are_said_in_german(query, said, admin):
+    assert said in seen(admin, lang="de", **query).text
+
+
 def test_a_name_finds_people_and_a_title_finds_objects(admin, given):
     cara = given.user(name="Cara Quill")
     article = given.article(title="An umbrella for two")
