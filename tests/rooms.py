@@ -21,7 +21,7 @@ HOUSES: Mapping[str, Steps] = {
                         ("jobs", "history", "holders", "description"), ("resources",), ("questions",)),
     "blueprints/http/resources": ((".",), ("plugins",)),
     "blueprints/http/servers": ((".",), ("waitress", "granian")),
-    "blueprints/console": ((".",), ("changes", "data"), ("people",)),
+    "blueprints/console": ((".",), ("changes", "data"), ("people", "running")),
     "models": (("engine",), ("records", "lists"), ("tables",)),
     "models/engine": ((".",), ("sqlite", "postgres"), ("connect",)),
     "policies": (("wording",), ("syntax",), ("evaluation",), ("comparison",), ("invariants",), ("loading", "lint"),

@@ -5,7 +5,7 @@ the caller's name; a form is one run of the API's own endpoint (`forms`). `navig
 to import their modules is to declare them. The setting `console` takes all of it away.
 """
 
-from . import login, rules, running, trail, why
+from . import login, rules, trail, why
 from .changes import history, reverting, trying
 from .data import forms as row_forms
 from .data import item as row
@@ -13,6 +13,7 @@ from .data import listed as rows
 from .frame import routes
 from .people import listed as persons
 from .people import person, review, unused, who
+from .running import page as running
 
 __all__ = ["history", "login", "person", "persons", "reverting", "review", "routes", "row", "row_forms", "rows",
            "rules", "running", "trail", "trying", "unused", "who", "why"]

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from blueprints.console import running
-from blueprints.console.running import together
+from blueprints.console.running import page as running
+from blueprints.console.running.plots import together
 from gatepost import Problem
 from gatepost.testing import log_in
 from models.base import later, now
@@ -214,6 +214,39 @@ def test_a_failed_job_is_shown_with_its_reason_and_the_way_to_it(app, admin, giv
     assert all(f"/console/data/jobs{one}" in links for one in ("", f"/{job.id}", f"/{odd.id}"))
 
 
+def test_a_failed_job_is_tried_again_from_the_page(app, admin, given):
+    job = given.job("failed", kind="audit.export", attempts=3, done_at=now(), result='{"detail": "The disk is full."}')
+    retry = Seen.of(read(admin)).form(f"{PATH}/jobs/{job.id}/retry")
+    answer = admin.post(retry.action, retry.fields)
+    assert (answer.status_code, answer.headers["Location"]) == (303, PATH)
+    assert api(app, admin, f"/api/jobs/{job.id}")["state"] == "waiting"
+    assert job.id not in read(admin).text
+
+
+def test_a_job_that_another_has_tried_again_meanwhile_is_told_on_the_page(app, admin, given):
+    job = given.job("failed", kind="audit.export", done_at=now(), result="null")
+    retry = Seen.of(read(admin)).form(f"{PATH}/jobs/{job.id}/retry")
+    assert log_in(app, admin.user).post(f"/api/jobs/{job.id}/retry").status_code == 200
+    answer = admin.post(retry.action, retry.fields)
+    assert answer.status_code == 409
+    assert "How it runs" in answer.text and "retry is not possible from waiting." in Seen.of(answer).text
+
+
+def test_a_job_is_tried_again_only_by_whom_the_rules_let(under, given):
+    app = under(lines={"admin.csv": "p, editor, policy.view, always, allow\np, editor, job.view, always, allow"})
+    job, visitor = given.job("failed", kind="audit.export", done_at=now(), result="null"), visit(app, "editor")
+    page = Seen.of(read(visitor))
+    assert f"/console/data/jobs/{job.id}" in page.links
+    assert page.forms == [page.form("/console/logout")]
+    assert visitor.post(f"{PATH}/jobs/{job.id}/retry").status_code == 403
+
+
+def test_what_is_refused_to_somebody_who_may_not_see_the_page_draws_none(app, given):
+    job = given.job("waiting", owner_id=(user := visit(app, "user")).user.id)
+    answer = user.post(f"{PATH}/jobs/{job.id}/retry")
+    assert answer.status_code == 409 and "How it runs" not in answer.text
+
+
 def test_jobs_of_others_are_not_shown_to_whom_they_are_not(app, given):
     job = given.job("failed", kind="secret.export", done_at=now(), owner_id=given.user().id)
     assert job.id not in read(visit(app, "developer")).text
@@ -282,7 +315,7 @@ def test_it_is_said_in_german(admin):
 def test_looking_changes_nothing_and_each_id_is_there_once(app, admin, busy):
     before = api(app, admin, "/api/health")["policy_version"]
     page = Seen.of(read(admin, minutes="1440"))
-    assert page.forms == [page.form("/console/logout")]
+    assert all(form.method == "post" for form in page.forms)
     assert len(page.ids) == len(set(page.ids))
     assert api(app, admin, "/api/health")["policy_version"] == before
 

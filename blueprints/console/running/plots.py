@@ -1,4 +1,4 @@
-"""*Running*: whether the service is well, how busy it is, how large it has become, and what was left undone."""
+"""Numbers over time as columns: of minutes, of quarters of an hour, of days."""
 
 from __future__ import annotations
 
@@ -6,32 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from flask import Response
+from gatepost import later, now
 
-from gatepost import Call, Message, Problem, later, now
-from models.engine.errors import TimedOut, Unavailable
+from .amounts import Amounts, Axis
 
-from ..http.resources.asking import ask
-from .amounts import Amounts, Axis, ago
-from .frame import page, routes, show, texts
-from .naming import sentence
-
-SPANS = ("60", "1440")  # minutes
-_SINGLE = 120  # minutes up to which each has a column of its own
-_TOGETHER = 15  # minutes that are one column beyond
 _DAYS = 30
-_LARGEST = 8  # tables that are shown at once
-_FAILED = 10  # jobs
-_COST = 18  # about what the endpoints cost that it asks
-_AWAY = Message("The database did not answer that. Look again in a moment; the log says why.")
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What an endpoint has answered, or why it did not."""
-
-    answer: Mapping[str, Any] | None
-    problem: str = ""
 
 
 @dataclass(frozen=True)
@@ -52,34 +31,6 @@ class Plot:
     every: int
 
 
-@routes.get("/console/running", **page("policy.view", query=texts("minutes", "follow"), cost=_COST))
-def running(call: Call) -> Response:
-    """Show whether the service is well, how busy it is, and how large it has become."""
-    wanted = call.query.get("minutes", "").strip() or SPANS[0]
-    may = call.access.may_ever
-    amounts = Amounts(call.services.translations.wanted(call.request).tag)
-    activity = _asked(call, "admin_activity", {"minutes": wanted})
-    minutes = [] if activity.answer is None else activity.answer["minutes"]
-    spans = together(minutes, 1 if len(minutes) <= _SINGLE else _TOGETHER)
-    stats = _asked(call, "admin_stats") if may("stats.view") else None
-    return show(
-        call, "running.html", wanted=wanted, spans=SPANS, follows=call.query.get("follow") == "1", at=now(),
-        amounts=amounts, ago=ago, health=_asked(call, "health_get"), activity=activity,
-        minutes=spans, single=len(minutes) <= _SINGLE, plots_of=_plots(amounts, spans, single=len(minutes) <= _SINGLE),
-        sizes=_asked(call, "admin_sizes"), largest=_LARGEST, stats=stats, days=_days(amounts, stats),
-        failed=_asked(call, "jobs_list", {"state": "failed", "limit": _FAILED}) if may("job.view") else None)
-
-
-def _asked(call: Call, operation: str, query: Mapping[str, Any] | None = None) -> Asked:
-    """What is refused, or cannot be answered now, leaves the rest of the page as it is."""
-    try:
-        return Asked(ask(call, operation, query))
-    except Problem as refusal:
-        return Asked(None, sentence(call, refusal))
-    except (Unavailable, TimedOut):
-        return Asked(None, call.services.translations.wanted(call.request).say(_AWAY))
-
-
 def together(minutes: Sequence[Mapping[str, Any]], number: int) -> list[dict[str, Any]]:
     """So many minutes as one, of which the last ends with the last minute.
 
@@ -98,7 +49,8 @@ def together(minutes: Sequence[Mapping[str, Any]], number: int) -> list[dict[str
                 for name in ("requests", "refusals", "limited", "errors")}} for group in groups]
 
 
-def _plots(amounts: Amounts, spans: Sequence[Mapping[str, Any]], *, single: bool) -> dict[str, Plot]:
+def columns_of(amounts: Amounts, spans: Sequence[Mapping[str, Any]], *, single: bool) -> dict[str, Plot]:
+    """How many requests there were by time, and how long they took; `single`: a column is a minute."""
     every = 10 if single else 12
     requests = [Column(one["start"][11:16], _by_outcome(one)) for one in spans]
     times = [Column(one["start"][11:16], (("a", one["median_milliseconds"] or 0),), one["p95_milliseconds"])
@@ -113,11 +65,11 @@ def _by_outcome(minute: Mapping[str, Any]) -> tuple[tuple[str, float], ...]:
     return ("b", refused), ("a", max(0, minute["requests"] - refused - errors)), ("e", errors)
 
 
-def _days(amounts: Amounts, stats: Asked | None) -> dict[str, Any]:
+def days_of(amounts: Amounts, stats: Mapping[str, Any] | None) -> dict[str, Any]:
     """The days of the statistics, those without anything as well, with a plot of each number."""
-    if stats is None or stats.answer is None:
+    if stats is None:
         return {"rows": [], "plots": {}}
-    today, counts = now(), {name: {day["date"]: day["count"] for day in stats.answer[f"{name}_per_day"]}
+    today, counts = now(), {name: {day["date"]: day["count"] for day in stats[f"{name}_per_day"]}
                             for name in ("logins", "refusals")}
     dates = [later(-86_400 * days, today)[:10] for days in range(_DAYS, -1, -1)]
     rows = [{"date": date, **{name: counts[name].get(date, 0) for name in counts}} for date in dates]

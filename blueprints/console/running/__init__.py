@@ -1,0 +1,1 @@
+"""*Running*: the `page`, whose numbers over time are `plots`, said as `amounts`."""
