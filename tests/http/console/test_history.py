@@ -47,7 +47,7 @@ def test_the_history_tells_when_who_why_and_what_it_allowed(changed):
     seen = visit(app, "developer").page(HISTORY)
     assert "Ada Byron" in seen.text and "applied over HTTP" in seen.text
     assert "<script>alert(1)</script> \\u202egnp.exe" in seen.text and "\u202e" not in seen.text
-    assert "1 more" in seen.text and "order.approve support: never → always" in seen.text
+    assert "1 gains something" in seen.text and "order.approve support: never → always" in seen.text
     assert seen.text.index("in force") < seen.text.index(base[:8])
     assert {f"{HISTORY}/{base}", f"{HISTORY}/{now}", f"{HISTORY}?from={base}&to={now}"} <= set(seen.links)
 
