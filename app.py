@@ -136,12 +136,10 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
     if settings.metrics_token:
         services.metrics = metrics.Metrics(policy, services.limits, Gauges(live, database, keys, services.pulse))
         database.observe(services.metrics)
-        metrics.install(app, services.metrics)
-    logs.install(app, live)
-    activity.install(app, counts)
-    compression.install(app)
-    browsers.install(app, live)
-    uri.install(app)
+    app.arrivals = [errors.refuse_for_the_server, uri.refuse_unusable]
+    app.departures = [browsers.telling(live), compression.compress, activity.counting(counts), logs.request_lines(live)]
+    if services.metrics is not None:
+        app.departures.append(services.metrics.count)
     negotiation.refuse_unknown_versions(app)
     app.wsgi_app = versions.VersionPrefix(app.wsgi_app)  # type: ignore[method-assign]
     app.wsgi_app = AnswerHeaders(  # type: ignore[method-assign]

@@ -16,7 +16,7 @@ import json
 import logging
 import select
 import sys
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from select import PIPE_BUF
@@ -24,7 +24,7 @@ from threading import RLock
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
-from flask import Flask, Response, g, has_request_context, request
+from flask import Request, Response, g, has_request_context
 
 from ..protocol import trace
 
@@ -217,12 +217,10 @@ def set_level(level: str) -> None:
     logging.root.setLevel(level.upper())
 
 
-def install(app: Flask, live: LiveSettings) -> None:
+def request_lines(live: LiveSettings) -> Callable[[Request, Response], Response]:
     """Log one line for every request where the setting `log_requests` says so, also where the server has asked about
     its head before (`expectation`)."""
-
-    @app.after_request
-    def log_answer(response: Response) -> Response:
+    def log_answer(request: Request, response: Response) -> Response:
         if live.current.log_requests and response.status_code != 100 and requests.isEnabledFor(logging.INFO):
             call: Answered | None = g.get("call")
             principal = None if call is None else call.actor
@@ -231,3 +229,5 @@ def install(app: Flask, live: LiveSettings) -> None:
                 "milliseconds": round(trace.elapsed(request.environ) * 1000, 3),
                 "principal": None if principal is None else principal.key, "address": request.remote_addr}})
         return response
+
+    return log_answer

@@ -13,7 +13,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from flask import Flask, Response, g, request
+from flask import Request, Response, g
 
 from ..protocol import trace
 
@@ -86,19 +86,18 @@ class Metrics:
         """Whether the stages of the next request are to be measured."""
         return next(self._numbers) % SAMPLE == 0
 
-    def count(self, response: Response) -> None:
+    def count(self, request: Request, response: Response) -> Response:
         """Take one answer into account; one that asks for the body counts with the answer to all of the request."""
         if response.status_code == 100:
-            return
-        asked = request._get_current_object()  # type: ignore[attr-defined]
-        route = "none" if asked.url_rule is None else asked.url_rule.rule
-        method = asked.method if asked.method in METHODS else "other"
+            return response
+        route = "none" if request.url_rule is None else request.url_rule.rule
+        method = request.method if request.method in METHODS else "other"
         requests, seconds = self._children(method, route, response.status_code)
         requests.inc()
-        seconds.observe(trace.elapsed(asked.environ))
+        seconds.observe(trace.elapsed(request.environ))
         call: Answered | None = g.get("call")
         if call is None:
-            return
+            return response
         if call.endpoint.permission is not None:
             if response.status_code < 400:
                 self._allowed.inc()
@@ -106,6 +105,7 @@ class Metrics:
                 self._refused.inc()
         for stage, taken in (call.timings or {}).items():
             self._stages.labels(stage).observe(taken)
+        return response
 
     def waited(self, seconds: float) -> None:
         self._waits.observe(seconds)
@@ -160,12 +160,3 @@ class _State:
                                 value=policy.age)
         yield GaugeMetricFamily("gatepost_limits_degraded", "1 while processes count limits each for itself.",
                                 value=int(limits.state != "ok"))
-
-
-def install(app: Flask, metrics: Metrics) -> None:
-    """Count every answer."""
-
-    @app.after_request
-    def count_answer(response: Response) -> Response:
-        metrics.count(response)
-        return response

@@ -7,13 +7,19 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
-from flask import Flask, Request, Response
+from flask import Flask, Request, Response, request_finished, request_started
 from flask.globals import request_ctx
 from flask.sessions import NullSession, SessionInterface
+from flask.typing import ResponseReturnValue
 from werkzeug.routing import BaseConverter, MapAdapter, Rule
 from werkzeug.wsgi import get_content_length
 
 _NONE = NullSession()
+
+Arrival = Callable[[Request], None]
+"""What is done with each request before its view is called; what it raises is answered instead."""
+Departure = Callable[[Request, Response], Response]
+"""What is done with each answer, an error's, too, before it is sent."""
 
 
 class NotReady(Exception):
@@ -51,22 +57,61 @@ class _Rule(Rule):
 
 
 class Application(Flask):
-    """Flask looks for each of these several times on every request; here they are answered in advance."""
+    """Flask looks for each of these several times on every request; here they are answered in advance.
+
+    arrivals    what is done with each request, in this order
+    departures  what is done with each answer, in this order, after what Flask does
+    """
 
     request_class = _Request
     url_rule_class: type[Rule] = _Rule
     session_interface = _NoCookies()
 
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.arrivals: list[Arrival] = []
+        self.departures: list[Departure] = []
+        # Werkzeug would redirect `//` to `/`, in HTML.
+        self.url_map.merge_slashes = False
+
     def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
         return func
 
-    def process_response(self, response: Response) -> Response:
+    def full_dispatch_request(self) -> Response:
+        """As Flask does it, but that the request is looked up once instead of by each part, and that nobody is called
+        where nobody waits."""
+        if (self.before_request_funcs or self.after_request_funcs or self.url_value_preprocessors
+                or request_started.receivers or request_finished.receivers):
+            return super().full_dispatch_request()
+        self._got_first_request = True
         context = request_ctx._get_current_object()  # type: ignore[attr-defined]
-        if context._after_request_functions or len(self.after_request_funcs) > 1:
-            return super().process_response(response)
-        # Nothing besides is to be done for one blueprint or one request alone.
-        for function in reversed(self.after_request_funcs[None]):
-            response = function(response)
+        request: Request = context.request
+        try:
+            self._arrive(request)
+            if request.routing_exception is not None:
+                self.raise_routing_exception(request)
+            assert request.url_rule is not None and request.view_args is not None
+            answer: Any = self.view_functions[request.url_rule.endpoint](**request.view_args)
+        except Exception as error:
+            answer = self.handle_user_exception(error)
+        if context._after_request_functions:
+            return self.finalize_request(answer)
+        return self._depart(request, self.make_response(answer))
+
+    def preprocess_request(self) -> ResponseReturnValue | None:
+        self._arrive(request_ctx.request)
+        return super().preprocess_request()
+
+    def process_response(self, response: Response) -> Response:
+        return self._depart(request_ctx.request, super().process_response(response))
+
+    def _arrive(self, request: Request) -> None:
+        for function in self.arrivals:
+            function(request)
+
+    def _depart(self, request: Request, response: Response) -> Response:
+        for function in self.departures:
+            response = function(request, response)
         return response
 
     def add_url_rule(self, rule: str, endpoint: str | None = None, view_func: Callable[..., Any] | None = None,

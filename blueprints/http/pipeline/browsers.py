@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from flask import Flask, Response, request
+from flask import Request, Response
+
+from .application import Departure
 
 if TYPE_CHECKING:
     from settings import LiveSettings
@@ -45,18 +47,19 @@ def page_headers(**sources: str) -> dict[str, str]:
             "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()"}
 
 
-def install(app: Flask, live: LiveSettings) -> None:
+def telling(live: LiveSettings) -> Departure:
     """Tell what depends on the request, and on the settings `hsts_seconds`, `cors_origins` and `cors_headers`."""
 
-    @app.after_request
-    def tell(response: Response) -> Response:
+    def tell(request: Request, response: Response) -> Response:
         settings = live.current
         # Over plain HTTP it must not be sent (RFC 6797 section 7.2).
         if settings.hsts_seconds and request.is_secure:
             response.headers["Strict-Transport-Security"] = f"max-age={settings.hsts_seconds}"
         if settings.cors_origins:
-            _allow_origin(response, _origins(settings.cors_origins), settings.cors_headers.split())
+            _allow_origin(request, response, _origins(settings.cors_origins), settings.cors_headers.split())
         return response
+
+    return tell
 
 
 @lru_cache(maxsize=8)
@@ -64,7 +67,7 @@ def _origins(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def _allow_origin(response: Response, origins: frozenset[str], own: list[str]) -> None:
+def _allow_origin(request: Request, response: Response, origins: frozenset[str], own: list[str]) -> None:
     headers, origin = response.headers, request.headers.get("Origin")
     if "*" not in origins:
         response.vary.add("Origin")

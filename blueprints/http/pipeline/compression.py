@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import cast
 
-from flask import Flask, Response, g, request
+from flask import Request, Response, g
 from werkzeug.datastructures import Accept
 from werkzeug.http import parse_accept_header
 
@@ -22,28 +22,25 @@ KINDS = frozenset(("application/json", "application/problem+json", "application/
                    "text/css", "text/javascript", "text/plain"))
 
 
-def install(app: Flask) -> None:
+def compress(request: Request, response: Response) -> Response:
     """Compress answers of at least `LEAST` bytes, and streams."""
-
-    @app.after_request
-    def compress(response: Response) -> Response:
-        accepted = request.environ.get("HTTP_ACCEPT_ENCODING")
-        if accepted is None or not _takes_gzip(accepted):
-            return response
-        headers = response.headers
-        length = headers.get("Content-Length")  # a stream has none
-        if (length is not None and int(length) < LEAST) or "Content-Encoding" in headers or _secret():
-            return response
-        if response.status_code == 304 or headers.get("Content-Type", "").partition(";")[0] not in KINDS:
-            return response
-        headers["Content-Encoding"] = "gzip"
-        # Reads say so anyhow (`responses.VARIES`); errors and writes only when they are compressed.
-        response.vary.add("Accept-Encoding")
-        if length is None:
-            response.response = _compressed(cast("Iterable[bytes]", response.response))
-        else:
-            response.set_data(gzip.compress(response.get_data(), LEVEL, mtime=0))
+    accepted = request.environ.get("HTTP_ACCEPT_ENCODING")
+    if accepted is None or not _takes_gzip(accepted):
         return response
+    headers = response.headers
+    length = headers.get("Content-Length")  # a stream has none
+    if (length is not None and int(length) < LEAST) or "Content-Encoding" in headers or _secret():
+        return response
+    if response.status_code == 304 or headers.get("Content-Type", "").partition(";")[0] not in KINDS:
+        return response
+    headers["Content-Encoding"] = "gzip"
+    # Reads say so anyhow (`responses.VARIES`); errors and writes only when they are compressed.
+    response.vary.add("Accept-Encoding")
+    if length is None:
+        response.response = _compressed(cast("Iterable[bytes]", response.response))
+    else:
+        response.set_data(gzip.compress(response.get_data(), LEVEL, mtime=0))
+    return response
 
 
 def _secret() -> bool:

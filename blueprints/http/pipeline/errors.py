@@ -6,7 +6,7 @@ import logging
 from collections.abc import Collection
 
 import orjson
-from flask import Flask, Response, g, request
+from flask import Flask, Request, Response, g, request
 from werkzeug.exceptions import HTTPException
 
 from models.engine.errors import (
@@ -151,14 +151,14 @@ def of_status(status: int, headers: dict[str, str] | None = None, detail: str = 
     return Problem(code, detail, headers=headers or {})
 
 
+def refuse_for_the_server(request: Request) -> None:
+    """Raise what the server in front has refused."""
+    if REFUSED_BY_SERVER in request.environ:
+        raise request.environ[REFUSED_BY_SERVER]
+
+
 def install(app: Flask) -> None:
-    """Answer every error of the application as a problem document, and what the server in front refuses."""
-
-    @app.before_request
-    def refuse_for_the_server() -> None:
-        if REFUSED_BY_SERVER in request.environ:
-            raise request.environ[REFUSED_BY_SERVER]
-
+    """Answer every error of the application as a problem document."""
     def handle(error: Exception) -> Response:
         if isinstance(error, Unavailable | TimedOut):
             services().pulse.doubt(refused=request.method not in ("GET", "HEAD"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote_to_bytes
 
-from flask import Flask, request
+from flask import Request
 
 from ..protocol.messages import Message
 from ..protocol.problems import Problem
@@ -18,24 +18,19 @@ LONGEST = 16_384  # bytes of path and query: the longest cursor and a hundred id
 _STRAY = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
-def install(app: Flask) -> None:
-    """Refuse every URL that is too long (414) and every query that is not percent-encoded UTF-8 (400)."""
-    # Werkzeug would redirect `//` to `/`, in HTML.
-    app.url_map.merge_slashes = False
-
-    @app.before_request
-    def refuse_unusable() -> None:
-        environ = request.environ
-        query: str = environ.get("QUERY_STRING", "")
-        if len(environ.get("PATH_INFO", "")) + len(query) > LONGEST:
-            raise Problem("uri_too_long", Message(
-                "Path and query have at most {most} bytes together.", most=LONGEST))
-        if "%" not in query and query.isascii():
-            return
-        try:
-            unquote_to_bytes(query.encode("latin-1")).decode()
-        except UnicodeError:
-            raise Problem("invalid_parameter", "The query string is not UTF-8.") from None
-        if _STRAY.search(query):
-            raise Problem("invalid_parameter", "A % in a query stands before two hexadecimal digits; write %25.")
+def refuse_unusable(request: Request) -> None:
+    """Refuse a URL that is too long (414), and a query that is not percent-encoded UTF-8 (400)."""
+    environ = request.environ
+    query: str = environ.get("QUERY_STRING", "")
+    if len(environ.get("PATH_INFO", "")) + len(query) > LONGEST:
+        raise Problem("uri_too_long", Message(
+            "Path and query have at most {most} bytes together.", most=LONGEST))
+    if "%" not in query and query.isascii():
+        return
+    try:
+        unquote_to_bytes(query.encode("latin-1")).decode()
+    except UnicodeError:
+        raise Problem("invalid_parameter", "The query string is not UTF-8.") from None
+    if _STRAY.search(query):
+        raise Problem("invalid_parameter", "A % in a query stands before two hexadecimal digits; write %25.")
 

@@ -31,8 +31,9 @@ def read_json(request: Request, *, accepts: tuple[str, ...] = JSON, required: bo
     Raises `Problem`: `unsupported_media_type`, `body_too_large`, `malformed_json`, `invalid_body`,
     `invalid_field` (with the pointer of the offending string).
     """
-    if largest > (request.max_content_length or largest):
-        request.max_content_length = largest
+    if (most := request.max_content_length) is not None:
+        # Set, too, where it stays: else Flask looks it up in the configuration once more for each look at the body.
+        request.max_content_length = max(most, largest)
     raw = request.get_data()
     if not raw and not required:
         return {}

@@ -62,8 +62,10 @@ def stored(database, since=LONG_AGO):
 def outcomes(app):
     """What is counted of the requests of this app, beside what the app counts itself."""
     seen = []
-    activity.install(app, SimpleNamespace(count=lambda outcome, seconds: seen.append((outcome, seconds))))
-    return seen
+    app.departures.append(activity.counting(SimpleNamespace(
+        count=lambda outcome, seconds: seen.append((outcome, seconds)))))
+    yield seen
+    app.departures.pop()
 
 
 def test_a_request_is_answered_refused_limited_or_failed(app, given, outcomes, monkeypatch):
