@@ -23,6 +23,8 @@ from models.tables.deprecated_use import note_use
 if TYPE_CHECKING:
     from models.engine.database import Database
 
+QUERY, BODY = "?", "#/"  # before the name of a part, in what is counted
+
 
 @dataclass(frozen=True)
 class Deprecation:
@@ -92,10 +94,12 @@ class DeprecatedUses:
 
 
 @lru_cache(maxsize=1024)
-def announced(schema: Schema) -> tuple[tuple[str, Deprecation], ...]:
-    """The parts of a schema that clients should leave, by the names under which they are loaded."""
-    return tuple((field.attribute or name, field.metadata["deprecation"]) for name, field in schema.load_fields.items()
-                 if "deprecation" in field.metadata)
+def announced(query: Schema | None, body: Schema | None) -> tuple[tuple[str, str, Deprecation], ...]:
+    """The parts of a query and a body that clients should leave: `QUERY` or `BODY`, and the name under which the part
+    is loaded."""
+    return tuple((mark, field.attribute or name, field.metadata["deprecation"])
+                 for mark, schema in ((QUERY, query), (BODY, body)) if schema is not None
+                 for name, field in schema.load_fields.items() if "deprecation" in field.metadata)
 
 
 def _start(day: date) -> datetime:

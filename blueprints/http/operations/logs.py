@@ -24,7 +24,7 @@ from threading import RLock
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
-from flask import Request, Response, g, has_request_context
+from flask import Request, Response, g, has_request_context, request
 
 from ..protocol import trace
 
@@ -70,7 +70,7 @@ class JsonFormatter(logging.Formatter):
         entry: dict[str, Any] = {"time": moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ"), "level": record.levelname.lower(),
                                  "logger": record.name, "message": record.getMessage()}
         if has_request_context():
-            entry["request_id"] = trace.request_id()
+            entry["request_id"] = trace.request_id(request.environ)
             if (joined := trace.trace_id()) is not None:
                 entry["trace_id"] = joined
         entry.update(getattr(record, "fields", ()))

@@ -91,7 +91,9 @@ class Application(Flask):
             if request.routing_exception is not None:
                 self.raise_routing_exception(request)
             assert request.url_rule is not None and request.view_args is not None
-            answer: Any = self.view_functions[request.url_rule.endpoint](**request.view_args)
+            # To OPTIONS no view answers, but Flask itself.
+            answer: Any = self.dispatch_request() if request.method == "OPTIONS" else \
+                self.view_functions[request.url_rule.endpoint](**request.view_args)
         except Exception as error:
             answer = self.handle_user_exception(error)
         if context._after_request_functions:

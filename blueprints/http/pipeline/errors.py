@@ -51,7 +51,7 @@ def problem_response(problem: Problem) -> Response:
         # It echoes the path, which may hold what UTF-8 cannot: never fail while reporting a failure.
         "instance": request.path.encode("utf-8", "replace").decode(),
         "code": problem.code,
-        "request_id": trace.request_id(),
+        "request_id": trace.request_id(request.environ),
         "errors": [fault.to_dict(translation) for fault in problem.faults],
     }
     if problem.reason:

@@ -22,7 +22,7 @@ from flask import Request, Response, g, request
 from models.base import is_id
 from models.engine.errors import Busy
 
-from ..operations.deprecation import Deprecation, announced
+from ..operations.deprecation import QUERY, Deprecation, announced
 from ..protocol import expectation
 from ..protocol.answer_headers import carry
 from ..protocol.json_body import read_json
@@ -98,10 +98,9 @@ def validate(call: Call) -> None:
                          largest=endpoint.largest_body)
         call.body, call.read_only = validation.load_body(
             endpoint.body, sent, partial=endpoint.partial, fixed=endpoint.fixed, kept=endpoint.kept)
-    for mark, schema, given in (("?", endpoint.query, call.query), ("#/", endpoint.body, call.body)):
-        for name, deprecation in announced(schema) if schema is not None else ():
-            if name in given:
-                _announce(call, deprecation, mark + name)
+    for mark, name, deprecation in announced(endpoint.query, endpoint.body):
+        if name in (call.query if mark == QUERY else call.body):
+            _announce(call, deprecation, mark + name)
 
 
 def prepare(call: Call) -> None:
@@ -205,7 +204,8 @@ EFFECT: tuple[Stage, ...] = (claim, load, judge, check_precondition, act, judge_
 def run(services: Services, endpoint: Endpoint, path: dict[str, str]) -> Response:
     """Answer one request of one endpoint. Whatever refuses it is raised; `errors` translates it."""
     sent: Request = request._get_current_object()  # type: ignore[attr-defined]
-    g.call = call = Call(services, endpoint, sent if endpoint.translate is None else endpoint.translate(sent), path)
+    call = Call(services, endpoint, sent if endpoint.translate is None else endpoint.translate(sent), path)
+    g._get_current_object().call = call
     if services.settings.server_timing or (services.metrics is not None and services.metrics.samples()):
         call.timings = {}
     try:

@@ -1,8 +1,8 @@
 """Texts for clients, in English, and their translations.
 
 A text is its own name, as gettext has it: `translations/de.po` says what it is in German. A constant text is a plain
-`str`; one with values in it is a `Message`, which is put together again in the language of the answer. Words of the
-API (fields, codes, states) are values, and stay what they are.
+`str`; one with values in it is a `Message`, which is put together again in the language of the answer, and with it the
+values that are messages. Words of the API (fields, codes, states) are values, and stay what they are.
 
 `make messages` collects what is given to `Problem`, `Fault`, `Conflict`, `ValidationError`, `Message` and `plural`,
 in `models` to `InvalidState`, and in `policies` to `Message`.
@@ -22,12 +22,12 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import PoFileError, read_po
 from flask import Request
 
-from policies.wording.message import Message, any_of
+from policies.wording.message import Message, any_of, together
 
 from .language import best, wishes
 
 __all__ = ["LIBRARIES", "SHIPPED", "SOURCE", "Message", "Translation", "Translations", "Unreadable", "any_of", "plural",
-           "read_texts"]
+           "read_texts", "together"]
 
 SOURCE = "en"  # the language of the texts in the code
 _LINE = re.compile(r'(#.*|((msgctxt|msgid|msgid_plural|msgstr|msgstr\[[0-9]+\])\s*)?"([^"\\]|\\.)*")?')

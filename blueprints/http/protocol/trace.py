@@ -28,11 +28,11 @@ def begin(environ: WSGIEnvironment) -> str:
     return id
 
 
-def request_id() -> str:
-    """The id of the current request."""
-    id: str | None = request.environ.get(_ID)
+def request_id(environ: WSGIEnvironment) -> str:
+    """The id of this request."""
+    id: str | None = environ.get(_ID)
     if id is None:  # what a command does is no client's request
-        id = request.environ[_ID] = new_id()
+        id = environ[_ID] = new_id()
     return id
 
 

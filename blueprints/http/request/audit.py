@@ -51,7 +51,7 @@ class Export:
         # The answer is sent after the request has ended.
         self._begun = Refusal(actor.tenant_id, actor.key, actor.role, action, resource, None, address_of(call),
                               "allowed", _program(call), call.access.policy.version)
-        self._trail, self._request_id = call.services.trail, trace.request_id()
+        self._trail, self._request_id = call.services.trail, trace.request_id(call.request.environ)
         self._filters, self._rows = dict(filters), 0
 
     def count(self, rows: int) -> None:
@@ -101,7 +101,7 @@ def record(call: Call, *, result: str = "allowed", reason: str | None = None) ->
         resource=resource, resource_id=id,
         address=address_of(call), result=result, rule=call.write.rule,
         reason=", ".join(filter(None, (call.write.rule, reason, _program(call), call.write.note))) or None,
-        policy_version=call.access.policy.version, request_id=trace.request_id(),
+        policy_version=call.access.policy.version, request_id=trace.request_id(call.request.environ),
         facts=call.write.facts or decision.recorded(call, decided, resource, action, id))
 
 
@@ -133,8 +133,8 @@ def note_look(call: Call, about: str | None = None) -> None:
     actor = call.principal
     call.services.trail.look(tenant_id=actor.tenant_id, principal=actor.key, role=actor.role, resource=resource,
                              action=action, resource_id=about, address=address_of(call), result="allowed",
-                             reason=_program(call),
-                             policy_version=call.access.policy.version, request_id=trace.request_id())
+                             reason=_program(call), policy_version=call.access.policy.version,
+                             request_id=trace.request_id(call.request.environ))
 
 
 def facts_of_export(filters: Mapping[str, str], rows: int) -> str:
@@ -174,7 +174,7 @@ def _refused(call: Call, reason: str, *, result: str = "refused", what: tuple[st
 
 
 def _note(call: Call, refusal: Refusal) -> None:
-    call.services.trail.refuse(refusal, trace.request_id())
+    call.services.trail.refuse(refusal, trace.request_id(call.request.environ))
 
 
 def _tried_email(call: Call, user: User | None = None) -> str | None:

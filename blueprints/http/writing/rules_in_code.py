@@ -81,4 +81,8 @@ def by_state(status: str, refusal: Problem | None) -> RuleInCode:
 def state_is(name: str, state: str, refusal: Problem | None = None) -> Message:
     """What is said of the state of a row, and why that does not do."""
     found = Message("{name} is {value}", name=name, value=state)
-    return found if refusal is None else Message("{found}: {reason}", found=found, reason=refusal.detail)
+    if refusal is None:
+        return found
+    # Of the values of a message, those are said in another language that are messages themselves.
+    reason = refusal.detail if isinstance(refusal.detail, Message) else Message(refusal.detail)
+    return Message("{found}: {reason}", found=found, reason=reason)

@@ -16,7 +16,7 @@ from models.base import Owned, whole
 from models.tables.share import withdraw
 from models.tables.user import User
 
-from ..protocol.messages import Message
+from ..protocol.messages import Message, together
 from ..protocol.problems import Fault, Problem, dangling, read_only
 from ..reading.readable import Readable, Values
 from ..request.call import Call
@@ -108,8 +108,8 @@ class Writable(Readable):
                     yield RuleInCode(STATE, state_is(found.state, getattr(row, found.state)), reads=(found.state,))
                 else:
                     state = getattr(row, found.state)
-                    yield RuleInCode(STATE, Message("{first}; {other}", first=state_is(found.state, state),
-                                                    other=found.starts), found.conflict(state), reads=(found.state,))
+                    yield RuleInCode(STATE, together((state_is(found.state, state), found.starts)),
+                                     found.conflict(state), reads=(found.state,))
         managed = [name for name in self.managed if name in self.body_schema.load_fields]
         facts = None if row is None else row.__data__
         if verb in ("create", "update") and managed and not call.access.allows(self.manage, facts):

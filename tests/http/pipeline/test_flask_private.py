@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 
 import pytest
 from flask import Blueprint, Flask, Response, abort, after_this_request, request_finished, request_started
@@ -47,27 +48,57 @@ def noting(called: list[str], name: str) -> Callable[[Response], Response]:
     return note
 
 
-@pytest.mark.parametrize("besides", [
-    lambda app: None,
-    lambda app: app.before_request(lambda: None),
-    lambda app: app.url_value_preprocessor(lambda endpoint, values: None),
-    lambda app: request_started.connect(listen, app),
-    lambda app: request_finished.connect(listen, app),
-], ids=["nothing", "a function before", "values of the URL", "a listener before", "a listener after"])
-@pytest.mark.parametrize(("path", "said"), [
-    ("/", ["in", "view", "out"]), ("/absent", ["in", "out"]), ("/broken", ["in", "out"]), ("/refused", ["in", "out"])])
+def with_views(app: Flask, called: list[str]) -> Flask:
+    app.add_url_rule("/", "plain", view_func=lambda: called.append("view") or "text", methods=["GET", "POST"])
+    app.add_url_rule("/broken", "broken", view_func=lambda: 1 // 0)
+    app.add_url_rule("/refused", "refused", view_func=lambda: abort(403))
+    app.add_url_rule("/part/", "part", view_func=lambda: called.append("view") or ("", 204, {"X-Part": "1"}))
+    return app
+
+
+REQUESTS = [(method, path) for method in ("GET", "HEAD", "OPTIONS", "POST", "DELETE")
+            for path in ("/", "/absent", "/broken", "/refused", "/part/")]
+
+
+@pytest.mark.parametrize(("method", "path"), REQUESTS)
+def test_every_request_is_answered_as_by_flask(method: str, path: str) -> None:
+    answers = []
+    for made in (Flask("plain"), Application("ours")):
+        called: list[str] = []
+        answer = with_views(made, called).test_client().open(path, method=method)
+        allowed = sorted(answer.headers.pop("Allow", "").split(", "))  # in any order
+        answers.append((answer.status_code, answer.data, sorted(answer.headers.items()), allowed, called))
+    assert answers[0] == answers[1]
+
+
+@contextmanager
+def more(app: Flask, besides: str) -> Iterator[None]:
+    """Something else that Flask is asked for, for as long as this lasts."""
+    signal = {"a listener before": request_started, "a listener after": request_finished}.get(besides)
+    if besides == "a function before":
+        app.before_request(lambda: None)
+    elif besides == "values of the URL":
+        app.url_value_preprocessor(lambda endpoint, values: None)
+    with nullcontext() if signal is None else signal.connected_to(listen, app):
+        yield
+    assert not request_started.receivers and not request_finished.receivers, "others are answered by the short way"
+
+
+@pytest.mark.parametrize("besides", ["nothing", "a function before", "values of the URL", "a listener before",
+                                     "a listener after"])
+@pytest.mark.parametrize(("method", "path", "status", "said"), [
+    ("GET", "/", 200, ["in", "view", "out"]), ("OPTIONS", "/", 200, ["in", "out"]), ("PUT", "/", 405, ["in", "out"]),
+    ("GET", "/absent", 404, ["in", "out"]), ("GET", "/broken", 500, ["in", "out"]),
+    ("GET", "/refused", 403, ["in", "out"])])
 def test_arrivals_and_departures_are_called_once_whatever_else_flask_is_asked_for(
-        besides: Callable[[Flask], object], path: str, said: list[str]) -> None:
+        besides: str, method: str, path: str, status: int, said: list[str]) -> None:
     called: list[str] = []
     app = Application("around")
     app.arrivals.append(lambda request: called.append("in"))
     app.departures.append(lambda request, response: noting(called, "out")(response))
-    app.add_url_rule("/", "plain", view_func=lambda: called.append("view") or "")
-    app.add_url_rule("/broken", "broken", view_func=lambda: 1 // 0)
-    app.add_url_rule("/refused", "refused", view_func=lambda: abort(403))
-    besides(app)
-    answer = app.test_client().get(path)
-    assert answer.status_code == {"/": 200, "/absent": 404, "/broken": 500, "/refused": 403}[path]
+    with_views(app, called)
+    with more(app, besides):
+        assert app.test_client().open(path, method=method).status_code == status
     assert called == said
 
 

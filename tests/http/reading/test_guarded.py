@@ -9,9 +9,9 @@ import pytest
 @pytest.fixture(scope="module")
 def people(given, as_user):
     """`me` is an ordinary user; `spy` is a user whose guarded fields they may not see."""
-    me = as_user("user", name="Me", email="me@secret.example", department="research")
+    me = as_user("user", name="Me", email="me@secret.example", department="research", groups=["readers"])
     spy = given.user("user", name="Spy", email="spy@secret.example", department="secrets", active=False,
-                     created_at="2020-01-01T00:00:00.000000Z")
+                     groups=["spies"], created_at="2020-01-01T00:00:00.000000Z")
     return {"me": me, "spy": spy}
 
 
@@ -23,7 +23,7 @@ def names(answer):
 @pytest.mark.parametrize("query", [
     "email=spy@secret.example", "email=nobody@secret.example", "email__startswith=spy", "department=secrets",
     "department=nowhere", "active=false", "created_at__lt=2021-01-01T00:00:00Z", "email=spy@secret.example&name=Spy",
-    "name=Spy&active=false", "name__contains=py&department__isnull=false",
+    "groups__has=spies", "groups__has=none", "name=Spy&active=false", "name__contains=py&department__isnull=false",
 ])
 def test_a_filter_on_a_guarded_field_finds_no_other_user(people, query):
     answer = people["me"].get(f"/api/users?{query}")
@@ -34,7 +34,7 @@ def test_a_filter_on_a_guarded_field_finds_no_other_user(people, query):
 
 
 @pytest.mark.parametrize("query", ["email=me@secret.example", "email__startswith=", "email__startswith=m",
-                                   "active=true",
+                                   "active=true", "groups__has=readers",
                                    "department=research", "created_at__gte=2021-01-01T00:00:00Z",
                                    "department__isnull=false"])
 def test_a_filter_on_a_guarded_field_finds_oneself(people, query):
@@ -46,6 +46,7 @@ def test_a_filter_on_a_guarded_field_finds_oneself(people, query):
 
 
 @pytest.mark.parametrize("query", ["email=spy@secret.example", "department=secrets", "active=false&name=Spy",
+                                   "groups__has=spies",
                                    "created_at__lt=2021-01-01T00:00:00Z"])
 def test_a_role_that_manages_users_filters_by_every_field(people, as_role, query):
     for role in ("owner", "admin"):
