@@ -19,7 +19,7 @@ class OrderItemSchema(StrictSchema):
 
     product_id = Reference("products", expand="product", required=True)
     quantity = Int(required=True, minimum=1, maximum=1_000_000, metadata={"example": 1})
-    unit_price = Int(dump_only=True, minimum=0)
+    unit_price = Int(dump_only=True, minimum=0, metadata={"minor_units_of": "currency"})
 
 
 class OrderSchema(OwnedSchema):
@@ -27,7 +27,7 @@ class OrderSchema(OwnedSchema):
 
     items = Many(fields.Nested(OrderItemSchema), required=True, minimum=1, maximum=100)
     note = Text(maximum=2_000, allow_none=True, metadata={"example": "Ring twice."})
-    total = Int(dump_only=True, minimum=0)
+    total = Int(dump_only=True, minimum=0, metadata={"minor_units_of": "currency"})
     currency = fields.String(dump_only=True)
     status = fields.String(dump_only=True)
 

@@ -13,7 +13,7 @@ class ProductSchema(OwnedSchema):
     sku = Line(required=True, maximum=64, metadata={"example": "desk-walnut"})
     description = Text(maximum=20_000, allow_none=True)
     price = Int(required=True, minimum=0, maximum=10**12, metadata={
-        "example": 24900, "description": "Minor units of `currency`."})
+        "example": 24900, "description": "Minor units of `currency`.", "minor_units_of": "currency"})
     currency = Currency(required=True, metadata={"example": "EUR"})
     stock = Int(minimum=0, maximum=10**9, metadata={"example": 12})
     category_id = Reference("categories", expand="category", allow_none=True)

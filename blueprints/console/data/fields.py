@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any, cast
 
+from babel import Locale, UnknownLocaleError
+from babel.numbers import format_currency, get_currency_precision
 from marshmallow import Schema, fields
 from marshmallow.validate import OneOf
 from werkzeug.datastructures import MultiDict
@@ -23,7 +26,8 @@ from .words import field_called
 Answer = Mapping[str, Any]
 NONE, LONG, MARK, FLAG, NUMBER, TIME, REFERENCE, WORDS, ROWS, JSON, LINE = (
     "none", "long", "mark", "flag", "number", "time", "reference", "words", "rows", "json", "line")
-EMAIL, PASSWORD, CHOICE, GRANTEE = "email", "password", "choice", "grantee"
+EMAIL, PASSWORD, CHOICE, GRANTEE, MONEY = "email", "password", "choice", "grantee", "money"
+_CURRENCY = "minor_units_of"  # in the metadata of a number: the field beside it, or around it, that is its currency
 OWN, OWNER = ("id", "tenant_id", "version"), "owner_id"  # what a row says for programs; whose it is
 _TIMES = ("updated_at", "last_used_at", "time", "created_at")  # when something was done last; the first counts
 _MOST = 4  # columns besides
@@ -37,7 +41,7 @@ class Shown:
     label: str
     kind: str
     value: Any
-    of: str = ""  # the collection that a reference leads to
+    of: str = ""  # the collection that a reference leads to; of money the field that is its currency
     called: str = ""  # what the row is called that it leads to; "" where the caller may not see that
 
 
@@ -107,7 +111,9 @@ def shown(call: Call, collection: Collection, answers: Sequence[Answer], names: 
     rows = [[_shown(name, collection.body_schema.fields.get(name), answer[name], called)
              for name in names if name in answer] for answer in answers]
     known = names_of(call, (row for one in rows for field in one for row in _references(field)))
-    return [[_named(field, known) for field in one] for one in rows]
+    tag = call.services.translations.wanted(call.request).tag
+    return [[_priced(_named(field, known), answer, tag) for field in one]
+            for one, answer in zip(rows, answers, strict=True)]
 
 
 def _shown(name: str, field: fields.Field[Any] | None, value: Any,
@@ -121,6 +127,8 @@ def _shown(name: str, field: fields.Field[Any] | None, value: Any,
         inner = cast(Any, field).inner.schema.fields
         return Shown(name, label, kind, [[_shown(each, inner.get(each), entry[each]) for each in entry]
                                          for entry in value])
+    if kind == NUMBER and field is not None and _CURRENCY in field.metadata:
+        return Shown(name, label, MONEY, value, field.metadata[_CURRENCY])
     if isinstance(value, dict | list) and kind != WORDS:
         return Shown(name, label, JSON, json.dumps(value, indent=2, ensure_ascii=False))
     return Shown(name, label, kind, value)
@@ -140,6 +148,23 @@ def _named(field: Shown, known: Mapping[Row, str]) -> Shown:
         return Shown(field.name, field.label, field.kind, [[_named(inner, known) for inner in entry]
                                                            for entry in field.value])
     return field
+
+
+def _priced(field: Shown, answer: Answer, tag: str) -> Shown:
+    """Money as a reader of a language writes it, `68.30 EUR`; a number where the currency is not known."""
+    if field.kind == ROWS:
+        return replace(field, value=[[_priced(inner, answer, tag) for inner in entry] for entry in field.value])
+    if field.kind != MONEY:
+        return field
+    currency = answer.get(field.of)
+    if not isinstance(currency, str):
+        return replace(field, kind=NUMBER)
+    try:
+        locale = Locale.parse(tag, sep="-")
+    except (UnknownLocaleError, ValueError):
+        locale = Locale("en")
+    amount = Decimal(field.value).scaleb(-get_currency_precision(currency))
+    return replace(field, value=format_currency(amount, currency, "#,##0.00\N{NO-BREAK SPACE}¤¤", locale))
 
 
 # What is asked for
@@ -199,7 +224,16 @@ def summary(collection: Collection, names: Sequence[str]) -> tuple[str, list[str
     head = next((name for name in TITLES if name in kinds),
                 next((name for name, kind in kinds.items() if kind == LONG), ""))
     rest = {name: kind for name, kind in kinds.items() if name not in (head, "slug", "department", *OWN)}
-    plain = [name for name, kind in rest.items() if kind in (LINE, EMAIL, NUMBER, REFERENCE) and name != OWNER]
+    told = currencies(collection, rest)  # beside the amount
+    plain = [name for name, kind in rest.items()
+             if kind in (LINE, EMAIL, NUMBER, REFERENCE) and name != OWNER and name not in told]
     marks = [name for name, kind in rest.items() if kind in (MARK, FLAG)]
     owner = [name for name, kind in rest.items() if name == OWNER and kind == REFERENCE]
     return head, [*plain[:_MOST], *marks, *owner, *[name for name in _TIMES if name in rest][:1]]
+
+
+def currencies(collection: Collection, names: Iterable[str]) -> list[str]:
+    """The fields that say in which currency these are."""
+    schema = collection.body_schema.fields
+    return sorted({schema[name].metadata[_CURRENCY] for name in names
+                   if name in schema and _CURRENCY in schema[name].metadata})

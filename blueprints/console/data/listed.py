@@ -22,7 +22,7 @@ from ...http.reading.filters import parameter
 from ...http.resources.asking import ask
 from ..frame import page, routes, show, texts
 from ..naming import found, sentence, title_parameter
-from .fields import FLAG, OWN, OWNER, choices, kind_of, shown, summary
+from .fields import FLAG, OWN, OWNER, choices, currencies, kind_of, shown, summary
 from .seen import Seen, seen
 from .words import collection_called, field_called
 
@@ -116,7 +116,7 @@ def _rows(call: Call, kind: Kind) -> Response:
     say = call.services.translations.wanted(call.request).say
     try:
         query = _query(call, kind, asked)
-        fields = ["id", *([head] if head else []), *columns]
+        fields = ["id", *([head] if head else []), *columns, *currencies(collection, columns)]
         page_of = ask(call, kind.operation("list"), {**query, "fields": ",".join(fields)})
         if asked.get("as"):
             whose = seen(call, kind.name, asked["as"], [row["id"] for row in page_of["items"]])
@@ -125,8 +125,8 @@ def _rows(call: Call, kind: Kind) -> Response:
             raise
         problem = sentence(call, refusal)
     return show(call, "data_rows.html", kind=kind, title=collection_called(kind.name), asked=asked, problem=problem,
-                heads=[field_called(name) for name in columns], rows=_drawn(call, kind, page_of["items"], head, columns,
-                                                                           whose),
+                heads=[(field_called(name), kind_of(collection.body_schema.fields.get(name))) for name in columns],
+                rows=_drawn(call, kind, page_of["items"], head, columns, whose),
                 filters=[(name, field_called(name), values) for name, values in kind.filters(call).items()],
                 orders=[(order, _order_called(order, say)) for order in collection.listing.query.orders],
                 whose=whose, may_ask=call.access.may_ever("policy.view"),
