@@ -13,7 +13,7 @@ from .data import listed as rows
 from .frame import routes
 from .people import listed as persons
 from .people import person, review, unused, who
-from .running import page as running
+from .running import page as how_it_runs
 
-__all__ = ["history", "login", "person", "persons", "reverting", "review", "routes", "row", "row_forms", "rows",
-           "rules", "running", "trail", "trying", "unused", "who", "why"]
+__all__ = ["history", "how_it_runs", "login", "person", "persons", "reverting", "review", "routes", "row",
+           "row_forms", "rows", "rules", "trail", "trying", "unused", "who", "why"]

@@ -80,7 +80,8 @@ def show(call: Call, template: str, status: int = 200, *, framed: bool = True, *
     text = _TEMPLATES.get_template(template).render(
         _=say, rich=rich, several=several, root=call.request.root_path, language=translation.tag, pages=shown,
         here=call.request.path, me=_name_of(call) if known else "",
-        role=principal.role if known and principal is not None else "", key=trace.request_id(), **values)
+        role=principal.role if known and principal is not None else "",
+        key=trace.request_id(call.request.environ), **values)
     return Response(text, status, content_type=HTML, headers=_HEADERS)
 
 

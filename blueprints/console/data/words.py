@@ -28,7 +28,7 @@ FIELDS: Mapping[str, Message] = {
     "attempts": Message("Attempts"),
     "body": Message("Text"),
     "category_id": Message("Category"),
-    "created_at": Message("Made"),
+    "created_at": Message("Created"),
     "currency": Message("Currency"),
     "current": Message("This session"),
     "current_password": Message("Your password"),

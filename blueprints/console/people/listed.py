@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from flask import Response
 
 from gatepost import Call, Problem
+from policies import ALWAYS
 
 from ...http.credentials.console_sessions import member
 from ...http.resources.asking import ask
@@ -21,6 +22,7 @@ _FILTERS = ("q", "role", "group", "active")
 _ASKED = (*_FILTERS, "cursor", "before")
 _SHOWN = ("email", "role", "department", "groups", "active")
 _ROWS = 50
+_GROUPS = 50  # that are counted
 
 
 @routes.get(PEOPLE, **page("user.view", query=texts(*_ASKED), narrows=True, identify=member))
@@ -42,7 +44,7 @@ def listed(call: Call) -> Response:
                 earlier=found["prev_cursor"] and _link(asked, before=found["prev_cursor"]))
 
 
-@routes.get(f"{PEOPLE}/roles", **page("user.view", narrows=True, identify=member, cost=2))
+@routes.get(f"{PEOPLE}/roles", **page("user.view", narrows=True, identify=member, cost=20))
 def by_role(call: Call) -> Response:
     """Show how many have which role, and how many are in each group that a rule names."""
     roles, known = call.access.policy.roles, list[dict[str, Any]]()
@@ -57,11 +59,11 @@ def by_role(call: Call) -> Response:
 
 
 def _groups(call: Call) -> Sequence[str]:
-    """The groups that rules name, for whom may know both the rules and who is in a group."""
-    policy, may = call.access.policy, call.access.may_ever
-    if not (may("policy.view") and may(_PRIVATE)):
+    """The first groups that rules name, for whom may know the rules, and of everybody in which groups they are."""
+    access = call.access
+    if not access.may_ever("policy.view") or access.plan(_PRIVATE).outcome is not ALWAYS:
         return ()
-    return policy.looks_at(tuple(policy.vocabulary.by_permission)).groups
+    return access.policy.looks_at(tuple(access.policy.vocabulary.by_permission)).groups[:_GROUPS]
 
 
 def ways(call: Call) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -52,12 +52,12 @@ def forms(collection: Collection) -> Iterator[Endpoint]:
     if collection.name == "jobs":
         retry = Kind.of(collection).served[_RETRY]
         yield form(retry, f"{RUNNING}/jobs/<id>/{_RETRY}", lambda call, _: see_other(call, RUNNING),
-                   drawn_again(_drawn), identify=member)
+                   drawn_again(_drawn), identify=member, cost=_COST)
 
 
 def _drawn(call: Call, problem: Problem | None = None) -> Response:
     may, wanted = call.access.may_ever, call.query.get("minutes", "").strip() or SPANS[0]
-    if problem is not None and not may(SEEN_WITH):
+    if problem is not None and (problem.status == 429 or not may(SEEN_WITH)):
         raise problem
     amounts = Amounts(call.services.translations.wanted(call.request).tag)
     activity = _asked(call, "admin_activity", {"minutes": wanted})
@@ -79,15 +79,19 @@ def _failed(call: Call) -> Asked:
     found = _asked(call, "jobs_list", {"state": "failed", "limit": _FAILED})
     if found.answer is None:
         return found
-    kind = Kind.of(cast(Collection, call.services.collections["jobs"]))
-    return Asked({"items": [{**job, "retries": _RETRY in possible(call, kind, job["id"], None)}
-                            for job in found.answer["items"]]})
+    kind, jobs = Kind.of(cast(Collection, call.services.collections["jobs"])), found.answer["items"]
+    return _kept(call, lambda: {"items": [{**job, "retries": _RETRY in possible(call, kind, job["id"], None)}
+                                          for job in jobs]})
 
 
 def _asked(call: Call, operation: str, query: Mapping[str, Any] | None = None) -> Asked:
+    return _kept(call, lambda: ask(call, operation, query))
+
+
+def _kept(call: Call, answer: Callable[[], Mapping[str, Any]]) -> Asked:
     """What is refused, or cannot be answered now, leaves the rest of the page as it is."""
     try:
-        return Asked(ask(call, operation, query))
+        return Asked(answer())
     except Problem as refusal:
         return Asked(None, sentence(call, refusal))
     except (Unavailable, TimedOut):

@@ -34,7 +34,7 @@ def test_rows_that_they_do_not_see_are_marked(admin, ann, given):
     rows = ("Of hers", "draft", ann), ("Of others", "draft", other), ("Open", "published", other)
     for title, status, owner in rows:
         given.article(status, title=f"Seenby {title}", owner_id=owner.id)
-    found = {("do not see it" in line, title) for line in lines(admin, f"{ROOT}/articles?q=seenby&as={ann.id}")
+    found = {("not visible" in line, title) for line in lines(admin, f"{ROOT}/articles?q=seenby&as={ann.id}")
              for title in ("Of hers", "Of others", "Open") if title in line}
     assert found == {(False, "Of hers"), (True, "Of others"), (False, "Open")}
 

@@ -88,7 +88,7 @@ def test_the_history_has_pages(edited):
     [older] = [link for link in first.links if link.startswith(f"{HISTORY}?after=")]
     second = visitor.page(older)
     [newer] = [link for link in second.links if link.startswith(f"{HISTORY}?before=")]
-    assert "in force at a start" in second.text
+    assert "when the service started" in second.text
     assert versions(visitor.page(newer)) == versions(first) and len(versions(first)) == _PAGE
     assert visitor.get(f"{HISTORY}?after=x").status_code == 400
 

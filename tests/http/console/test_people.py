@@ -106,6 +106,7 @@ def test_groups_that_the_rules_name_say_how_many_are_in_them(under, given):
     assert f"{PEOPLE}?group=atlas" in page.links and f"{PEOPLE}?group=zeus" not in page.links
     assert "Groups that the rules name" in page.text and "atlas1" in page.text
     assert "atlas" not in seen(visit(app, "editor"), f"{PEOPLE}/roles").text, "who may not see the rules"
+    assert "atlas" not in seen(visit(app, "developer"), f"{PEOPLE}/roles").text, "who sees the groups of nobody else"
 
 
 # Who sees what
@@ -399,7 +400,7 @@ def test_hostile_texts_are_texts(admin, given):
 
 def test_lines_that_were_not_seen_lead_to_where_they_can_be_tried_without(app):
     page = seen(visit(app, "developer"), f"{PEOPLE}/unused")
-    assert "Lines that were not seen" in page.text and "What was not counted" in page.text
+    assert "Lines that were not seen" in page.text and "what commands do is not counted" in page.text
     assert any(link.startswith("/console/try?file=articles.csv&line=") for link in page.links)
 
 
@@ -422,7 +423,7 @@ def test_what_nobody_uses_is_for_those_who_may_see_the_rules(role, app, as_role)
 def test_a_review_has_each_role_how_it_was_got_and_the_last_use(app, given):
     given.user("editor", name=f"Nora {HOSTILE}")
     page = seen(visit(app, "owner"), f"{PEOPLE}/review")
-    assert "editor of the account" in page.text and "Nora" in page.text and "never" in page.text
+    assert "editor set on the account" in page.text and "Nora" in page.text and "never" in page.text
     assert [tag for tag, _ in page.tags].count("script") == 1
     assert "There is nobody like that" in seen(visit(app, "owner"), f"{PEOPLE}/review", role="nobody").text
 

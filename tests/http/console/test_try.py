@@ -87,7 +87,8 @@ def test_a_new_file_is_begun_tried_and_put_in_force(edited, here):
 
 def test_the_name_of_a_file_that_is_there_leads_to_it(app):
     seen = visit(app, "developer").page(f"{TRY}?new=articles.csv")
-    assert "is there once it is put in force" not in seen.text and "This is the file as it is in force" in seen.text
+    assert "is there once it is put in force" not in seen.text
+    assert "This began as the file that is in force" in seen.text
 
 
 @pytest.mark.parametrize("name", [
