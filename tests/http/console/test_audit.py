@@ -10,7 +10,7 @@ import pytest
 from models.base import new_id, now
 from models.tables.audit import Audit, append
 from models.tables.seals import heads
-from tests.apps import NO_ROW, ROLES
+from tests.apps import NO_ROW, PASSWORD, ROLES
 from tests.http.console.pages import Seen, visit
 from tests.tampering import disarmed
 
@@ -250,3 +250,12 @@ def test_hostile_texts_are_texts(admin, given, note):
     for name in ("who", "action", "resource", "result", "id", "from", "to", "cursor", "before", "follow"):
         assert "<script>alert" not in admin.get(TRAIL, query_string={name: HOSTILE}).text
         assert admin.get(TRAIL, query_string={name: "x" * 501}).status_code == 400
+
+
+def test_a_login_is_said_of_the_person_and_of_the_guest_that_they_were(app, admin, given):
+    user = given.user(name="Gina Gate", password=PASSWORD)
+    assert app.test_client().post("/api/login", json={"email": user.email, "password": PASSWORD}).status_code == 200
+    with app.extensions["gatepost"].database.connected():
+        row = Audit.select().where(Audit.principal == f"user:{user.id}", Audit.resource == "session").get()
+    text = seen(admin, f"{TRAIL}/{row.id}").text
+    assert "Gina Gate, as guest, was allowed session.create" in text

@@ -247,6 +247,14 @@ def test_what_is_refused_to_somebody_who_may_not_see_the_page_draws_none(app, gi
     assert answer.status_code == 409 and "How it runs" not in answer.text
 
 
+def test_nothing_is_marked_as_well_that_was_never_done_or_has_failed(admin, given):
+    text = Seen.of(read(admin)).text
+    assert "Backups: none made" in text and "Backups: as it should be" not in text
+    given.job("failed", kind="audit.export", done_at=now(), result="null")
+    text = Seen.of(read(admin)).text
+    assert re.search(r"Jobs: [0-9]+ failed", text) and "Jobs: as it should be" not in text
+
+
 def test_jobs_of_others_are_not_shown_to_whom_they_are_not(app, given):
     job = given.job("failed", kind="secret.export", done_at=now(), owner_id=given.user().id)
     assert job.id not in read(visit(app, "developer")).text

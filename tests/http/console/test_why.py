@@ -57,6 +57,22 @@ def test_the_reason_of_a_rule_in_code_is_said_in_german(admin, given):
     assert text.count("status ist approved: Nur eine") == 2, "as the reason, and among the rules"
 
 
+@pytest.mark.parametrize(("query", "depends"), [
+    ({"permission": "article.publish"}, True), ({"permission": "user.delete"}, True),
+    ({"permission": "article.view"}, False), ({"permission": "stats.view"}, False)],
+    ids=["state", "rank", "no rule in code", "no object"])
+def test_what_a_rule_in_code_leaves_open_depends_on_the_object(query, depends, app):
+    page = asked(visit(app, "developer"), **{"as": "owner"} | query)
+    assert ("depending on the object" in page.text) == depends
+    assert ('class="verdict if"' in page.text) == depends and "owner may" in Seen.of(page).text
+
+
+def test_a_named_object_settles_what_a_rule_in_code_asks(admin, given):
+    for status, kind in (("draft", "yes"), ("archived", "no")):
+        page = asked(admin, **{"as": "owner", "permission": "article.publish", "id": given.article(status).id})
+        assert f'class="verdict {kind}"' in page.text and "depending on the object" not in page.text
+
+
 def test_a_name_finds_people_and_a_title_finds_objects(admin, given):
     cara = given.user(name="Cara Quill")
     article = given.article(title="An umbrella for two")
