@@ -23,7 +23,7 @@ from ..http.protocol import trace
 from ..http.protocol.problems import CATALOGUE
 from ..http.questions.names import title
 from .navigation import PAGES
-from .wording import readable, shortened, with_short_ids
+from .wording import readable, shortened, with_short_ids, with_short_times
 
 routes = Routes("console", "Pages for administrators.", when=lambda settings: settings.console)
 
@@ -40,7 +40,8 @@ _HEADERS = {
 }
 _TEMPLATES = Environment(loader=PackageLoader(__package__), autoescape=True, undefined=StrictUndefined,
                          trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
-_TEMPLATES.filters |= {"readable": readable, "short": shortened, "short_ids": with_short_ids}
+_TEMPLATES.filters |= {"readable": readable, "short": shortened, "short_ids": with_short_ids,
+                       "short_times": with_short_times}
 _MENDABLE = (400, 401, 403, 409, 412, 422, 428, 429)  # statuses of what its sender may send otherwise
 _WITHOUT_LOGIN = ("unauthenticated", "invalid_token", "token_expired")
 _ASSETS = files(__package__).joinpath("static")

@@ -8,6 +8,7 @@ import unicodedata
 from markupsafe import Markup
 
 _SHORT = 8
+_TIME = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(?:\.\d+)?Z")
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -21,6 +22,11 @@ def shortened(id: object) -> str:
     """An id by its last digits, `…1c6094e4`: those before are the time, and alike."""
     text = str(id)
     return f"…{text[-_SHORT:]}" if len(text) > _SHORT else text
+
+
+def with_short_times(text: object) -> str:
+    """A text whose times are told to the minute: `2026-11-18 22:00 UTC`."""
+    return _TIME.sub(r"\1 \2 UTC", readable(text))
 
 
 def with_short_ids(text: object) -> Markup:

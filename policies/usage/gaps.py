@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import NamedTuple
 
+from ..wording.message import Message
+
 LOST = 90.0  # seconds without a word after which a process is taken for killed: a living one speaks once a minute
 _HOLE = 600.0  # seconds between two processes that are told: a restart takes less
 
@@ -18,24 +20,25 @@ class Span(NamedTuple):
     ended: bool
 
 
-def gaps(since: str, now: str, spans: Iterable[Span]) -> Iterator[str]:
+def gaps(since: str, now: str, spans: Iterable[Span]) -> Iterator[Message]:
     """Sentences about the times from `since` to `now` of which not all is counted. `spans` are in order of `since`."""
     found = list(spans)
     if not found:
-        yield "Nothing was counted since then: the service did not run, or could not store what it counted."
+        yield Message("Nothing was counted since then: the service did not run, or could not store what it counted.")
         return
     first, covered = found[0].since, found[0].since
     if _seconds(since, first) > _HOLE:
-        yield f"Nothing was counted before {first}: the service did not run, or did not count yet."
+        yield Message("Nothing was counted before {first}: the service did not run, or did not count yet.", first=first)
     for span in found:
         if _seconds(covered, span.since) > _HOLE:
-            yield f"Nothing was counted from {covered} to {span.since}: the service did not run, or could not store."
+            yield Message("Nothing was counted from {start} to {end}: the service did not run, or could not store.",
+                          start=covered, end=span.since)
         covered = max(covered, span.until)
         if not span.ended and _seconds(span.until, now) > LOST:
-            yield f"A process that began at {span.since} was killed, or cannot store: its counts after {span.until} " \
-                  "are missing."
+            yield Message("A process that began at {start} was killed, or cannot store: its counts after {end} are "
+                          "missing.", start=span.since, end=span.until)
     if all(span.ended for span in found) and _seconds(covered, now) > _HOLE:
-        yield f"Nothing was counted after {covered}: the service does not run."
+        yield Message("Nothing was counted after {end}: the service does not run.", end=covered)
 
 
 def _seconds(one: str, other: str) -> float:
