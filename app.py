@@ -126,7 +126,7 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
     live.followers.append(lambda new: _follow(services, new))
     epoch.followers.append(lambda: _drop_what_was_restored(services))
     hooks = registry.hooks.values()
-    asked_for = transfers.kinds(app, ((one, one.listing, one.endpoints()) for one in registry.collections.values()))
+    asked_for = transfers.kinds(app, ((one, one.listing, one.served) for one in registry.collections.values()))
     services.jobs = Runner(services, asked_for | {hook.name: hook.run for hook in hooks}, Clock(database, hooks))
     for blueprint in registry.blueprints():
         app.register_blueprint(blueprint)

@@ -1,5 +1,7 @@
 """Fixtures for all tests: databases of both dialects, and an app on each of them, fresh for each module."""
 
+import gc
+
 from tests.apps import (  # noqa: F401 - pytest finds fixtures by name
     after_sunset,
     answers_otherwise,
@@ -27,3 +29,10 @@ from tests.trials import here  # noqa: F401
 
 # A project of its own; test_plugins.py installs it and runs its tests.
 collect_ignore = ["sample_plugin"]
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was collected, more than a gigabyte of tests and their parameters, out of every later search for
+    garbage, which took a quarter of the time."""
+    gc.collect()
+    gc.freeze()

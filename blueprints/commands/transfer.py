@@ -168,11 +168,11 @@ def _call(create_app: AppFactory, name: str, verb: str, tenant: str | None,
     try:
         collections = cast(Mapping[str, Collection], services.collections)  # not only as peers see them
         collection = collections.get(name)
-        endpoints = collection.endpoints() if collection is not None else ()
+        endpoints = collection.served if collection is not None else ()
         endpoint = next((one for one in endpoints if one.name == verb), None)
         if collection is None or endpoint is None or endpoint.permission is None:
             others = [one.name for one in collections.values()
-                      if any(other.name == verb for other in one.endpoints())]
+                      if any(other.name == verb for other in one.served)]
             raise click.ClickException(f"There is no {verb} of {name}. Choose from: {', '.join(sorted(others))}.")
         asked = app.test_request_context(endpoint.path, method=endpoint.method)
         with sentences(services.database), services.database.connected(), asked:

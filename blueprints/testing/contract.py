@@ -177,7 +177,7 @@ def a_guest_may_only_what_the_policy_says(world: World) -> None:
     with world.app.test_request_context():
         environment = RequestEnvironment(request, world.services.settings.zone)
         access = Access(world.services.policy.current, guest(world.services.guest_tenant), environment)
-        forbidden = [endpoint for endpoint in world.collection.endpoints()
+        forbidden = [endpoint for endpoint in world.collection.served
                      if endpoint.permission and not access.may_ever(endpoint.permission)]
     visitor = Caller(world.app.test_client())
     for endpoint in forbidden:

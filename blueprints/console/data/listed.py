@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, cast
 from urllib.parse import urlencode
 
@@ -39,9 +38,8 @@ class Kind:
     served: Mapping[str, Endpoint]
 
     @classmethod
-    @lru_cache(maxsize=256)  # a collection makes its endpoints anew whenever it is asked
     def of(cls, collection: Collection) -> Kind:
-        return cls(collection, {endpoint.name: endpoint for endpoint in collection.endpoints()})
+        return cls(collection, {endpoint.name: endpoint for endpoint in collection.served})
 
     @property
     def name(self) -> str:

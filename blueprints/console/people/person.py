@@ -35,7 +35,7 @@ def person(call: Call) -> Response:
 @routes.of_each
 def forms(collection: Collection) -> Iterator[Endpoint]:
     """The forms of the page: runs of the endpoints of users, sessions and tokens."""
-    served = {endpoint.name: endpoint for endpoint in collection.endpoints()}
+    served = {endpoint.name: endpoint for endpoint in collection.served}
     again = drawn_again(_drawn)
     if collection.name == "users":
         for name in _ACTIONS:

@@ -8,6 +8,7 @@ judged already. To change what happens, override `create`, `update`, `delete`, `
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import Any, ClassVar
 
 import peewee as pw
@@ -76,8 +77,13 @@ class Collection(Writable):
         # What a caller cannot see, a PUT of what they read leaves out.
         self._kept = tuple(name for name in self.guards if name in self.body_schema.load_fields)
 
+    @cached_property
+    def served(self) -> tuple[Endpoint, ...]:
+        """Its `endpoints`, which take long to make, made once."""
+        return tuple(self.endpoints())
+
     def endpoints(self) -> Iterator[Endpoint]:
-        """Every route of the collection."""
+        """Make every route of the collection."""
         one, many, body = f"/api/{self.name}/<id>", f"/api/{self.name}", self.body_schema
         item, shown = self._item_query.schema, self.answer
         writing: dict[str, Any] = {"writes": True, "restrict": self.restrict}

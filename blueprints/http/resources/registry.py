@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.resources.abc import Traversable
@@ -27,6 +27,9 @@ from .collection import Collection
 from .routes import Routes, blueprint
 
 LEFT_OUT = "the collection {} is left out (setting without)"
+Group = tuple[str, str, Sequence[Endpoint]]
+"""The name, the description and the endpoints of what belongs together in the documentation."""
+
 VERBS = ("view", "create", "update", "delete", "export", "import", "manage", "share")
 
 
@@ -60,12 +63,15 @@ class Registry:
     gone: Mapping[str, str] = field(default_factory=dict)
     conditions: Mapping[str, Condition] = field(default_factory=dict)
 
-    def endpoints(self) -> Iterable[tuple[str, str, list[Endpoint]]]:
+    def endpoints(self) -> Sequence[Group]:
         """(name, description, endpoints) of every group."""
-        for name, routes in self.routes.items():
-            yield name, routes.about, routes.over(self.collections.values())
-        for name, collection in self.collections.items():
-            yield name, (type(collection).__doc__ or "").strip(), list(collection.endpoints())
+        return self._groups
+
+    @cached_property
+    def _groups(self) -> tuple[Group, ...]:
+        return (*((name, routes.about, routes.over(self.collections.values())) for name, routes in self.routes.items()),
+                *((name, (type(collection).__doc__ or "").strip(), collection.served)
+                  for name, collection in self.collections.items()))
 
     @cached_property
     def by_resource(self) -> Mapping[str, Collection]:
@@ -118,7 +124,7 @@ class Registry:
         permissions: dict[str, set[str]] = {}
         collections = [*self.collections.values(), *self.left_out.values()]
         groups = [endpoints for _, _, endpoints in self.endpoints()]
-        for endpoints in (*groups, *(one.endpoints() for one in self.left_out.values())):
+        for endpoints in (*groups, *(one.served for one in self.left_out.values())):
             for endpoint in endpoints:
                 if endpoint.permission is not None:
                     permissions.setdefault(endpoint.permission.partition(".")[0], set()).add(endpoint.permission)

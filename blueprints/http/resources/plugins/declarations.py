@@ -179,12 +179,12 @@ def takes_bodies(collection: Collection) -> bool:
     where code of the collection gives some."""
     found = type(collection)
     plain = found.create is Writable.create and found.stamp is Writable.stamp and found.draft is Writable.draft
-    return plain and any(endpoint.name == "create" for endpoint in collection.endpoints())
+    return plain and any(endpoint.name == "create" for endpoint in collection.served)
 
 
 def bad_action(collection: Collection) -> tuple[Action, str] | None:
     """The first action of a collection that is wrong, and what is wrong with it."""
-    taken = Counter(endpoint.name for endpoint in collection.endpoints())
+    taken = Counter(endpoint.name for endpoint in collection.served)
     for found in collection.actions:
         named = f"the action {found.name!r}"
         if not _WORD.fullmatch(found.name):

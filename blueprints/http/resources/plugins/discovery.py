@@ -105,7 +105,7 @@ def discover(extra: Iterable[Plugin] = (), without: abc.Collection[str] = (),
             else:
                 collection = made(source, found)
                 claim(source, collections, found.name, collection)
-                for endpoint in collection.endpoints():
+                for endpoint in collection.served:
                     claim_path(source, found, endpoint)
         for function in functions_of(modules_of(module)):
             if functions.setdefault(function.name, function) is not function:
