@@ -152,13 +152,15 @@ class Description:
 _known: dict[frozenset[Any], Description] = {}
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=2)
 def _described(registry: Discovered) -> Description:
     # Each app has a registry of its own, and most of them serve the same: a document takes a second.
-    endpoints = [endpoint for _, _, several in registry.endpoints() for endpoint in several]
+    # What a collection answers is made for each app anew, of what its class says.
     same = frozenset([
-        *((name, made if isinstance(made, type) else type(made)) for name, made in registry.collections.items()),
-        *((one.method, one.path, type(one.answer), type(one.body)) for one in endpoints)])
+        *((name, type(made)) for name, made in registry.collections.items()),
+        *((one.method, one.path) if name in registry.collections
+          else (one.method, one.path, type(one.answer), type(one.body))
+          for name, _, several in registry.endpoints() for one in several if one.documented)])
     if same not in _known:
         _known[same] = Description(orjson.loads(document(registry, "3.1.0")))
     return _known[same]

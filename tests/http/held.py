@@ -56,7 +56,7 @@ def asked(app: Flask, answer: TestResponse) -> Operation | None:
     return None if path is None or spec is None else Operation(path, method, spec)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=64)  # more would keep the apps of many modules
 def _matched(routes: Map, path: str, method: str) -> str | None:
     """The path as the document writes it: `/api/articles/{id}`."""
     try:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
-from functools import lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -93,7 +92,6 @@ class DeprecatedUses:
             raise
 
 
-@lru_cache(maxsize=1024)
 def announced(query: Schema | None, body: Schema | None) -> tuple[tuple[str, str, Deprecation], ...]:
     """The parts of a query and a body that clients should leave: `QUERY` or `BODY`, and the name under which the part
     is loaded."""

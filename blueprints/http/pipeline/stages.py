@@ -22,7 +22,7 @@ from flask import Request, Response, g, request
 from models.base import is_id
 from models.engine.errors import Busy
 
-from ..operations.deprecation import QUERY, Deprecation, announced
+from ..operations.deprecation import QUERY, Deprecation
 from ..protocol import expectation
 from ..protocol.answer_headers import carry
 from ..protocol.json_body import read_json
@@ -98,7 +98,7 @@ def validate(call: Call) -> None:
                          largest=endpoint.largest_body)
         call.body, call.read_only = validation.load_body(
             endpoint.body, sent, partial=endpoint.partial, fixed=endpoint.fixed, kept=endpoint.kept)
-    for mark, name, deprecation in announced(endpoint.query, endpoint.body):
+    for mark, name, deprecation in endpoint.left:
         if name in (call.query if mark == QUERY else call.body):
             _announce(call, deprecation, mark + name)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from flask import Request, Response
@@ -15,7 +16,7 @@ from marshmallow import Schema
 
 from policies import Principal
 
-from ..operations.deprecation import Deprecation
+from ..operations.deprecation import Deprecation, announced
 from ..protocol.json_body import JSON
 from ..protocol.problems import Problem
 
@@ -128,6 +129,11 @@ class Endpoint:
     def __post_init__(self) -> None:
         if (self.permission is None) == (self.public is None):
             raise TypeError(f"{self.method} {self.path} needs a permission, or public='reason', and not both")
+
+    @cached_property
+    def left(self) -> tuple[tuple[str, str, Deprecation], ...]:
+        """The parts of query and body that clients should leave (`announced`)."""
+        return announced(self.query, self.body)
 
     @property
     def repeatable(self) -> bool:

@@ -10,7 +10,6 @@ import pytest
 from flask import Flask
 from marshmallow import Schema
 
-from blueprints.http.operations import deprecation
 from blueprints.http.operations.deprecation import Deprecation
 from models.tables.deprecated_use import uses
 from tests.apps import close, make_app
@@ -37,7 +36,6 @@ def app(instance_folder: Path, database_url: str) -> Iterator[Flask]:
                 schema: Schema | None = endpoint.query if method == "GET" else endpoint.body
                 if endpoint.path == "/api/articles" and endpoint.method == method and schema is not None:
                     schema.fields[name].metadata = {**schema.fields[name].metadata, **announced.metadata()}
-    deprecation.announced.cache_clear()
     yield made
     close(made)
 

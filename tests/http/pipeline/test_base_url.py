@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from blueprints.http.operations import deprecation
 from blueprints.http.operations.deprecation import Deprecation
 from tests.apps import Given, close, make_app, new_instance
 from tests.databases import new_database
@@ -36,7 +35,6 @@ def served(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequ
                 if (endpoint.method, endpoint.path) == ("GET", "/api/articles") and endpoint.query is not None:
                     field = endpoint.query.fields["title__contains"]
                     field.metadata = {**field.metadata, **OLD.metadata()}
-        deprecation.announced.cache_clear()
         return app
 
     yield serve
