@@ -42,15 +42,8 @@ class Users(Collection):
     model, schema, gone = User, UserSchema, "erased_at"
     sort = ("created_at", "updated_at", "name", "email")
     default_sort = "name"
-    filters = {
-        "role": ("eq", "in"),
-        "name": ("eq", "contains", "startswith"),
-        "email": ("eq", "startswith"),
-        "department": ("eq", "isnull"),
-        "groups": ("has",),
-        "active": ("eq",),
-        "created_at": ("gte", "lt"),
-    }
+    filters = {"role": ("eq", "in"), "name": ("eq", "contains", "startswith"), "email": ("eq", "startswith"),
+               "department": ("eq", "isnull"), "groups": ("has",), "active": ("eq",), "created_at": ("gte", "lt")}
     guarded = dict.fromkeys(("tenant_id", "owner_id", "version", "created_at", "updated_at", "email", "department",
                              "groups", "active"), "user.view_private")
     managed, create_only = ("role", "department", "groups"), ("password",)
