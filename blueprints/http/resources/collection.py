@@ -83,7 +83,7 @@ class Collection(Writable):
         return tuple(self.endpoints())
 
     def endpoints(self) -> Iterator[Endpoint]:
-        """Make every route of the collection."""
+        """Every route of the collection."""
         one, many, body = f"/api/{self.name}/<id>", f"/api/{self.name}", self.body_schema
         item, shown = self._item_query.schema, self.answer
         writing: dict[str, Any] = {"writes": True, "restrict": self.restrict}
