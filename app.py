@@ -133,12 +133,11 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
     refuse_strays(app)
     answer_options(app)
     errors.install(app)
+    app.arrivals = [errors.refuse_for_the_server, uri.refuse_unusable]
+    app.departures = [browsers.telling(live), compression.compress, activity.counting(counts), logs.request_lines(live)]
     if settings.metrics_token:
         services.metrics = metrics.Metrics(policy, services.limits, Gauges(live, database, keys, services.pulse))
         database.observe(services.metrics)
-    app.arrivals = [errors.refuse_for_the_server, uri.refuse_unusable]
-    app.departures = [browsers.telling(live), compression.compress, activity.counting(counts), logs.request_lines(live)]
-    if services.metrics is not None:
         app.departures.append(services.metrics.count)
     negotiation.refuse_unknown_versions(app)
     app.wsgi_app = versions.VersionPrefix(app.wsgi_app)  # type: ignore[method-assign]

@@ -24,7 +24,7 @@ def ungranted(installed: Registry, policy: Policy) -> Iterator[Finding]:
     for file in sorted(installed.plugin_policies):
         name, text = Path(file).stem, policy.files.get(file, b"").decode(errors="replace")
         found = installed.collections.get(name)
-        endpoints = list(found.served) if found is not None else installed.routes[name].endpoints
+        endpoints = found.served if found is not None else installed.routes[name].endpoints
         for permission in sorted({one.permission for one in endpoints if one.permission is not None}):
             if (permission.rpartition(".")[2] not in _OFTEN_LEFT and not _granted(policy, permission)
                     and not re.search(rf"(?<![\w.]){re.escape(permission)}(?!\w)", text)):

@@ -5,11 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from typing import Any, cast
 
-from babel import Locale, UnknownLocaleError
-from babel.numbers import format_currency, get_currency_precision
 from marshmallow import Schema, fields
 from marshmallow.validate import OneOf
 from werkzeug.datastructures import MultiDict
@@ -20,6 +17,7 @@ from models.records.columns import RoleField
 from ...http.credentials.step_up import CurrentPassword
 from ...http.questions.names import TITLES
 from ...http.writing.sharing import Grantee
+from ..amounts import Amounts
 from ..naming import Row, names_of
 from .words import field_called
 
@@ -111,8 +109,8 @@ def shown(call: Call, collection: Collection, answers: Sequence[Answer], names: 
     rows = [[_shown(name, collection.body_schema.fields.get(name), answer[name], called)
              for name in names if name in answer] for answer in answers]
     known = names_of(call, (row for one in rows for field in one for row in _references(field)))
-    tag = call.services.translations.wanted(call.request).tag
-    return [[_priced(_named(field, known), answer, tag) for field in one]
+    amounts = Amounts(call.services.translations.wanted(call.request).tag)
+    return [[_priced(_named(field, known), answer, amounts) for field in one]
             for one, answer in zip(rows, answers, strict=True)]
 
 
@@ -150,21 +148,16 @@ def _named(field: Shown, known: Mapping[Row, str]) -> Shown:
     return field
 
 
-def _priced(field: Shown, answer: Answer, tag: str) -> Shown:
+def _priced(field: Shown, answer: Answer, amounts: Amounts) -> Shown:
     """Money as a reader of a language writes it, `68.30 EUR`; a number where the currency is not known."""
     if field.kind == ROWS:
-        return replace(field, value=[[_priced(inner, answer, tag) for inner in entry] for entry in field.value])
+        return replace(field, value=[[_priced(inner, answer, amounts) for inner in entry] for entry in field.value])
     if field.kind != MONEY:
         return field
     currency = answer.get(field.of)
     if not isinstance(currency, str):
         return replace(field, kind=NUMBER)
-    try:
-        locale = Locale.parse(tag, sep="-")
-    except (UnknownLocaleError, ValueError):
-        locale = Locale("en")
-    amount = Decimal(field.value).scaleb(-get_currency_precision(currency))
-    return replace(field, value=format_currency(amount, currency, "#,##0.00\N{NO-BREAK SPACE}¤¤", locale))
+    return replace(field, value=amounts.money(field.value, currency))
 
 
 # What is asked for

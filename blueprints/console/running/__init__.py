@@ -1,1 +1,1 @@
-"""*Running*: the `page`, whose numbers over time are `plots`, said as `amounts`."""
+"""*Running*: the `page`, whose numbers over time are `plots`."""

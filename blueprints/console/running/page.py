@@ -13,11 +13,11 @@ from models.engine.errors import TimedOut, Unavailable
 
 from ...http.credentials.console_sessions import member
 from ...http.resources.asking import ask
+from ..amounts import Amounts, ago
 from ..data.listed import Kind, possible
 from ..forms import form
 from ..frame import drawn_again, page, routes, see_other, show, texts
 from ..naming import sentence
-from .amounts import Amounts, ago
 from .plots import columns_of, days_of, together
 
 RUNNING = "/console/running"

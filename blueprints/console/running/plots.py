@@ -8,7 +8,7 @@ from typing import Any
 
 from gatepost import later, now
 
-from .amounts import Amounts, Axis
+from ..amounts import Amounts, Axis
 
 _DAYS = 30
 

@@ -98,7 +98,7 @@ def validate(call: Call) -> None:
                          largest=endpoint.largest_body)
         call.body, call.read_only = validation.load_body(
             endpoint.body, sent, partial=endpoint.partial, fixed=endpoint.fixed, kept=endpoint.kept)
-    for mark, name, deprecation in endpoint.left:
+    for mark, name, deprecation in endpoint.deprecated_parts:
         if name in (call.query if mark == QUERY else call.body):
             _announce(call, deprecation, mark + name)
 

@@ -131,7 +131,7 @@ class Endpoint:
             raise TypeError(f"{self.method} {self.path} needs a permission, or public='reason', and not both")
 
     @cached_property
-    def left(self) -> tuple[tuple[str, str, Deprecation], ...]:
+    def deprecated_parts(self) -> tuple[tuple[str, str, Deprecation], ...]:
         """The parts of query and body that clients should leave (`announced`)."""
         return announced(self.query, self.body)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from blueprints.console.running.amounts import Amounts, ago
+from blueprints.console.amounts import Amounts, ago
 
 
 def plain(text):

@@ -1,12 +1,13 @@
-"""Amounts as a reader of some language is told them: numbers, bytes, milliseconds, how long ago, and axes."""
+"""Amounts as a reader of some language is told them: numbers, money, bytes, milliseconds, how long ago, and axes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from math import ceil, floor, log10
 
 from babel import Locale, UnknownLocaleError
-from babel.numbers import format_decimal
+from babel.numbers import format_currency, format_decimal, get_currency_precision
 
 from gatepost import Message, plural
 
@@ -36,6 +37,11 @@ class Amounts:
     def number(self, value: float, decimals: int = 0) -> str:
         """`1,234` or `1.234`; no more than so many decimals."""
         return str(format_decimal(round(value, decimals), format=f"#,##0.{'#' * decimals}", locale=self._locale))
+
+    def money(self, minor: int, currency: str) -> str:
+        """An amount in minor units of a currency (ISO 4217): `68.30 EUR` or `68,30 EUR`."""
+        amount = Decimal(minor).scaleb(-get_currency_precision(currency))
+        return str(format_currency(amount, currency, "#,##0.00\N{NO-BREAK SPACE}¤¤", self._locale))
 
     def size(self, length: float) -> str:
         """A number of bytes: `42 MiB`."""
