@@ -1,6 +1,11 @@
-"""Fixtures for all tests: databases of both dialects, and an app on each of them, fresh for each module."""
+"""Fixtures for all tests (databases of both dialects, an app on each of them), and the choice of tests to run.
+
+Three markers say where a test runs. pyproject.toml describes them; CONTRIBUTING.md says which one to use.
+"""
 
 import gc
+
+import pytest
 
 from tests.apps import (  # noqa: F401 - pytest finds fixtures by name
     after_sunset,
@@ -31,9 +36,32 @@ from tests.trials import here  # noqa: F401
 collect_ignore = ["sample_plugin"]
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--sqlite", action="store_true", help="Run no test that needs Postgres.")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark as slow each test that only repeats on Postgres what it does on SQLite."""
+    for item in items:
+        if needs_postgres(item) and item.get_closest_marker("both_databases") is None:
+            item.add_marker(pytest.mark.slow)
+    if config.getoption("--sqlite"):
+        left_out = [item for item in items if needs_postgres(item) or NEED_POSTGRES & set(item.fixturenames)]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
+
+
+NEED_POSTGRES = {"postgres_server", "postgres_template", "own_server"}  # fixtures
+
+
+def needs_postgres(item: pytest.Item) -> bool:
+    """True if a parameter of the test selects Postgres."""
+    values = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    return any(value == "postgres" or (isinstance(value, tuple) and "postgres" in value) for value in values)
+
+
 def pytest_collection_finish() -> None:
-    """Leave what was collected, half a gigabyte of tests and their parameters, out of every later search for garbage,
-    and search more seldom: that took a quarter of the time."""
+    """Exclude the collected tests from garbage collection, and collect less often: it took a quarter of the time."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 10, 20)

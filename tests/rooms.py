@@ -32,8 +32,6 @@ FACE = "gatepost"
 INNER = ("blueprints/http", "models", "policies")  # what the face is made of
 TERMINAL = ("blueprints/http/servers",)  # rooms that no other room of their house imports
 NO_ROOMS = ("models/migrations",)  # one file a migration
-MANY_NOUNS = ("models/tables",)  # one file a table, however many there are
-MOST = 11  # modules of a room
 
 
 @dataclass(frozen=True)
@@ -161,12 +159,6 @@ def undescribed(root: Path, houses: Mapping[str, Steps]) -> list[str]:
         if not ast.get_docstring(tree) or len(tree.body) != 1:
             found.append(each)
     return found
-
-
-def crowded(root: Path, houses: Mapping[str, Steps]) -> list[str]:
-    """Rooms with more modules than one finds one's way among: they are two rooms."""
-    return [each for each in rooms(root, houses) if each not in MANY_NOUNS
-            and sum(file.name != "__init__.py" for file in (root / each).glob("*.py")) > MOST]
 
 
 def through_the_face(found: Iterable[Import]) -> list[str]:

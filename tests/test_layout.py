@@ -1,16 +1,13 @@
-"""The rules of the rooms: which imports which, how long a file is, which files read the environment."""
+"""The rules of the rooms: which imports which, that a file says what it is for, which files read the environment."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-
-import pytest
 
 from tests.running import ROOT
 
-LONGEST = 300
 ROOMS = ("blueprints", "gatepost", "gatepost_start", "models", "policies", "settings")
 FILES = sorted([*ROOT.glob("*.py"), *(file for room in ROOMS for file in (ROOT / room).rglob("*.py"))])
 # What each room may import of the project; `settings` is data, and everything outward may have it.
@@ -52,23 +49,23 @@ def reads_environment(path: Path) -> bool:
     return False
 
 
-def named(paths: list[Path]) -> list:
-    return [pytest.param(path, id=str(path.relative_to(ROOT))) for path in paths]
+def names(paths: Iterable[Path]) -> list[str]:
+    return [str(path.relative_to(ROOT)) for path in paths]
 
 
-def test_every_room_has_been_looked_into():
+def test_every_room_is_covered_by_these_rules():
     assert {room(path) for path in FILES} == set(ALLOWED)
 
 
-@pytest.mark.parametrize("path", named(FILES))
-def test_imports_run_from_app_to_blueprints_to_policies_and_models(path):
-    own = {name for name in imports(path) if name in ALLOWED}
-    assert own - ALLOWED[room(path)] == set()
+def test_imports_run_from_app_to_blueprints_to_policies_and_models():
+    wrong = {str(path.relative_to(ROOT)): forbidden for path in FILES
+             if (forbidden := {name for name in imports(path) if name in ALLOWED} - ALLOWED[room(path)])}
+    assert wrong == {}
 
 
-@pytest.mark.parametrize("path", named([path for path in FILES if room(path) in ("models", "policies")]))
-def test_rows_and_rules_do_not_know_the_world_outside(path):
-    assert set(imports(path)) & OUTWARD == set()
+def test_rows_and_rules_do_not_know_the_world_outside():
+    inner = [path for path in FILES if room(path) in ("models", "policies")]
+    assert names(path for path in inner if set(imports(path)) & OUTWARD) == []
 
 
 def test_policies_use_peewee_only_to_write_and_show_sql():
@@ -82,23 +79,26 @@ READERS = {ROOT / "settings" / "declared.py", ROOT / "settings" / "sources.py", 
            ROOT / "blueprints" / "http" / "operations" / "metrics.py"}
 
 
-@pytest.mark.parametrize("path", named([path for path in FILES if path not in READERS]))
-def test_only_settings_read_the_environment(path):
-    assert not reads_environment(path)
+def test_only_settings_read_the_environment():
+    assert names(path for path in FILES if path not in READERS and reads_environment(path)) == []
 
 
-@pytest.mark.parametrize("path", named(FILES))
-def test_a_file_is_one_idea_long_and_says_which(path):
-    text = path.read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= LONGEST
-    assert ast.get_docstring(ast.parse(text)) or path.stat().st_size == 0
+def test_every_file_says_what_it_is_for():
+    assert names(path for path in FILES
+                 if path.stat().st_size and not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))) == []
 
 
-# but in settings/declared.py: the fields of `DECLARED` tell the types of the settings
-@pytest.mark.parametrize("path", named([path for path in FILES if path != ROOT / "settings" / "declared.py"]))
-def test_annotations_are_evaluated_in_no_file(path):
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    annotated = any(isinstance(node, ast.AnnAssign) or getattr(node, "returns", None)
-                    or getattr(node, "annotation", None) for node in ast.walk(tree))
-    postponed = any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body)
-    assert postponed == annotated
+def test_annotations_are_evaluated_in_no_file():
+    # In settings/declared.py alone they are: the fields of `DECLARED` have the types of the settings.
+    assert names(path for path in FILES if path != ROOT / "settings" / "declared.py"
+                 and has_annotations(path) != postpones_annotations(path)) == []
+
+
+def has_annotations(path: Path) -> bool:
+    return any(isinstance(node, ast.AnnAssign) or getattr(node, "returns", None) or getattr(node, "annotation", None)
+               for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
+def postpones_annotations(path: Path) -> bool:
+    return any(isinstance(node, ast.ImportFrom) and node.module == "__future__"
+               for node in ast.parse(path.read_text(encoding="utf-8")).body)

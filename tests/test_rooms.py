@@ -9,10 +9,8 @@ import pytest
 
 from tests.rooms import (
     HOUSES,
-    MOST,
     TERMINAL,
     circles,
-    crowded,
     entered,
     imports,
     modules,
@@ -45,10 +43,6 @@ def test_every_room_has_a_place_in_an_order():
 
 def test_every_room_says_what_it_is_for():
     assert undescribed(ROOT, HOUSES) == []
-
-
-def test_no_room_is_crowded():
-    assert crowded(ROOT, HOUSES) == []
 
 
 def test_the_face_is_for_what_lies_outside_of_it():
@@ -131,12 +125,6 @@ def test_a_room_without_a_docstring_or_with_more_than_one_is_found(tree):
     root = tree({"house/low/a": "", "house/left/b": "", "house/left/__init__": said, "house/right/c": "",
                  "house/right/__init__": f"{said}from . import c"})
     assert undescribed(root, house) == ["house/low", "house/right"]
-
-
-def test_a_room_with_one_module_too_many_is_found(tree):
-    many = {f"house/low/a{number}": "" for number in range(MOST + 1)}
-    full = {f"house/left/b{number}": "" for number in range(MOST)} | {"house/left/__init__": ""}
-    assert crowded(tree(many | full), SMALL) == ["house/low"]
 
 
 @pytest.mark.parametrize(("where", "source", "allowed"), [
