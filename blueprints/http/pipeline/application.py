@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from flask import Flask, Request, Response, request_finished, request_started
@@ -54,6 +54,17 @@ class _Rule(Rule):
         if words := "|".join(map(re.escape, self._taken.get(variable_name, ()))):
             made.regex = rf"(?!(?:{words})\Z){made.regex}"
         return made
+
+    def _compile_builder(self, append_unknown: bool = True) -> Callable[..., tuple[str, str]]:
+        """Compiles the function that builds a URL of this rule when it is first called: no answer of ours needs one,
+        and two of them for each rule took a third of a start."""
+        make = super()._compile_builder
+
+        @cache
+        def compiled() -> Callable[..., tuple[str, str]]:
+            return make(append_unknown)
+
+        return lambda rule, **values: compiled()(rule, **values)
 
 
 class Application(Flask):

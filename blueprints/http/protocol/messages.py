@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from gettext import GNUTranslations, NullTranslations
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from io import BytesIO
 from typing import Any
 
-from babel.messages.mofile import write_mo
-from babel.messages.pofile import PoFileError, read_po
 from flask import Request
 
 from policies.wording.message import Message, any_of, together
@@ -95,7 +94,16 @@ class Translations:
 
 def read_texts(file: Traversable, tag: str) -> GNUTranslations:
     """The texts of one file. Raises `Unreadable`: Babel would go on with other texts than are written."""
-    content, compiled = file.read_bytes(), BytesIO()
+    return GNUTranslations(BytesIO(_compiled(str(file), file.read_bytes(), tag)))
+
+
+@lru_cache(maxsize=16)
+def _compiled(file: str, content: bytes, tag: str) -> bytes:
+    """The content of a .po file as that of a .mo file."""
+    from babel.messages.mofile import write_mo
+    from babel.messages.pofile import PoFileError, read_po
+
+    compiled = BytesIO()
     try:
         for number, line in enumerate(content.decode().splitlines(), 1):
             if not _LINE.fullmatch(line.strip()):
@@ -104,8 +112,7 @@ def read_texts(file: Traversable, tag: str) -> GNUTranslations:
         write_mo(compiled, read_po(BytesIO(content), locale=tag.replace("-", "_"), abort_invalid=True))
     except (LookupError, PoFileError, ValueError) as error:
         raise Unreadable(f"{file}: {error}") from error
-    compiled.seek(0)
-    return GNUTranslations(compiled)
+    return compiled.getvalue()
 
 
 # What is said by the libraries that look at bodies and parameters: marshmallow, json and csv.

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import peewee as pw
-from flask_smorest import Blueprint
+from flask import Blueprint
 
 from models import indexes
 from models.base import Owned
@@ -24,7 +24,10 @@ from ..description.operations import operation_id
 from ..jobs.hooks import Hook
 from ..request.endpoint import Endpoint
 from .collection import Collection
-from .routes import Routes, blueprint
+from .routes import Routes, blueprint, described
+
+if TYPE_CHECKING:
+    import flask_smorest
 
 LEFT_OUT = "the collection {} is left out (setting without)"
 Group = tuple[str, str, Sequence[Endpoint]]
@@ -104,19 +107,19 @@ class Registry:
         return found
 
     def blueprints(self) -> list[Blueprint]:
-        """One flask-smorest blueprint for every group of endpoints."""
-        return [blueprint(*group) for group in self.endpoints()]
+        """One blueprint for every group of endpoints."""
+        return [blueprint(name, endpoints) for name, _, endpoints in self.endpoints()]
 
-    def documented(self) -> list[Blueprint]:
-        """The same of what the OpenAPI document has."""
-        groups = ((name, about, [one for one in endpoints if one.documented])
+    def documented(self) -> list[flask_smorest.Blueprint]:
+        """One blueprint for every group of endpoints that the OpenAPI document has."""
+        groups = ((name, about, [endpoint for endpoint in endpoints if endpoint.documented])
                   for name, about, endpoints in self.endpoints())
-        return [blueprint(*group) for group in groups if group[2]]
+        return [described(*group) for group in groups if group[2]]
 
     def served(self, settings: Settings) -> Registry:
         """The same without the routes that a setting turns off."""
-        return replace(self, routes={name: found for name, found in self.routes.items()
-                                     if found.when is None or found.when(settings)})
+        routes = {name: found for name, found in self.routes.items() if found.when is None or found.when(settings)}
+        return self if routes.keys() == self.routes.keys() else replace(self, routes=routes)
 
     @cached_property
     def vocabulary(self) -> Vocabulary:

@@ -1,4 +1,4 @@
-"""How endpoints get into the app: `Routes` for plain ones, and `blueprint` for all.
+"""How endpoints get into the app: `Routes` for plain ones, and `blueprint` for all; into the document: `described`.
 
 Every view is one call of the pipeline. There is no other way to add a view, so there is no view whose
 permission was forgotten: `Endpoint` insists on one, and `refuse_strays` looks for views made elsewhere.
@@ -7,11 +7,10 @@ permission was forgotten: `Endpoint` insists on one, and `refuse_strays` looks f
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from flask import Flask, Response, request
-from flask_smorest import Blueprint
+from flask import Blueprint, Flask, Response, request
 
 from settings import Settings
 
@@ -21,6 +20,9 @@ from ..protocol.preferences import preferences
 from ..request.call import Call, services
 from ..request.endpoint import Endpoint
 from .collection import Collection
+
+if TYPE_CHECKING:
+    import flask_smorest
 
 Handler = Callable[[Call], Any]
 Maker = Callable[[Collection], Iterable[Endpoint]]
@@ -106,12 +108,25 @@ def _declare_view(declaration: dict[str, Any]) -> Callable[[View], View]:
     return mark
 
 
-def blueprint(name: str, about: str, endpoints: Iterable[Endpoint]) -> Blueprint:
-    """A flask-smorest blueprint whose views run these endpoints through the pipeline."""
-    made, found = Blueprint(name, __name__, description=about), list(endpoints)
-    for endpoint in found:
-        view = _view(name, endpoint)
-        view.taken = _taken(endpoint.path, found)  # type: ignore[attr-defined]
+def blueprint(name: str, endpoints: Sequence[Endpoint]) -> Blueprint:
+    """A blueprint whose views run these endpoints through the pipeline."""
+    made = Blueprint(name, __name__)
+    for number, endpoint in enumerate(endpoints):
+        view = _view(endpoint)
+        view.taken = _taken(endpoint.path, endpoints)  # type: ignore[attr-defined]
+        # Two of a group may have one name: pages of each collection, say.
+        made.add_url_rule(endpoint.path, f"{endpoint.name}_{number}", view, methods=[endpoint.method])
+    return made
+
+
+def described(name: str, about: str, endpoints: Iterable[Endpoint]) -> flask_smorest.Blueprint:
+    """A flask-smorest blueprint of these endpoints, as the OpenAPI document has them; it serves none."""
+    import flask_smorest  # only for whoever asks for the document
+
+    made = flask_smorest.Blueprint(name, __name__, description=about)
+    for endpoint in endpoints:
+        view = _view(endpoint)
+        view._apidoc = describe(name, endpoint)  # type: ignore[attr-defined]
         made.add_url_rule(endpoint.path, endpoint.name, view, methods=[endpoint.method],
                           parameters=path_parameters(name, endpoint))
     return made
@@ -125,7 +140,7 @@ def _taken(path: str, endpoints: Iterable[Endpoint]) -> dict[str, list[str]]:
     return {rest.partition(">")[0]: fixed} if rest and fixed else {}
 
 
-def _view(group: str, endpoint: Endpoint) -> Callable[..., Response]:
+def _view(endpoint: Endpoint) -> Callable[..., Response]:
     def view(**path: str) -> Response:
         found = services()
         found.ensure_running()
@@ -133,8 +148,6 @@ def _view(group: str, endpoint: Endpoint) -> Callable[..., Response]:
 
     view.__name__ = endpoint.name
     view.endpoint = endpoint  # type: ignore[attr-defined]
-    if endpoint.documented:
-        view._apidoc = describe(group, endpoint)  # type: ignore[attr-defined]
     return view
 
 
