@@ -1,4 +1,4 @@
-"""Gatepost's whole assembly on one screen: `create_app()`, and `cli`, the `gatepost` command."""
+"""Gatepost's whole assembly on one screen: `create_app()`."""
 
 from __future__ import annotations
 
@@ -6,15 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-import click
 from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 import gatepost_start  # noqa: F401 - before the imports that it looks after
 from blueprints.backups.journal import settle, settle_meanwhile
 from blueprints.backups.schedule import Schedule
-from blueprints.commands import commands, owners
-from blueprints.commands.plugins import Commands
 from blueprints.http.auditing.trail import Trail
 from blueprints.http.health import activity
 from blueprints.http.health.gauges import Gauges
@@ -43,8 +40,9 @@ from blueprints.http.protocol.answer_headers import AnswerHeaders
 from blueprints.http.protocol.messages import Translations
 from blueprints.http.request.call import Services
 from blueprints.http.resources.plugins import tables
-from blueprints.http.resources.plugins.contents import Plugin
-from blueprints.http.resources.plugins.discovery import discover, not_imported
+from blueprints.http.resources.plugins.contents import Plugin, named
+from blueprints.http.resources.plugins.discovery import discover
+from blueprints.http.resources.plugins.entry_points import not_imported
 from blueprints.http.resources.routes import answer_options, refuse_strays
 from blueprints.http.security import known_keys
 from blueprints.http.security.access_tokens import AccessTokens
@@ -75,7 +73,7 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
     """
     plugins = tuple(collections)
     # Which settings plugins have, only they know; whether a setting leaves something out, they need not know.
-    registry = discover(plugins, Settings.load(overrides=config, plugins=not_imported(plugins)).without)
+    registry = discover(plugins, Settings.load(overrides=config, plugins=not_imported(map(named, plugins))).without)
     settings = Settings.load(overrides=config, plugins=registry.settings)
     registry = registry.served(settings)
     live = LiveSettings(settings, lambda: Settings.load(settings.instance, config, plugins=registry.settings))
@@ -94,7 +92,8 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
             known_keys.check(database, keys)
             tables.check(database, registry.collections.values())
             tenant = _default_tenant(settings)
-            registry = replace(registry, gone=left_over(database, registry))
+            if gone := left_over(database, registry):
+                registry = replace(registry, gone=gone)
         policy = Watcher(source_of(settings, registry, database, tenant.id), keep=settings.instance)
     except BaseException:
         database.close_all()
@@ -202,8 +201,3 @@ def _chores(live: LiveSettings, database: Database, epoch: Epoch, policy: Watche
         Chore("ending the retention of audit rows, messages and jobs", 60 * MINUTE,
               lambda: end_retention(live.current, database)),
     )
-
-
-cli = click.version_option(package_name="gatepost")(
-    Commands("gatepost", commands=commands, callback=owners.watch, context_settings={"obj": create_app},
-          help="A self-hosted JSON API whose access rules you can read."))

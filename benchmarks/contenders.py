@@ -53,7 +53,7 @@ class Contender(Protocol):
 
 def gatepost(*arguments: str) -> list[str]:
     """The command line of a `gatepost` command in this checkout."""
-    return [sys.executable, "-c", "from app import cli; cli()", *arguments]
+    return [sys.executable, "-c", "from gatepost_start.command import cli; cli()", *arguments]
 
 
 def serve(*, workers: int = 0) -> list[str]:

@@ -25,7 +25,7 @@ and `settings` may change with every version. `docs/plugins.md` tells how a plug
 
 import gatepost_start  # noqa: F401 - before the imports that it looks after
 from app import create_app
-from blueprints.commands.context import Instance, open_instance
+from blueprints.commands.instance import Instance, open_instance
 from blueprints.commands.printing import echo
 from blueprints.http.jobs.hooks import every, on
 from blueprints.http.jobs.task import Task

@@ -1,5 +1,23 @@
 """The `gatepost` command. Its script imports this module: a foreign `app` or `gatepost` is told of, not imported."""
 
-from app import cli
+from __future__ import annotations
 
-__all__ = ["cli"]
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from blueprints.commands import commands, owners
+from blueprints.commands.plugins import Commands
+
+if TYPE_CHECKING:
+    from flask import Flask
+
+
+def _create_app(*arguments: Any) -> Flask:
+    from app import create_app  # takes longer to import than most commands take
+    return create_app(*arguments)
+
+
+cli = click.version_option(package_name="gatepost")(
+    Commands("gatepost", commands=commands, callback=owners.watch, context_settings={"obj": _create_app},
+             help="A self-hosted JSON API whose access rules you can read."))

@@ -19,10 +19,10 @@ from typing import Any
 
 from click.testing import CliRunner
 
-from app import cli
+from gatepost_start.command import cli
 
 ROOT = Path(__file__).parent.parent
-GATEPOST = [sys.executable, "-c", "from app import cli; cli()"]
+GATEPOST = [sys.executable, "-c", "from gatepost_start.command import cli; cli()"]
 PASSWORD = "a long walk along the shore"
 
 

@@ -6,11 +6,11 @@ from xml.etree import ElementTree
 import pytest
 from click.testing import CliRunner
 
-from app import cli
 from benchmarks import bars, policy_size
 from benchmarks.long_policy import lengthen
 from benchmarks.policy import ME, NOON, files_of
 from blueprints.commands.policy.folders import policy_in
+from gatepost_start.command import cli
 from policies import SHIPPED, Principal
 
 CALLER = Principal(ME, f"user:{ME}", "user", "t", None)

@@ -14,7 +14,7 @@ FILES = sorted([*ROOT.glob("*.py"), *(file for room in ROOMS for file in (ROOT /
 ALLOWED = {
     "app": {"app", "blueprints", "gatepost_start", "policies", "models", "settings"},
     "settings": {"settings"},
-    "gatepost_start": {"app"},
+    "gatepost_start": {"app", "blueprints"},
     "gatepost": {"app", "blueprints", "gatepost_start", "models", "policies", "settings"},
     "blueprints": {"blueprints", "gatepost", "policies", "models", "settings"},
     "models": {"models"},

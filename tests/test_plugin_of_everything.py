@@ -11,8 +11,8 @@ from importlib import invalidate_caches
 
 import pytest
 
-from app import cli
 from blueprints.commands.policy import folders
+from gatepost_start.command import cli
 from tests.databases import new_database
 from tests.running import PASSWORD, ROOT, Done, Instance, Served, wait_until
 

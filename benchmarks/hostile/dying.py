@@ -19,11 +19,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from app import cli, create_app
+from app import create_app
 from blueprints.http.jobs import runner
 from blueprints.http.jobs.hooks import on
 from blueprints.http.jobs.runner import Runner
 from blueprints.http.jobs.task import Task
+from gatepost_start.command import cli
 from models.tables import job_queue
 from models.tables.contact import ContactMessage
 

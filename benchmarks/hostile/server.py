@@ -27,7 +27,7 @@ JSON = {"Content-Type": "application/json"}
 ADD = """
 import sys
 from click.testing import CliRunner
-from app import cli
+from gatepost_start.command import cli
 for email in sys.argv[2:]:
     words = ["user", "add", email, "--role", "editor", "--tenant", "default", "--password-file", "-"]
     CliRunner().invoke(cli, words, input=sys.argv[1], catch_exceptions=False)
@@ -132,7 +132,7 @@ class Checkout:
 
     def command(self, *arguments: str) -> list[str]:
         """The command line of a `gatepost` command, to be run in `folder`."""
-        return [sys.executable, "-c", "from app import cli; cli()", *arguments]
+        return [sys.executable, "-c", "from gatepost_start.command import cli; cli()", *arguments]
 
 
 def end(process: subprocess.Popen[bytes], patience: float = 10.0) -> float:

@@ -1,36 +1,38 @@
-"""The `gatepost` commands, one module a group. `app.cli` puts them together.
+"""The `gatepost` commands, one module a group. `gatepost_start.command` puts them together.
 
-Commands that need the app get its factory as the context's object, because imports run from `app` to here:
-`click.Group("gatepost", commands=commands, context_settings={"obj": create_app})`.
+Each is imported when it is called. Commands that need the app get its factory as the context's object, because imports
+run from `app` to here: `click.Group("gatepost", commands=commands, context_settings={"obj": create_app})`.
 """
 
 from __future__ import annotations
 
 import click
 
-from blueprints.commands.accounts import tenant, user
-from blueprints.commands.audit import audit
-from blueprints.commands.backup import backup, restore_
-from blueprints.commands.compact import compact
-from blueprints.commands.data import demo
-from blueprints.commands.doctor import doctor
-from blueprints.commands.jobs import jobs
-from blueprints.commands.keys import keys
-from blueprints.commands.migrate import migrate
-from blueprints.commands.persons import erase_person, export_person, list_erasures
-from blueprints.commands.plugin.group import plugin
-from blueprints.commands.policy.group import policy as policy_group
-from blueprints.commands.server import init, openapi, serve
-from blueprints.commands.settings import settings
-from blueprints.commands.tokens import token
-from blueprints.commands.transfer import export, import_
-from blueprints.commands.worker import worker
-
-for one in (export_person, erase_person, list_erasures):
-    user.add_command(one)
+from blueprints.commands.lazy import Lazy
 
 commands: list[click.Command] = [
-    init, serve, worker, demo, import_, export, user, tenant, token, jobs, policy_group, keys, audit, migrate, backup,
-    restore_, compact,
-    plugin, doctor, openapi, settings,
+    Lazy("init", "blueprints.commands.server:init", "Make an instance, unless there is one."),
+    Lazy("serve", "blueprints.commands.server:serve", "Serve until SIGTERM or Ctrl-C."),
+    Lazy("worker", "blueprints.commands.worker:worker", "Run jobs until SIGTERM or Ctrl-C, and serve nothing."),
+    Lazy("demo", "blueprints.commands.data:demo", "Add N invented articles to the default tenant."),
+    Lazy("import", "blueprints.commands.transfer:import_", "Make or change rows of COLLECTION from FILE."),
+    Lazy("export", "blueprints.commands.transfer:export", "Write the rows of COLLECTION to FILE, as NDJSON or CSV."),
+    Lazy("user", "blueprints.commands.accounts:user", "Add users, set passwords, disable and enable accounts."),
+    Lazy("tenant", "blueprints.commands.accounts:tenant",
+         "Add tenants: groups of users who do not see one another's rows."),
+    Lazy("token", "blueprints.commands.tokens:token", "Give programs tokens that act for a user."),
+    Lazy("jobs", "blueprints.commands.jobs:jobs", "Look at jobs, cancel them, and try them again."),
+    Lazy("policy", "blueprints.commands.policy.group:policy", "Check, explain, test and compare the access rules."),
+    Lazy("keys", "blueprints.commands.keys:keys", "List the generations of keys, and rotate them."),
+    Lazy("audit", "blueprints.commands.audit:audit", "Show the audit trail, export it, verify it."),
+    Lazy("migrate", "blueprints.commands.migrate:migrate", "Bring the database up to date, after a backup."),
+    Lazy("backup", "blueprints.commands.backup:backup", "Write the instance to one file, while it serves."),
+    Lazy("restore", "blueprints.commands.backup:restore_",
+         "Make an instance of a backup, or prove that it can be done."),
+    Lazy("compact", "blueprints.commands.compact:compact",
+         "Give back room that deleted rows have left, and index words anew."),
+    Lazy("plugin", "blueprints.commands.plugin.group:plugin", "Begin a plugin, and list those that are installed."),
+    Lazy("doctor", "blueprints.commands.doctor:doctor", "Check what the service relies on."),
+    Lazy("openapi", "blueprints.commands.server:openapi", "Print the OpenAPI description of the API."),
+    Lazy("settings", "blueprints.commands.settings:settings", "Show every setting, its value and its meaning."),
 ]

@@ -9,16 +9,16 @@ from typing import TextIO
 
 import click
 
-from blueprints.commands.context import (
+from blueprints.commands.context import TENANT, password_file
+from blueprints.commands.instance import (
     MAKE_ADMINISTRATOR,
-    TENANT,
     Instance,
     hash_password,
     open_instance,
-    password_file,
     read_password,
     record,
 )
+from blueprints.commands.lazy import Lazy
 from blueprints.commands.policy import folders
 from blueprints.commands.printing import Group, echo
 from blueprints.http.schemas.visible import is_visible
@@ -237,3 +237,12 @@ def _change(instance: Instance, email: str, action: str, change: Callable[[User]
         record(row.tenant_id, "user", action, row.id)
 
     instance.database.transact(work)
+
+
+for _command in (
+    Lazy("export", "blueprints.commands.persons:export_person", "Write everything about a user to a file."),
+    Lazy("erase", "blueprints.commands.persons:erase_person", "Erase a user, for good."),
+    Lazy("erasures", "blueprints.commands.persons:list_erasures",
+         "Write whom was erased to FILE, for a restore into a new instance."),
+):
+    user.add_command(_command)

@@ -12,7 +12,7 @@ from typing import Any
 import click
 import orjson
 
-from blueprints.commands.context import Instance, open_instance
+from blueprints.commands.instance import Instance, open_instance
 from blueprints.commands.printing import Group, echo, echo_json
 from blueprints.http.auditing.trail import Trail, sealer
 from models.base import parse_time

@@ -8,7 +8,7 @@ from time import monotonic
 
 import click
 
-from blueprints.commands.context import open_instance
+from blueprints.commands.instance import open_instance
 from blueprints.commands.printing import echo
 from blueprints.http.resources.plugins.discovery import discover
 from models.engine.database import Database

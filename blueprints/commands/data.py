@@ -7,7 +7,7 @@ from time import perf_counter
 import click
 
 from blueprints.commands import samples
-from blueprints.commands.context import open_instance
+from blueprints.commands.instance import open_instance
 from blueprints.commands.printing import echo
 from models.records.bulk import optimize
 from models.tables.article import Article

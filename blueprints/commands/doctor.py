@@ -14,7 +14,8 @@ import apsw
 import click
 
 from blueprints.commands import doctor_checks as own
-from blueprints.commands.context import database_of, load_settings, migrations, registry, settle_restore
+from blueprints.commands.context import load_settings, migrations, registry
+from blueprints.commands.instance import database_of, settle_restore
 from blueprints.commands.plugins import refuse_clashes
 from blueprints.commands.printing import echo_lines
 from blueprints.commands.server import AppFactory, services_for
@@ -24,7 +25,8 @@ from blueprints.http.nodes.survey import survey
 from blueprints.http.operations.pulse import Pulse
 from blueprints.http.resources.plugins import tables
 from blueprints.http.resources.plugins.contents import PluginError
-from blueprints.http.resources.plugins.discovery import GROUP, discover
+from blueprints.http.resources.plugins.discovery import discover
+from blueprints.http.resources.plugins.entry_points import COLLECTIONS
 from blueprints.http.security.keys import Keys
 from models.engine.database import Database
 from models.migrate import obstacle
@@ -118,7 +120,7 @@ def _versions() -> Found:
 def _plugins(lacking: str | None) -> Found:
     migrations()
     refuse_clashes()
-    names = ", ".join(sorted(point.name for point in entry_points(group=GROUP))) or "none"
+    names = ", ".join(sorted(point.name for point in entry_points(group=COLLECTIONS))) or "none"
     return Found(State.OK, names) if lacking is None else Found(State.DOWN, lacking)
 
 

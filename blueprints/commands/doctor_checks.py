@@ -9,7 +9,7 @@ from pwd import getpwuid
 from time import sleep
 
 from blueprints.backups import retention
-from blueprints.commands.context import MAKE_ADMINISTRATOR, database_of
+from blueprints.commands.instance import MAKE_ADMINISTRATOR, database_of
 from blueprints.http.health import checks
 from blueprints.http.health.checks import Found, State
 from blueprints.http.operations.pulse import Beat, Pulse

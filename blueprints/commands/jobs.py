@@ -7,7 +7,7 @@ from collections.abc import Callable
 import click
 import orjson
 
-from blueprints.commands.context import open_instance, record
+from blueprints.commands.instance import open_instance, record
 from blueprints.commands.printing import Group, echo
 from models.base import Rows, is_id
 from models.tables.job import CANCELLED, DONE, FAILED, STATES, Job

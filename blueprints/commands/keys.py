@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from blueprints.commands.context import Instance, load_settings, open_instance, require_instance
+from blueprints.commands.context import load_settings, require_instance
+from blueprints.commands.instance import Instance, open_instance
 from blueprints.commands.printing import Group, echo
 from blueprints.http.nodes.survey import without_key
 from blueprints.http.security.keys import KeyFileError, Keys, prepared_fingerprint

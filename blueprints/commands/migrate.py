@@ -13,14 +13,8 @@ from playhouse.migrations import MigrationError
 from blueprints.backups import retention
 from blueprints.backups.encryption import CannotEncrypt
 from blueprints.backups.taking import CannotBackUp, free_place, take
-from blueprints.commands.context import (
-    database_of,
-    load_settings,
-    migrations,
-    require_instance,
-    settle_restore,
-    show_path,
-)
+from blueprints.commands.context import load_settings, migrations, require_instance, show_path
+from blueprints.commands.instance import database_of, settle_restore
 from blueprints.commands.policy.adopt import news
 from blueprints.commands.printing import echo, echo_lines
 from blueprints.http.auditing.trail import sealer

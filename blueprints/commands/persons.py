@@ -8,7 +8,8 @@ from pathlib import Path
 
 import click
 
-from blueprints.commands.context import Instance, open_instance, record, registry, show_path
+from blueprints.commands.context import registry, show_path
+from blueprints.commands.instance import Instance, open_instance, record
 from blueprints.commands.policy import folders
 from blueprints.commands.printing import echo
 from blueprints.commands.private_file import private_file

@@ -9,12 +9,12 @@ import re
 from collections.abc import Iterable
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
 
 import click
 
+from blueprints.commands.lazy import Deferred
 from blueprints.commands.printing import Group
-from blueprints.http.resources.plugins.installed import COMMANDS
+from blueprints.http.resources.plugins.entry_points import COMMANDS
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
@@ -57,19 +57,15 @@ class Commands(Group):
         return None if points is None else _OfPlugin(cmd_name, points)
 
 
-class _OfPlugin(click.Command):
-    """Stands for the command of a plugin until it is called."""
+class _OfPlugin(Deferred):
+    """The command of a plugin."""
 
     def __init__(self, name: str, points: Iterable[EntryPoint]) -> None:
         self._points = list(points)
         package = self._points[0].dist.name if self._points[0].dist is not None else self._points[0].module
         super().__init__(name, short_help=f"Of the plugin {package}.")
 
-    def make_context(self, info_name: str | None, args: list[str], parent: click.Context | None = None,
-                     **extra: Any) -> click.Context:
-        return self._imported().make_context(info_name, args, parent, **extra)
-
-    def _imported(self) -> click.Command:
+    def load(self) -> click.Command:
         point, *others = self._points
         if others:
             shown = ", ".join(map(_shown, self._points))

@@ -16,16 +16,9 @@ import click
 from flask import Flask
 
 from blueprints.backups.journal import UnderWay
-from blueprints.commands.context import (
-    database_of,
-    load_settings,
-    migrations,
-    open_instance,
-    password_file,
-    read_password,
-    show_path,
-)
+from blueprints.commands.context import load_settings, migrations, password_file, show_path
 from blueprints.commands.install import Outcome, install
+from blueprints.commands.instance import database_of, open_instance, read_password
 from blueprints.commands.plugins import refuse_clashes
 from blueprints.commands.printing import echo, echo_json, echo_lines
 from blueprints.http.operations import affinity, logs, metrics

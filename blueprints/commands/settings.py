@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from blueprints.commands.context import load_settings, registry
+from blueprints.commands.context import load_settings, plugin_settings
 from blueprints.commands.printing import echo
 from settings import DECLARED, REDACTED, Settings
 
@@ -28,7 +28,7 @@ def settings() -> None:
     """
     broken: click.ClickException | None = None
     try:
-        found = load_settings(registry().settings)
+        found = load_settings(plugin_settings())
     except click.ClickException as error:
         # What is wrong may be a plugin: Gatepost's own settings can be shown all the same.
         found, broken = load_settings(), error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from blueprints.commands.context import open_instance, record
+from blueprints.commands.instance import open_instance, record
 from blueprints.commands.printing import Group, echo
 from blueprints.commands.server import AppFactory, services_for
 from blueprints.http.request.identity import service_token

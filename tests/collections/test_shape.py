@@ -111,7 +111,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_without_comments_the_rest_goes_on(without_comments):
-    command = ("-c", "from app import cli; cli()")
+    command = ("-c", "from gatepost_start.command import cli; cli()")
     made = run(without_comments, *command, "init")
     assert made.returncode == 0, made.stderr
     checked = run(without_comments, *command, "policy", "check")

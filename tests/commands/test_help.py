@@ -8,14 +8,16 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from app import cli
+from blueprints.commands.lazy import loaded
+from gatepost_start.command import cli
 from tests.running import Instance
 
 WIDTH = 80
 
 
 def found(group: click.Group, *path: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    for name, command in sorted(group.commands.items()):
+    for name, deferred in sorted(group.commands.items()):
+        command = loaded(deferred)
         yield (*path, name), command
         if isinstance(command, click.Group):
             yield from found(command, *path, name)
@@ -55,6 +57,13 @@ def test_every_option_says_what_it_is_for(path):
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
 def test_no_option_is_described_in_the_words_of_the_library(path):
     assert "RANGE" not in help_of(path)
+
+
+@pytest.mark.parametrize("path", GROUPS, ids=lambda path: " ".join(("gatepost", *path)))
+def test_a_command_is_listed_by_the_first_sentence_of_its_help(path):
+    group = cli if path == () else dict(EVERY)[path]
+    listed = {name: deferred.get_short_help_str(200) for name, deferred in group.commands.items()}
+    assert listed == {name: loaded(deferred).get_short_help_str(200) for name, deferred in group.commands.items()}
 
 
 def test_the_policy_commands_stand_in_the_order_of_their_use():

@@ -11,8 +11,8 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from app import cli
 from blueprints.commands.plugins import Commands
+from gatepost_start.command import cli
 from tests.running import Instance
 
 COMMAND = """

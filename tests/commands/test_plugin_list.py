@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from app import cli
 from blueprints.commands.plugin.names import Names
 from blueprints.commands.plugin.scaffold import files
 from blueprints.commands.plugins import Commands
 from blueprints.commands.policy import folders
+from gatepost_start.command import cli
 from tests.running import Instance
 
 EVERYTHING = '''

@@ -16,10 +16,11 @@ from pathlib import Path
 import click
 import pytest
 
-from app import cli
 from blueprints.commands import printing
+from blueprints.commands.lazy import loaded
 from blueprints.commands.printing import json_visible, lines_visible, visible
 from blueprints.http.operations.logs import JsonFormatter
+from gatepost_start.command import cli
 from models.base import Rows, new_id, now
 from models.engine.connect import open_database
 from models.tables.article import Article
@@ -126,7 +127,8 @@ def test_no_command_prints_what_steers_a_terminal(arguments, hostile):
 
 def test_every_command_is_walked():
     def leaves(group: click.Group, *path: str) -> Iterator[tuple[str, ...]]:
-        for name, one in group.commands.items():
+        for name, deferred in group.commands.items():
+            one = loaded(deferred)
             if isinstance(one, click.Group):
                 yield from leaves(one, *path, name)
             else:

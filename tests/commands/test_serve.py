@@ -14,7 +14,8 @@ import pytest
 
 from app import create_app
 from blueprints.commands import server
-from blueprints.commands.context import database_of, load_settings
+from blueprints.commands.context import load_settings
+from blueprints.commands.instance import database_of
 from models.engine.connect import open_database
 from tests.databases import new_database
 from tests.incidents.load import Load, kept

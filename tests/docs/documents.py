@@ -53,7 +53,7 @@ def typed(commands: list[str], folder: Path) -> list[str]:
     assert done.returncode == 0, done.stderr
     installed = folder / ".venv" / "bin"
     installed.mkdir(parents=True)
-    for name, arguments in (("gatepost", "-c 'from app import cli; cli()'"), ("python3", "")):
+    for name, arguments in (("gatepost", "-c 'from gatepost_start.command import cli; cli()'"), ("python3", "")):
         (installed / name).write_text(f"#!/bin/sh\nexec '{sys.executable}' {arguments} \"$@\"\n", encoding="utf-8")
         (installed / name).chmod(0o755)
     with instance.served() as service:

@@ -11,13 +11,14 @@ from typing import Any
 
 import click
 
-from app import cli
+from blueprints.commands.lazy import loaded
 from blueprints.http.pipeline.browsers import REQUEST_HEADERS
 from blueprints.http.protocol.problems import CATALOGUE
 from blueprints.http.reading.filters import parameter
 from blueprints.http.resources.collection import Collection
 from blueprints.http.resources.plugins.discovery import discover
 from blueprints.http.resources.registry import Registry
+from gatepost_start.command import cli
 from policies import SHIPPED, Policy, load
 from settings import DECLARED, PREFIX
 from tests.docs.reference import Table
@@ -75,7 +76,8 @@ def _settings() -> Table:
 
 def commands(group: click.Group = cli, path: str = "gatepost") -> Iterator[tuple[str, click.Command]]:
     """Every command that does something, with its whole name."""
-    for name, command in group.commands.items():
+    for name, deferred in group.commands.items():
+        command = loaded(deferred)
         if isinstance(command, click.Group):
             yield from commands(command, f"{path} {name}")
         else:

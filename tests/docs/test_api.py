@@ -44,7 +44,8 @@ def _command(folder):
     """A folder with the command `gatepost`."""
     command = folder / "bin" / "gatepost"
     command.parent.mkdir()
-    command.write_text(f"#!/bin/sh\nexec '{sys.executable}' -c 'from app import cli; cli()' \"$@\"\n")
+    command.write_text("#!/bin/sh\n"
+                       f"exec '{sys.executable}' -c 'from gatepost_start.command import cli; cli()' \"$@\"\n")
     command.chmod(0o755)
     return command.parent
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import click
 import pytest
 
-from app import cli
+from blueprints.commands.lazy import loaded
 from blueprints.http.pipeline.stages import ARRIVAL, EFFECT, VALIDATION
+from gatepost_start.command import cli
 from settings import DECLARED
 from tests.docs.documents import DOCUMENTS, anchors, blocks, links, matches, named, prose, typed
 from tests.running import ROOT
@@ -81,7 +82,7 @@ def test_every_command_that_is_named_exists(path):
         for word in typed_words.split():
             if not isinstance(command, click.Group):
                 break
-            command = command.commands.get(word)
+            command = loaded(command.commands[word]) if word in command.commands else None
         if command is None:
             lost.append(typed_words)
     assert not lost

@@ -50,7 +50,7 @@ def printed(tmp_path_factory) -> list[str]:
         (folder / name).write_text(text, encoding="utf-8")
     here = "--no-build-isolation" if find_spec("setuptools") and find_spec("wheel") else ""
     programs = {"python": '"$@"', "pip": f'-m pip "$@" --quiet --no-deps {here} --target {target}',
-                "gatepost": '-c "from app import cli; cli()" "$@"'}
+                "gatepost": '-c "from gatepost_start.command import cli; cli()" "$@"'}
     bin = tmp_path_factory.mktemp("bin")
     for name, arguments in programs.items():
         (bin / name).write_text(f"#!/bin/sh\nexec '{sys.executable}' {arguments}\n")

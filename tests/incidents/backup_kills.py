@@ -40,7 +40,7 @@ def look(event, given):
     if seen == left:
         os.kill(os.getpid(), signal.SIGKILL)
 sys.addaudithook(look)
-from app import cli
+from gatepost_start.command import cli
 import blueprints.backups.restoring, blueprints.backups.proof
 print("ready", flush=True)
 watching = True

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from blueprints.commands.plugin.listing import list_command
-from blueprints.commands.plugin.new import new_command
+from blueprints.commands.lazy import Lazy
 from blueprints.commands.printing import Group
 
 
@@ -14,5 +13,8 @@ def plugin() -> None:
     """Begin a plugin, and list those that are installed."""
 
 
-for _command in (new_command, list_command):
+for _command in (
+    Lazy("new", "blueprints.commands.plugin.new:new_command", "Write a plugin that works, to be changed."),
+    Lazy("list", "blueprints.commands.plugin.listing:list_command", "List what is installed, and what each brings."),
+):
     plugin.add_command(_command)

@@ -8,7 +8,8 @@ from contextlib import ExitStack
 import click
 from playhouse.migrations import MigrationError
 
-from blueprints.commands.context import database_of, load_settings, sentences
+from blueprints.commands.context import load_settings
+from blueprints.commands.instance import database_of, sentences
 from blueprints.commands.plugins import wrong_with_command
 from blueprints.commands.printing import echo, visible
 from blueprints.http.resources.plugins import tables

@@ -9,7 +9,8 @@ from typing import cast
 
 import click
 
-from blueprints.commands.context import load_settings, open_instance
+from blueprints.commands.context import load_settings
+from blueprints.commands.instance import open_instance
 from blueprints.commands.policy import folders
 from blueprints.commands.policy.history import VERSION, find
 from blueprints.commands.policy.output import Unusable

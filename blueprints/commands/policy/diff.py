@@ -8,7 +8,7 @@ from datetime import datetime
 
 import click
 
-from blueprints.commands.context import open_instance
+from blueprints.commands.instance import open_instance
 from blueprints.commands.policy import folders
 from blueprints.commands.policy.output import AS_JSON, print_json
 from blueprints.commands.printing import echo_lines

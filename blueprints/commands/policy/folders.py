@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from blueprints.commands.context import database_of, load_settings, open_instance, show_path
+from blueprints.commands.context import load_settings, show_path
+from blueprints.commands.instance import database_of, open_instance
 from blueprints.commands.policy.output import Unusable
 from blueprints.http.history.exported import edited, is_policy_file, packaged_of, texts_of, unknown_file
 from blueprints.http.history.left_over import left_over

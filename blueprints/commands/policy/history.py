@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import click
 
-from blueprints.commands.context import open_instance
+from blueprints.commands.instance import open_instance
 from blueprints.commands.policy.output import AS_JSON, print_json
 from blueprints.commands.printing import echo, echo_lines
 from models.tables import policy_version

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import click
 
-from blueprints.commands.context import open_instance
+from blueprints.commands.instance import open_instance
 from blueprints.commands.policy import folders
 from blueprints.http.questions.names import Names
 from blueprints.http.questions.past import NotKept, Past, explained, gone, recorded, rules_of

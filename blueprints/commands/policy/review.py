@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from blueprints.commands.context import open_instance
+from blueprints.commands.instance import open_instance
 from blueprints.commands.policy import folders
 from blueprints.commands.policy.output import counted
 from blueprints.commands.printing import echo

@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from blueprints.commands.context import TENANT, Instance, open_instance
+from blueprints.commands.context import TENANT
+from blueprints.commands.instance import Instance, open_instance
 from blueprints.commands.policy import folders
 from blueprints.commands.policy.explain import circumstances, find_object
 from blueprints.commands.policy.output import AS_JSON, print_json

@@ -31,7 +31,7 @@ def note(call, announced, until=pathlib.Path(os.environ["STUCK_UNTIL"])):
         time.sleep(0.02)
 
 stages._announce = note
-from app import cli
+from gatepost_start.command import cli
 cli()
 """
 

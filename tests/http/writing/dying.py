@@ -6,8 +6,8 @@ import os
 import signal
 import threading
 
-from app import cli
 from blueprints.http.pipeline import idempotency
+from gatepost_start.command import cli
 from models.engine.database import Database
 
 if __name__ == "__main__":

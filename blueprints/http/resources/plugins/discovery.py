@@ -12,6 +12,7 @@ import pkgutil
 import re
 from collections import Counter, abc
 from collections.abc import Iterable
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -23,7 +24,7 @@ from flask import Blueprint
 import blueprints
 from models import migrate
 from policies.syntax.vocabulary import Condition, Function
-from settings import DECLARED, Plugins, Setting
+from settings import DECLARED, Setting
 from settings.plugins import clash, name_of
 
 from ...description.operations import operation_id
@@ -56,6 +57,7 @@ from .declarations import (
     unusable,
     wrong_with,
 )
+from .entry_points import COLLECTIONS
 from .leaving_out import refuse_unusable
 from .places import place, place_among, raised_at
 from .plain import routes_of
@@ -63,25 +65,30 @@ from .references import bad_expansion, leads_nowhere
 from .words import Words, unreadable
 
 _VARIABLE = re.compile("<[^>]*>")
-GROUP = "gatepost.collections"
 NOT_COLLECTIONS = frozenset(("commands", "http", "testing"))  # packages of `blueprints` that serve collections
-
-
-def not_imported(extra: Iterable[Plugin] = ()) -> Plugins:
-    """The names of the plugins that are installed, and of `extra`; which settings they declare is not known."""
-    installed = (name_of(point.name) for point in entry_points(group=GROUP))
-    return dict.fromkeys((*installed, *map(named, extra)))
 
 
 def discover(extra: Iterable[Plugin] = (), without: abc.Collection[str] = (),
              points: Iterable[EntryPoint] | None = None) -> Registry:
     """Everything in `blueprints`, in installed plugins, and in `extra`, but the shipped collections `without`.
 
-    `points` are entry points of plugins; None: those of all that are installed.
+    `points` are entry points of plugins; None: those of all that are installed. Without a plugin, the answer is made
+    once per process.
 
     Raises `PluginError` for an import error, for what two of them claim, and for rules that are missing; `SettingError`
     for a collection that cannot be left out.
     """
+    plugins = tuple(entry_points(group=COLLECTIONS) if points is None else points)
+    besides = tuple(extra)
+    return _discover(besides, frozenset(without), plugins) if plugins or besides else _shipped(frozenset(without))
+
+
+@cache
+def _shipped(without: frozenset[str]) -> Registry:
+    return _discover((), without, ())
+
+
+def _discover(extra: tuple[Plugin, ...], without: frozenset[str], points: tuple[EntryPoint, ...]) -> Registry:
     collections: dict[str, Collection] = {}
     routes: dict[str, Routes] = {}
     functions: dict[str, Function] = {}
@@ -186,7 +193,7 @@ def discover(extra: Iterable[Plugin] = (), without: abc.Collection[str] = (),
     for info in pkgutil.iter_modules(blueprints.__path__):
         if info.name not in NOT_COLLECTIONS:
             add(info.name, importlib.import_module(f"blueprints.{info.name}"))
-    for point in entry_points(group=GROUP) if points is None else points:
+    for point in points:
         try:
             plugin = point.load()
         except Exception as error:
@@ -194,21 +201,20 @@ def discover(extra: Iterable[Plugin] = (), without: abc.Collection[str] = (),
             raise PluginError(f"plugin {point.name} ({point.value}) cannot be imported: {error}"
                               f"{'' if at is None else f' ({at})'}") from error
         add_plugin(f"plugin {point.name} ({point.value})", name_of(point.name), plugin)
-    besides = tuple(extra)
-    for plugin in besides:
+    for plugin in extra:
         add_plugin(place_of(plugin), named(plugin), plugin)
     for collection in collections.values():
         if (reason := leads_nowhere(collection, collections)) is not None:
             raise PluginError(f"{place(collection)}: {reason}")
     refuse_unusable(without, collections)
-    left_out = {name: collections.pop(name) for name in without}
+    left_out = {name: collections.pop(name) for name in sorted(without)}
     for hook in hooks.values():
         if (reason := unknown_event(hook, collections.values())) is not None:
             absent = next((f"; {LEFT_OUT.format(name)}" for name in left_out
                            if any(event.startswith(f"{name}.") for event in hook.events)), "")
             raise PluginError(f"{hook.name}: {reason}{absent} ({place(hook.handle)})")
     registry = Registry(collections, routes, functions, hooks, policies, migrations, tuple(translations),
-                        settings, left_out, tuple(map(place_of, besides)), conditions=conditions)
+                        settings, left_out, tuple(map(place_of, extra)), conditions=conditions)
     operations = Counter(operation_id(group, endpoint)
                          for group, _, endpoints in registry.endpoints() for endpoint in endpoints)
     for name, claims in operations.items():

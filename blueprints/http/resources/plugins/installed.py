@@ -21,9 +21,8 @@ from ..collection import Collection
 from ..routes import Routes
 from .contents import PluginError, contents, migrations_of, modules_of
 from .declarations import conditions_of, functions_of, settings_of
-from .discovery import GROUP, discover
-
-COMMANDS = "gatepost.commands"
+from .discovery import discover
+from .entry_points import COLLECTIONS, COMMANDS
 
 
 @dataclass(frozen=True)
@@ -52,8 +51,8 @@ def installed(without: Group[str] = ()) -> list[Installed]:
     Raises `SettingError` for what cannot be left out whichever plugins there are.
     """
     discover(without=without, points=())
-    plugins = _by_package((*entry_points(group=GROUP), *entry_points(group=COMMANDS)))
-    serving = {name: [point for point in points if point.group == GROUP] for name, points in plugins.items()}
+    plugins = _by_package((*entry_points(group=COLLECTIONS), *entry_points(group=COMMANDS)))
+    serving = {name: [point for point in points if point.group == COLLECTIONS] for name, points in plugins.items()}
     wrong = _wrong(serving, without)
     used = discover(without=without, points=[point for name in serving if name not in wrong for point in serving[name]])
     return [_described(name, plugins[name], wrong.get(name), used.collections) for name in sorted(plugins)]

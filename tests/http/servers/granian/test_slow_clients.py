@@ -26,7 +26,7 @@ IMPATIENT = f"""
 from blueprints.http.servers import pace
 pace.WINDOW = {WINDOW}
 pace.CREDIT = {CREDIT}
-from app import cli
+from gatepost_start.command import cli
 cli()
 """
 pytestmark = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="NOT TESTED: Linux only")

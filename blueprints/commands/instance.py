@@ -1,0 +1,150 @@
+"""The instance of a command: its database, its keys, its tenants, and errors as sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TextIO
+
+import click
+
+from blueprints.backups import journal
+from blueprints.backups.journal import UnderWay
+from blueprints.commands.context import load_settings, registry, require_instance
+from blueprints.commands.printing import echo
+from blueprints.http.security import known_keys, passwords
+from blueprints.http.security.keys import KeyFileError, Keys
+from models.engine.connect import open_database
+from models.engine.database import Database
+from models.engine.errors import RowError, TimedOut, Unavailable
+from models.migrate import obstacle
+from models.tables.audit import add
+from models.tables.tenant import Tenant
+from models.tables.user import User
+from settings import Settings
+
+MAKE_ADMINISTRATOR = "Make one: gatepost user add EMAIL --role admin, or gatepost user enable EMAIL"
+
+
+@dataclass(frozen=True)
+class Instance:
+    """An instance that exists, with its database connected."""
+
+    settings: Settings
+    database: Database
+
+    def tenant(self, name: str | None = None) -> Tenant:
+        """The tenant of that name, or the default one."""
+        return find_tenant(self.settings, name)
+
+    def keys(self) -> Keys:
+        """Its key ring. Raises the sentence for one that is not the database's, or cannot be used."""
+        try:
+            keys = Keys.load(self.settings.secret_file)
+            known_keys.check(self.database, keys)
+        except KeyFileError as error:
+            raise click.ClickException(str(error)) from error
+        return keys
+
+    def record(self, tenant: Tenant, resource: str, action: str, id: str | None = None) -> None:
+        """Add what the operator does by a command to the audit trail of a tenant, inside its transaction."""
+        record(tenant.id, resource, action, id)
+
+    def user(self, email: str) -> User:
+        """The user with that e-mail, of whatever tenant."""
+        found = User.by_email(email)
+        if found is None:
+            raise click.ClickException(f"There is no user {email}.")
+        return found
+
+
+def find_tenant(settings: Settings, name: str | None = None) -> Tenant:
+    """The tenant of that name, or the default one; the database is connected."""
+    name = name or settings.default_tenant
+    found = Tenant.by_name(name)
+    if found is None:
+        raise click.ClickException(f"There is no tenant {name}. Add it with: gatepost tenant add {name}")
+    return found
+
+
+def record(tenant_id: str, resource: str, action: str, id: str | None) -> None:
+    """Add what an operator does by a command to the audit trail, inside its transaction."""
+    add(tenant_id=tenant_id, principal="operator", role="operator", resource=resource, action=action,
+        resource_id=id, result="allowed", reason="command line")
+
+
+@contextmanager
+def database_of(settings: Settings) -> Iterator[Database]:
+    """The database that the settings name, not connected yet; at the end its connections are closed."""
+    try:
+        database = open_database(
+            settings.database_url,
+            pool_size=settings.pool_size,
+            synchronous=settings.synchronous,
+            group_commit=settings.group_commit,
+            statement_timeout=settings.statement_timeout,
+        )
+    except (ValueError, RuntimeError) as error:
+        raise click.ClickException(f"database_url: {error}") from None
+    try:
+        yield database
+    finally:
+        database.close_all()
+
+
+@contextmanager
+def open_instance() -> Iterator[Instance]:
+    """The instance that the settings name, or a sentence that says what is wrong with it."""
+    settings = load_settings()
+    settle_restore(settings)
+    require_instance(settings)
+    with database_of(settings) as database, sentences(database), database.connected():
+        installed = registry()
+        if (said := obstacle(database, installed.migrations)) is not None:
+            raise click.ClickException(said)
+        yield Instance(load_settings(installed.settings), database)
+
+
+def settle_restore(settings: Settings) -> None:
+    """Complete or undo a restore that was broken off, and say so. Raises the sentence about one that is under way."""
+    try:
+        said = journal.settle(settings)
+    except (UnderWay, RowError, OSError) as error:
+        raise click.ClickException(f"A restore was broken off, and cannot be completed: {error}") from error
+    if said is not None:
+        echo(said, err=True)
+
+
+@contextmanager
+def sentences(database: Database) -> Iterator[None]:
+    """Raises the sentence for an error of the database, and for one that only its damage explains."""
+    try:
+        yield
+    except RowError as error:
+        said = str(error) if isinstance(error, Unavailable | TimedOut) else f"{type(error).__name__}: {error}"
+        raise click.ClickException(said) from error
+    except (TypeError, ValueError, AttributeError, LookupError) as error:
+        # Damaged bytes may read as a value that no write has stored.
+        if (damage := database.examine()) is None:
+            raise
+        raise click.ClickException(str(damage)) from error
+
+
+def read_password(file: TextIO, *known: str | None) -> str:
+    """A password from a file or standard input, less one final newline. Raises a sentence when it is weak.
+
+    `known` is what an attacker knows of the account: its name and e-mail address.
+    """
+    password = file.read().removesuffix("\n").removesuffix("\r")
+    if problem := passwords.objection(password, *known):
+        raise click.ClickException(problem)
+    return password
+
+
+def hash_password(password: str) -> str:
+    """What is kept of a password. Raises the sentence where there is no memory to hash it with."""
+    try:
+        return passwords.hash_password(password)
+    except passwords.CannotHash as error:
+        raise click.ClickException(f"The password cannot be hashed: {error}.") from error
