@@ -8,8 +8,10 @@ NEWEST := .venv-newest
 # for the end. What needs a browser is `make test-console`, what needs tools of others `make test-clients`.
 IN_PARALLEL := --numprocesses 2 --dist loadfile --no-loadscope-reorder --ignore tests/clients --ignore tests/console
 SHELL := /bin/sh
+# Otherwise each process that the tests start compiles every module.
+unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
-.PHONY: help serve test test-newest test-clients test-console coverage lint types messages bench bench-pages bench-search bench-policy bench-login \
+.PHONY: help serve test test-newest test-clients test-console coverage lint types messages bench bench-start bench-pages bench-search bench-policy bench-login \
   bench-replay bench-export bench-imports bench-kill bench-jobs bench-backup attacks faults restarts failover contracts growth \
   ledger kills soak proofs campaigns profile picture pictures wheel constraints sbom clean
 
@@ -50,6 +52,9 @@ messages: $(VENV)/test.stamp ## bring blueprints/translations/*.po up to date wi
 
 bench: $(VENV)/test.stamp ## requests a second by workload (needs wrk); PEERS=1 adds PocketBase, POSTGRES=1 Postgres
 	$(BIN)/python -m benchmarks.run $(if $(PEERS),--peers) $(if $(POSTGRES),--postgres) $(BENCH_ARGS)
+
+bench-start: $(VENV)/gatepost.stamp ## CPU seconds until commands and an app are ready; BENCH_ARGS="--beside FOLDER" compares
+	$(BIN)/python -m benchmarks.start $(BENCH_ARGS)
 
 bench-pages: $(VENV)/test.stamp ## what one page of a list costs, by depth and by caller, beside OFFSET
 	$(BIN)/python -m benchmarks.pages

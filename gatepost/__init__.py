@@ -23,44 +23,51 @@ and `settings` may change with every version. `docs/plugins.md` tells how a plug
     a migration   ddl, Database
 """
 
+from __future__ import annotations
+
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any
+
 import gatepost_start  # noqa: F401 - before the imports that it looks after
-from app import create_app
-from blueprints.commands.instance import Instance, open_instance
-from blueprints.commands.printing import echo
-from blueprints.http.jobs.hooks import every, on
-from blueprints.http.jobs.task import Task
-from blueprints.http.protocol.messages import Message, plural
-from blueprints.http.protocol.problems import Fault, Problem
-from blueprints.http.request.call import Call
-from blueprints.http.request.endpoint import Endpoint
-from blueprints.http.resources.collection import Collection
-from blueprints.http.resources.routes import Routes, permission, public
-from blueprints.http.schemas.fields import (
-    Bool,
-    Currency,
-    Email,
-    Id,
-    Int,
-    Language,
-    Line,
-    Many,
-    Name,
-    Reference,
-    Slug,
-    StrictSchema,
-    Text,
-    Time,
-)
-from blueprints.http.schemas.records import OwnedSchema, RecordSchema
-from blueprints.http.security.passwords import NewPassword
-from blueprints.http.writing.actions import Conflict, action, transition
-from blueprints.http.writing.rules_in_code import RuleInCode
-from models import ddl
-from models.base import Owned, Record, Rows, is_id, later, new_id, now
-from models.engine.database import Database
-from models.records.columns import EmailField, IdField, ListField, MoneyField, TimeField
-from policies.syntax.vocabulary import Condition, Function
-from settings import Setting
+
+if TYPE_CHECKING:
+    from app import create_app
+    from blueprints.commands.instance import Instance, open_instance
+    from blueprints.commands.printing import echo
+    from blueprints.http.jobs.hooks import every, on
+    from blueprints.http.jobs.task import Task
+    from blueprints.http.protocol.messages import Message, plural
+    from blueprints.http.protocol.problems import Fault, Problem
+    from blueprints.http.request.call import Call
+    from blueprints.http.request.endpoint import Endpoint
+    from blueprints.http.resources.collection import Collection
+    from blueprints.http.resources.routes import Routes, permission, public
+    from blueprints.http.schemas.fields import (
+        Bool,
+        Currency,
+        Email,
+        Id,
+        Int,
+        Language,
+        Line,
+        Many,
+        Name,
+        Reference,
+        Slug,
+        StrictSchema,
+        Text,
+        Time,
+    )
+    from blueprints.http.schemas.records import OwnedSchema, RecordSchema
+    from blueprints.http.security.passwords import NewPassword
+    from blueprints.http.writing.actions import Conflict, action, transition
+    from blueprints.http.writing.rules_in_code import RuleInCode
+    from models import ddl
+    from models.base import Owned, Record, Rows, is_id, later, new_id, now
+    from models.engine.database import Database
+    from models.records.columns import EmailField, IdField, ListField, MoneyField, TimeField
+    from policies.syntax.vocabulary import Condition, Function
+    from settings import Setting
 
 __all__ = [
     "Bool", "Call", "Collection", "Condition", "Conflict", "Currency", "Database", "Email", "EmailField", "Endpoint",
@@ -70,3 +77,43 @@ __all__ = [
     "action", "create_app", "ddl", "echo", "every", "is_id", "later", "new_id", "now", "on", "open_instance",
     "permission", "plural", "public", "transition",
 ]
+
+# Each name is imported when it is first used (PEP 562), so that a collection, or a command, imports what it needs of
+# Gatepost and not the app. The imports above say the same to type checkers and editors; a test compares the two.
+_PLACES = {
+    "app": "create_app",
+    "blueprints.commands.instance": "Instance open_instance",
+    "blueprints.commands.printing": "echo",
+    "blueprints.http.jobs.hooks": "every on",
+    "blueprints.http.jobs.task": "Task",
+    "blueprints.http.protocol.messages": "Message plural",
+    "blueprints.http.protocol.problems": "Fault Problem",
+    "blueprints.http.request.call": "Call",
+    "blueprints.http.request.endpoint": "Endpoint",
+    "blueprints.http.resources.collection": "Collection",
+    "blueprints.http.resources.routes": "Routes permission public",
+    "blueprints.http.schemas.fields":
+        "Bool Currency Email Id Int Language Line Many Name Reference Slug StrictSchema Text Time",
+    "blueprints.http.schemas.records": "OwnedSchema RecordSchema",
+    "blueprints.http.security.passwords": "NewPassword",
+    "blueprints.http.writing.actions": "Conflict action transition",
+    "blueprints.http.writing.rules_in_code": "RuleInCode",
+    "models": "ddl",
+    "models.base": "Owned Record Rows is_id later new_id now",
+    "models.engine.database": "Database",
+    "models.records.columns": "EmailField IdField ListField MoneyField TimeField",
+    "policies.syntax.vocabulary": "Condition Function",
+    "settings": "Setting",
+}
+_PLACE_OF = {name: module for module, names in _PLACES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    if (module := _PLACE_OF.get(name)) is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = resolve_name(f"{module}.{name}")
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -19,9 +19,16 @@ from blueprints.backups.schedule import make_scheduled
 from blueprints.backups.staging import Staged
 from blueprints.backups.taking import CannotBackUp, Taken, free_place, take
 from blueprints.commands.context import load_settings, migrations, registry, show_path
-from blueprints.commands.instance import Instance, database_of, open_instance, record, sentences, settle_restore
+from blueprints.commands.instance import (
+    AppFactory,
+    Instance,
+    database_of,
+    open_instance,
+    record,
+    sentences,
+    settle_restore,
+)
 from blueprints.commands.printing import echo, echo_lines
-from blueprints.commands.server import AppFactory
 from blueprints.http.security.keys import KeyFileError
 from blueprints.persons.repeating import BadList, read
 from models.engine.database import Database

@@ -15,10 +15,9 @@ import click
 
 from blueprints.commands import doctor_checks as own
 from blueprints.commands.context import load_settings, migrations, registry
-from blueprints.commands.instance import database_of, settle_restore
+from blueprints.commands.instance import AppFactory, database_of, services_for, settle_restore
 from blueprints.commands.plugins import refuse_clashes
 from blueprints.commands.printing import echo_lines
-from blueprints.commands.server import AppFactory, services_for
 from blueprints.http.health import checks
 from blueprints.http.health.checks import Found, State
 from blueprints.http.nodes.survey import survey

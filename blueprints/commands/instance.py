@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TextIO
+from typing import Any, TextIO
 
 import click
+from flask import Flask
 
 from blueprints.backups import journal
 from blueprints.backups.journal import UnderWay
 from blueprints.commands.context import load_settings, registry, require_instance
 from blueprints.commands.printing import echo
+from blueprints.http.pipeline.application import NotReady
+from blueprints.http.request.call import Services
+from blueprints.http.resources.plugins.contents import PluginError
 from blueprints.http.security import known_keys, passwords
 from blueprints.http.security.keys import KeyFileError, Keys
 from models.engine.connect import open_database
@@ -22,7 +26,11 @@ from models.migrate import obstacle
 from models.tables.audit import add
 from models.tables.tenant import Tenant
 from models.tables.user import User
-from settings import Settings
+from policies import PolicyError
+from settings import SettingError, Settings
+
+AppFactory = Callable[..., Flask]
+"""`create_app`, which commands get as the object of their context."""
 
 MAKE_ADMINISTRATOR = "Make one: gatepost user add EMAIL --role admin, or gatepost user enable EMAIL"
 
@@ -148,3 +156,21 @@ def hash_password(password: str) -> str:
         return passwords.hash_password(password)
     except passwords.CannotHash as error:
         raise click.ClickException(f"The password cannot be hashed: {error}.") from error
+
+
+def app_for(create_app: AppFactory, **options: Any) -> Flask:
+    """The app, or the sentence that says why it cannot start."""
+    try:
+        return create_app({name: value for name, value in options.items() if value is not None})
+    except (SettingError, KeyFileError, PluginError, PolicyError, UnderWay, NotReady, RowError) as error:
+        raise click.ClickException(str(error)) from error
+
+
+@contextmanager
+def services_for(create_app: AppFactory) -> Iterator[Services]:
+    """What an app is made of, for a command that serves nothing; stopped at the end."""
+    services: Services = app_for(create_app).extensions["gatepost"]
+    try:
+        yield services
+    finally:
+        services.stop()

@@ -6,25 +6,21 @@ import gc
 import json
 import os
 import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from socket import socket
-from typing import Any, TextIO
+from typing import TextIO
 
 import click
 from flask import Flask
 
-from blueprints.backups.journal import UnderWay
 from blueprints.commands.context import load_settings, migrations, password_file, show_path
 from blueprints.commands.install import Outcome, install
-from blueprints.commands.instance import database_of, open_instance, read_password
+from blueprints.commands.instance import AppFactory, app_for, database_of, open_instance, read_password
 from blueprints.commands.plugins import refuse_clashes
 from blueprints.commands.printing import echo, echo_json, echo_lines
 from blueprints.http.operations import affinity, logs, metrics
-from blueprints.http.pipeline.application import NotReady
 from blueprints.http.request.call import Services
-from blueprints.http.resources.plugins.contents import PluginError
 from blueprints.http.security.keys import KeyFileError
 from blueprints.http.security.known_keys import LOST
 from blueprints.http.security.passwords import CannotHash
@@ -32,11 +28,9 @@ from blueprints.http.servers.activation import HeldSocketError, held_sockets
 from blueprints.http.servers.notify import Notifier
 from blueprints.http.servers.waitress.server import serve as serve_waitress
 from models.engine.errors import RowError
-from policies import PolicyError
 from settings import SettingError, Settings
 from settings.supervisor import take_supervisor
 
-AppFactory = Callable[..., Flask]
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -234,24 +228,6 @@ def _several_processes(make_app: Callable[[], Flask], settings: Settings, place:
                   workers=settings.workers, threads=services.threads, drain_timeout=settings.drain_timeout,
                   one_core=settings.one_core, trusted_proxies=settings.trusted_proxies, ready=ready,
                   reload=lambda: _look_soon(services), held=place.held, notifier=place.notifier)
-
-
-def app_for(create_app: AppFactory, **options: Any) -> Flask:
-    """The app, or the sentence that says why it cannot start."""
-    try:
-        return create_app({name: value for name, value in options.items() if value is not None})
-    except (SettingError, KeyFileError, PluginError, PolicyError, UnderWay, NotReady, RowError) as error:
-        raise click.ClickException(str(error)) from error
-
-
-@contextmanager
-def services_for(create_app: AppFactory) -> Iterator[Services]:
-    """What an app is made of, for a command that serves nothing; stopped at the end."""
-    services: Services = app_for(create_app).extensions["gatepost"]
-    try:
-        yield services
-    finally:
-        services.stop()
 
 
 @click.command()

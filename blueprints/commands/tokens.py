@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import click
 
-from blueprints.commands.instance import open_instance, record
+from blueprints.commands.instance import AppFactory, open_instance, record, services_for
 from blueprints.commands.printing import Group, echo
-from blueprints.commands.server import AppFactory, services_for
 from blueprints.http.request.identity import service_token
 from models.base import DAY, Rows, is_id, later
 from models.tables.restored import release_tokens

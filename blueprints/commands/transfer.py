@@ -12,10 +12,9 @@ from typing import IO, Any, BinaryIO, cast
 import click
 
 from blueprints.commands.context import TENANT
-from blueprints.commands.instance import find_tenant, sentences
+from blueprints.commands.instance import AppFactory, app_for, find_tenant, sentences
 from blueprints.commands.printing import echo, json_visible, lines_visible
 from blueprints.commands.private_file import overwrite_option, private_file
-from blueprints.commands.server import AppFactory, app_for
 from blueprints.http.auditing.trail import Trail
 from blueprints.http.protocol.problems import Problem
 from blueprints.http.reading.exporting import content

@@ -9,10 +9,10 @@ from types import FrameType
 import click
 
 from blueprints.commands.context import load_settings
-from blueprints.commands.instance import open_instance
+from blueprints.commands.instance import AppFactory, app_for, open_instance
 from blueprints.commands.plugins import refuse_clashes
 from blueprints.commands.printing import echo
-from blueprints.commands.server import AppFactory, app_for, reload_on_hangup
+from blueprints.commands.server import reload_on_hangup
 from blueprints.http.operations import logs
 from blueprints.http.request.call import Services
 

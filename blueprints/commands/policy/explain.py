@@ -16,11 +16,11 @@ from flask import Flask, Request
 from marshmallow import ValidationError
 
 from blueprints.commands.context import load_settings
+from blueprints.commands.instance import AppFactory, app_for
 from blueprints.commands.policy import folders
 from blueprints.commands.policy.output import AS_JSON
 from blueprints.commands.policy.past import any_row, past
 from blueprints.commands.printing import echo, echo_json
-from blueprints.commands.server import AppFactory, app_for
 from blueprints.http.questions.circumstances import CircumstancesSchema, endpoint_of, environment
 from blueprints.http.questions.names import Names
 from blueprints.http.questions.predicted import EXPECTED, Prediction, Question, predict

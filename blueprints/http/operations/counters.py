@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import logging
 from threading import Lock
-from time import monotonic, time
-from typing import cast
+from time import monotonic
+from typing import TYPE_CHECKING
 
-# The library `limits`, not the module of that name beside this one.
-from limits.errors import ConfigurationError, StorageError
-from limits.storage import Storage, storage_from_string
-
-from settings import SettingError
+if TYPE_CHECKING:
+    from .redis_counters import SharedCounters
 
 log = logging.getLogger("gatepost.limits")
 
@@ -61,37 +58,15 @@ class OwnCounters:
         return used, min(seconds, ends - moment)
 
 
-class SharedCounters:
-    """Counts in Redis. Raises ConfigurationError where its client library is missing; nothing is connected yet."""
-
-    def __init__(self, url: str) -> None:
-        self._storage = cast(Storage, storage_from_string(
-            url.replace("unix://", "redis+unix://", 1), wrap_exceptions=True, socket_timeout=PATIENCE,
-            socket_connect_timeout=PATIENCE, key_prefix="gatepost"))
-
-    def add(self, key: str, units: int, seconds: int) -> Count:
-        """Count `units` for so many seconds from the first one on; negative ones give back, down to 0.
-
-        Raises StorageError.
-        """
-        if units < 0:
-            # What is given back was taken in a window that may be over.
-            units = -min(-units, self._storage.get(key))
-        used = self._storage.incr(key, seconds, units) if units else self._storage.get(key)
-        if used < 0:
-            self._storage.clear(key)  # it ended in between
-        # The storage adds the time of this moment to what Redis says is left.
-        return max(0, used), self._storage.get_expiry(key) - time()
+class Unreachable(Exception):
+    """Redis does not answer."""
 
 
 class Counters:
     """Shared counters where there is a Redis that answers, own ones otherwise."""
 
     def __init__(self, redis_url: str) -> None:
-        try:
-            self._shared = SharedCounters(redis_url) if redis_url else None
-        except ConfigurationError:
-            raise SettingError("redis_url needs the Redis client. Run: pip install redis") from None
+        self._shared = _shared(redis_url) if redis_url else None
         self._own = OwnCounters()
         self._next_try = 0.0
         self.degraded = False
@@ -104,10 +79,10 @@ class Counters:
                 self._next_try = monotonic() + RECONNECT_AFTER
             try:
                 counted = self._shared.add(key, units, seconds)
-            except StorageError as error:
+            except Unreachable as error:
                 self._next_try = monotonic() + RECONNECT_AFTER
                 if not self.degraded:
-                    log.error("Redis does not answer, each process limits by itself: %s", error.storage_error)
+                    log.error("Redis does not answer, each process limits by itself: %s", error)
                 self.degraded = True
             else:
                 if self.degraded:
@@ -116,3 +91,8 @@ class Counters:
                 self._next_try = 0.0
                 return counted
         return self._own.add(key, units, seconds)
+
+
+def _shared(redis_url: str) -> SharedCounters:
+    from .redis_counters import SharedCounters  # and its library: only where there is a Redis
+    return SharedCounters(redis_url)

@@ -20,9 +20,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-
 from models.base import later, now, parse_time
 from policies.loading.files import fresh_file, write
 
@@ -282,4 +279,7 @@ def _refuse_weak(master: bytes) -> None:
 
 
 def _derive(master: bytes, purpose: str, length: int) -> bytes:
+    from cryptography.hazmat.primitives.hashes import SHA256  # commands that derive no key do without it
+    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
     return HKDF(SHA256(), length, salt=None, info=b"gatepost " + purpose.encode()).derive(master)
