@@ -110,12 +110,14 @@ def _declare_view(declaration: dict[str, Any]) -> Callable[[View], View]:
 
 def blueprint(name: str, endpoints: Sequence[Endpoint]) -> Blueprint:
     """A blueprint whose views run these endpoints through the pipeline."""
-    made = Blueprint(name, __name__)
-    for number, endpoint in enumerate(endpoints):
+    made, names = Blueprint(name, __name__), set[str]()
+    for endpoint in endpoints:
         view = _view(endpoint)
         view.taken = _taken(endpoint.path, endpoints)  # type: ignore[attr-defined]
-        # Two of a group may have one name: pages of each collection, say.
-        made.add_url_rule(endpoint.path, f"{endpoint.name}_{number}", view, methods=[endpoint.method])
+        # Several of a group may have one name: pages of each collection, say.
+        unique = endpoint.name if endpoint.name not in names else f"{endpoint.name}_{len(names)}"
+        names.add(unique)
+        made.add_url_rule(endpoint.path, unique, view, methods=[endpoint.method])
     return made
 
 

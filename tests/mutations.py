@@ -1,0 +1,140 @@
+"""Mistakes in central functions, one at a time: which target of the Makefile fails because of each.
+
+    python -m tests.mutations -- make check
+    python -m tests.mutations --only fold -- .venv/bin/python -m pytest -q -x -m "not slow"
+
+Each mistake is made in a copy of the sources, and the command runs there: one that succeeds has missed it. Whoever
+chooses the tests of `make check` looks at what it misses.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.running import ROOT
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """A mistake: in this file, `after` stands in place of `before`, which occurs there once."""
+
+    name: str
+    file: str
+    before: str
+    after: str
+
+    def make(self, root: Path) -> None:
+        """Make the mistake in the sources below `root`. Raises ValueError where `before` does not occur once."""
+        path = root / self.file
+        text = path.read_text(encoding="utf-8")
+        if text.count(self.before) != 1:
+            raise ValueError(f"{self.name}: {self.before!r} occurs {text.count(self.before)} times in {self.file}")
+        path.write_text(text.replace(self.before, self.after), encoding="utf-8")
+
+
+MUTATIONS = (
+    Mutation("scopes cover everything", "policies/evaluation/policy.py",
+             "return scopes is None or any(", "return True or any("),
+    Mutation("fold forgets inherited roles", "policies/evaluation/fold.py",
+             "return first == second or second in self._roles.closure(first)", "return first == second"),
+    Mutation("every object is shared", "policies/evaluation/compiled.py",
+             "o is not NO_OBJECT and shared(s, o, permission)", "o is not NO_OBJECT"),
+    Mutation("a negation is none", "policies/evaluation/compiled.py", "not inner(s, o, e, x)", "inner(s, o, e, x)"),
+    Mutation("lists forget denials", "policies/evaluation/sql.py",
+             "[not_true(writer.expression(deny)) for deny in plan.denies]", "[]"),
+    Mutation("pages go the wrong way", "models/lists/keyset.py", "beyond = lt if run", "beyond = gt if run"),
+    Mutation("pages lose rows without a value", "models/lists/keyset.py",
+             "return rest if backward else [*rest, null]", "return rest"),
+    Mutation("queries forget the tenant", "models/records/rows.py",
+             "return self.model.tenant_id == self.tenant_id", "return self.model.tenant_id != ''"),
+    Mutation("a lost update is none", "models/records/rows.py",
+             "if statement.write(current, values) == 0:\n"
+             "            raise Outdated(f\"{self.model.__name__} {row.id}\")\n        # Only now",
+             "statement.write(current, values)\n        # Only now"),
+    Mutation("writes are judged without their row", "blueprints/http/pipeline/stages.py",
+             "if call.row is not None:\n        _judge(call)",
+             "if call.row is not None and not call.endpoint.writes:\n        _judge(call)"),
+    Mutation("a changed row is not judged again", "blueprints/http/pipeline/stages.py",
+             "if call.endpoint.judge_after:", "if call.endpoint.judge_after is None:"),
+    Mutation("everybody is admitted", "blueprints/http/pipeline/stages.py",
+             "if permission is not None and not call.access.may_ever(permission):", "if permission == '':"),
+    Mutation("no audit row", "blueprints/http/pipeline/stages.py",
+             "        audit.record(call)\n", "        pass\n"),
+    Mutation("If-Match is not looked at", "blueprints/http/pipeline/conditional.py",
+             "if wanted is not None and not names_version(wanted, _versions(call), weak=False):", "if wanted == '':"),
+    Mutation("a key answers other bodies", "blueprints/http/pipeline/idempotency.py",
+             "if kept.fingerprint not in _fingerprints(call):", "if kept.fingerprint == '':"),
+    Mutation("a key forgets scopes", "blueprints/http/pipeline/idempotency.py",
+             "None if scopes is None else sorted(scopes)", "None"),
+    Mutation("cursors outlive a restore", "blueprints/http/security/cursors.py",
+             "if epoch != self.epoch or self._clock()", "if self._clock()"),
+    Mutation("cursors serve other lists", "blueprints/http/security/cursors.py",
+             "if of != collection or asked != question:", "if of != collection:"),
+    Mutation("a new password ends no session", "blueprints/http/request/identity.py",
+             "\n            or found.token_version != claims.version):", "):"),
+    Mutation("a logout ends no session", "blueprints/http/request/identity.py",
+             "or found.revoked_at is not None or found.expires_at", "or found.expires_at"),
+    Mutation("any secret of a service token", "blueprints/http/request/identity.py",
+             "not compare_digest(bearer.token_hash, hashed(secret)) or not", "not"),
+    Mutation("service tokens never expire", "blueprints/http/request/identity.py",
+             "bearer.expires_at is not None and bearer.expires_at <= now()", "bearer.expires_at == ''"),
+    Mutation("guarded fields are shown", "blueprints/http/reading/readable.py",
+             "if asked and not call.access.allows(permission, row):\n                found += asked",
+             "if asked == permission:\n                found += asked"),
+    Mutation("one withdrawal takes every share", "models/tables/share.py",
+             "whose = {} if grantee is None else {\"grantee\": grantee}", "whose: dict[str, str] = {}"),
+    Mutation("lists forget the right of a share", "models/tables/share.py",
+             ", Share.right.in_(list(rights)))", ")"),
+    Mutation("unknown fields are ignored", "blueprints/http/schemas/fields.py",
+             "unknown = RAISE", "unknown = \"exclude\""),
+    Mutation("actions start from any state", "blueprints/http/writing/actions.py",
+             "return not self.transitions or row[self.state] in self.transitions", "return True"),
+    Mutation("any password is right", "blueprints/http/security/passwords.py",
+             "    return right and real", "    return real"),
+    Mutation("one address pays for none", "blueprints/http/operations/limits.py",
+             "self._spend(self._quotas.address, network_of(address), cost)", "pass"),
+)
+
+
+@contextmanager
+def copied() -> Iterator[Path]:
+    """A copy of the sources, with the environment of this checkout."""
+    with tempfile.TemporaryDirectory() as place:
+        root = Path(place) / "gatepost"
+        shutil.copytree(ROOT, root, ignore=shutil.ignore_patterns(
+            ".git", ".venv*", "build", "dist", "instance", "node_modules", "__pycache__", ".*_cache"))
+        (root / ".venv").symlink_to(ROOT / ".venv")
+        yield root
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="", metavar="TEXT", help="Only mistakes whose name has this text.")
+    parser.add_argument("command", nargs="+")
+    options = parser.parse_args()
+    missed = []
+    chosen = [mutation for mutation in MUTATIONS if options.only in mutation.name]
+    with copied() as root:
+        for mutation in chosen:
+            original = (root / mutation.file).read_bytes()
+            mutation.make(root)
+            done = subprocess.run(options.command, cwd=root, capture_output=True, text=True, check=False)
+            (root / mutation.file).write_bytes(original)
+            first = next((line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))), "")
+            print(f"{'missed' if done.returncode == 0 else 'caught'}  {mutation.name}  {first[:120]}", flush=True)
+            if done.returncode == 0:
+                missed.append(mutation.name)
+    print(f"{len(chosen) - len(missed)} of {len(chosen)} are caught")
+    return int(bool(missed))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
