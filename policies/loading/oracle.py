@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import math
 import random
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -146,10 +147,12 @@ def _ip_match(address: Any, network: str) -> bool:
         return False
 
 
-def sampled(policy: Policy, *, seconds: float = 0.5, most: int = 200, seed: int = 0) -> list[Finding]:
-    """Ask Casbin about a bounded sample of questions that the policy's own lines suggest.
+def sampled(policy: Policy, *, most: int = 200, seconds: float = math.inf, seed: int = 0) -> list[Finding]:
+    """Ask Casbin a sample of `most` questions that the policy's own lines suggest.
 
-    A difference is an error at the line that suggested the question. Stops after `seconds` or `most` questions.
+    A difference is an error at the line that suggested the question. Casbin needs seconds for one question about
+    tens of thousands of lines. A caller that must not wait sets `seconds`: after them no other question is asked.
+    The first one always is.
     """
     until = time.monotonic() + seconds
     oracle = Oracle(policy.files, policy.vocabulary.functions.values())

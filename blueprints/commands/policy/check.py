@@ -40,7 +40,7 @@ def check(directory: Path | None, strict: bool, as_json: bool) -> None:
     else:
         version = found.version
         # What a service asks before it starts on the rules: it refuses them where the two differ.
-        findings = [*warnings(found), *unread(folder), *sampled(found),
+        findings = [*warnings(found), *unread(folder), *sampled(found, seconds=0.5),
                     *ungranted(folders.registry(), found)]
         warned = sum(one.severity == "warning" for one in findings)
         numbers = [(len(found.rules), "rule"), (len(found.scopes), "scope line"), (warned, "warning")]

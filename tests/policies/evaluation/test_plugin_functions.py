@@ -213,7 +213,7 @@ def test_an_explanation_says_what_was_read() -> None:
 
 def test_casbin_is_asked_alike_at_load() -> None:
     subject = policy(*(line(word) for word in WORDS), line("begins", "deny"))
-    assert sampled(subject, seconds=600, most=300) == []
+    assert sampled(subject, most=300) == []
     answers = {subject.decide(*asked) for _, asked in itertools.islice(
         sample_questions(subject, random.Random(1)), 300)}
     assert answers == {True, False}
