@@ -22,26 +22,28 @@ from tests.policies.generated import (
     assembled,
     policy,
 )
+from tests.policies.parts import parts
 from tests.policies.shipped_vocabulary import VOCABULARY
 
 POLICIES = 8
 
 
 @pytest.mark.parametrize("name", [*MODELS, *OF_PLUGINS])
-def test_generated_policies_are_decided_as_casbin_decides_them(name: str) -> None:
+@pytest.mark.parametrize("seeds", parts(range(POLICIES), 4))
+def test_generated_policies_are_decided_as_casbin_decides_them(name: str, seeds: list[int]) -> None:
     """Of each model eight policies, with seventy requests each; `make proofs` takes more."""
     answers: Counter[bool] = Counter()
-    for seed in range(POLICIES):
+    for seed in seeds:
         answers += compare(policy(random.Random(f"{name}{seed}"), name), seed, QUESTIONS)
-    assert answers.total() == POLICIES * QUESTIONS
-    assert min(answers[True], answers[False]) > POLICIES * QUESTIONS / 50
+    assert answers.total() == len(seeds) * QUESTIONS
+    assert min(answers[True], answers[False]) > len(seeds) * QUESTIONS / 50
 
 
 @pytest.mark.parametrize("condition", GROWN_CONDITIONS)
 def test_each_condition_of_the_grown_grammar_holds_for_some_and_not_for_others(condition: str) -> None:
     what = PATTERNS_OF.get(condition, PATTERNS)[0]
     alone = assembled([f"p, guest, {what}, {condition}, allow"], ["g, user, guest", "g, editor, user"], GROWN_MODEL)
-    answers = compare(alone, 1, 120)
+    answers = compare(alone, 1, 60)
     assert answers[True] and (answers[False] or condition == "always")
 
 
@@ -50,17 +52,16 @@ def test_the_generated_pairs_are_at_least_five_thousand() -> None:
 
 
 def test_the_shipped_policy_is_decided_as_casbin_decides_it() -> None:
-    answers = compare(policies.load(policies.SHIPPED, VOCABULARY), 1, 400)
-    assert min(answers[True], answers[False]) > 40
+    answers = compare(policies.load(policies.SHIPPED, VOCABULARY), 1, 200)
+    assert min(answers[True], answers[False]) > 20
 
 
 def test_the_sample_at_load_finds_a_policy_that_answers_otherwise() -> None:
     shipped = policies.load(policies.SHIPPED, VOCABULARY)
-    assert sampled(shipped, seconds=1) == []
+    assert sampled(shipped) == []
     other = policies.load(policies.SHIPPED, VOCABULARY)
     other.files["articles.csv"] = other.files["articles.csv"].replace(b"published,    allow", b"published,    deny")
-    # Bounded by the number of questions: on a busy machine few are asked in a few seconds.
-    found = sampled(other, seconds=600)
+    found = sampled(other)
     assert found
     assert {finding.severity for finding in found} == {"error"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 import sqlite3
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -233,6 +233,8 @@ VALUES = list(
 OTHERS = zip(*map(itertools.cycle, ((None, "de", "en", "pt-BR"), (*TIMES, None), (None, *TIMES[1:]))), strict=True)
 ROWS = [{"id": f"{number:04}", **dict(zip(NAMES[1:], (*values, *others), strict=True))}
         for number, (values, others) in enumerate(zip(VALUES, OTHERS, strict=False))]
+# Every combination of owner, department and status: no shipped condition asks for the version.
+NO_VERSION = [row for row in ROWS if row["version"] is None]
 SHARED = frozenset(row["id"] for row in ROWS if int(str(row["id"])) % 7 == 0)
 Select = Callable[[Where], list[str]]
 
@@ -285,10 +287,11 @@ def is_shared(principal: Principal, row: Any, permission: str) -> bool:
     return row["id"] in SHARED
 
 
-def decided(subject: Policy | Oracle, principal: Principal, permission: str, env: Any) -> set[str]:
+def decided(subject: Policy | Oracle, principal: Principal, permission: str, env: Any,
+            rows: Iterable[dict[str, Any]] = ROWS) -> set[str]:
     return {
         str(row["id"])
-        for row in ROWS
+        for row in rows
         if subject.decide(principal, permission, {**ARTICLE.row(), **row}, env, is_shared)
     }
 
@@ -344,7 +347,8 @@ def test_missing_values_are_alike_in_python_sql_and_casbin(select: Select, condi
         answer = decided(subject, principal, "article.view", NOON)
         assert answer == listed(select, subject, principal, "article.view", NOON)
         if principal.department is None:
-            assert answer == decided(oracle, principal, "article.view", NOON)
+            some = answer & {str(row["id"]) for row in NO_VERSION}
+            assert some == decided(oracle, principal, "article.view", NOON, NO_VERSION)
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -5,14 +5,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from policies import PolicyError
 from policies.loading.loader import Broken, from_files
 from tests.policies.invariants.mutations import (
     PERMISSIONS,
     SHIPPED,
-    Mutation,
     breaches,
     every_mutation,
     mutated,
@@ -20,6 +17,8 @@ from tests.policies.invariants.mutations import (
     wrongly_judged,
 )
 from tests.policies.shipped_vocabulary import VOCABULARY
+
+SAMPLE = sample(20, 6)
 
 
 def test_the_shipped_rules_keep_their_invariants_by_brute_force_as_well() -> None:
@@ -33,18 +32,17 @@ def test_each_line_is_changed_in_ten_ways_at_least() -> None:
     assert min(count.values()) >= 10
 
 
-@pytest.mark.parametrize("mutation", sample(40, 6), ids=lambda mutation: f"{mutation[0]}:{mutation[1]} {mutation[2]}")
-def test_an_edit_is_refused_exactly_when_brute_force_finds_a_breach(mutation: Mutation) -> None:
-    assert wrongly_judged(mutation) is None
+def test_an_edit_is_refused_exactly_when_brute_force_finds_a_breach() -> None:
+    assert [said for said in map(wrongly_judged, SAMPLE) if said is not None] == []
 
 
 def test_the_sample_has_edits_of_both_kinds() -> None:
     refused = 0
-    for mutation in sample(40, 6):
+    for mutation in SAMPLE:
         try:
             from_files(mutated(mutation), VOCABULARY)
         except Broken:
             refused += 1
         except PolicyError:
             continue
-    assert 10 <= refused <= 30
+    assert len(SAMPLE) / 4 <= refused <= len(SAMPLE) * 3 / 4

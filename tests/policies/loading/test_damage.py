@@ -42,11 +42,14 @@ class Baseline:
 
 
 @pytest.mark.parametrize("name", sorted(WITH_INVARIANTS))
-def test_a_file_cut_anywhere_is_refused_or_the_same(name: str) -> None:
-    """Around every end of a line, and at every eleventh byte."""
+@pytest.mark.parametrize("bytes_apart", [97, pytest.param(11, marks=pytest.mark.slow)])
+def test_a_file_cut_anywhere_is_refused_or_the_same(name: str, bytes_apart: int) -> None:
+    """Around ends of lines, and at bytes so far apart: around each end, where they are near each other."""
     baseline, content = Baseline(name), WITH_INVARIANTS[name]
-    ends = {at + near for at, byte in enumerate(content) if byte == ord("\n") for near in (-2, -1, 0, 1)}
-    for length in sorted({*range(0, len(content), 11), *ends} & {*range(len(content))}):
+    lines = [at for at, byte in enumerate(content) if byte == ord("\n")]
+    some = lines if bytes_apart == 11 else [*lines[::5], lines[-1]]
+    ends = {at + near for at in some for near in (-2, -1, 0, 1)}
+    for length in sorted({*range(0, len(content), bytes_apart), *ends} & {*range(len(content))}):
         if content[:length] == content.removesuffix(b"\n"):
             whole = from_files({**baseline.files, name: content[:length]}, VOCABULARY)
             assert (whole.model, whole.rules) == (baseline.policy.model, baseline.policy.rules)
@@ -70,13 +73,14 @@ def damaged_lines(line: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", sorted(set(WITH_INVARIANTS) - {"model.conf"}))
-def test_a_damaged_line_is_refused_or_opens_nothing(name: str) -> None:
+@pytest.mark.parametrize("share", [20, pytest.param(5, marks=pytest.mark.slow)])
+def test_a_damaged_line_is_refused_or_opens_nothing(name: str, share: int) -> None:
+    """Each line is damaged in one of `share` ways, the next line in the next of them."""
     baseline, lines = Baseline(name), WITH_INVARIANTS[name].decode().splitlines()
     for number, line in enumerate(lines):
         if line.startswith("#") or not line:
             continue
-        # A fifth of the ways for each line, another fifth for the next.
-        for damaged in damaged_lines(line)[number % 5 :: 5]:
+        for damaged in damaged_lines(line)[number % share :: share]:
             text = "\n".join([*lines[:number], damaged, *lines[number + 1 :], ""])
             assert baseline.is_safe_from(name, text.encode()), (name, number + 1, damaged)
 

@@ -73,6 +73,7 @@ def degraded(server):
     return server.health()["checks"]["policy"] == "degraded"
 
 
+@pytest.mark.slow
 def test_a_broken_edit_is_reported_and_the_last_good_rules_answer_even_after_a_restart(instance):
     with serving(instance) as server:
         good = server.health(server.server.log_in())
@@ -106,6 +107,7 @@ def test_a_broken_edit_is_reported_and_the_last_good_rules_answer_even_after_a_r
                           "written_seconds_ago": mended["written_seconds_ago"]}
 
 
+@pytest.mark.slow
 def test_a_good_edit_is_live_in_seconds_and_in_the_audit_trail_and_at_once_on_a_hangup(instance):
     with serving(instance) as server:
         administrator = server.server.log_in()
@@ -127,12 +129,14 @@ def test_a_good_edit_is_live_in_seconds_and_in_the_audit_trail_and_at_once_on_a_
         assert server.server.process.poll() is None
 
 
+@pytest.mark.slow
 def test_a_hangup_before_the_first_request_does_not_end_the_service(instance):
     with serving(instance) as server:
         server.server.process.send_signal(signal.SIGHUP)
         assert server.health()["status"] == "ok"
 
 
+@pytest.mark.slow
 def test_cases_that_fail_keep_new_rules_out(instance):
     (instance.folder / "policies" / "tests.yaml").write_text(CASES)
     with serving(instance) as server:
@@ -145,7 +149,7 @@ def test_cases_that_fail_keep_new_rules_out(instance):
         assert server.health(administrator)["policy_version"] == good["policy_version"]
 
 
-@pytest.mark.parametrize("name", ["articles", "model"])
+@pytest.mark.parametrize("name", ["articles", pytest.param("model", marks=pytest.mark.slow)])
 def test_a_shipped_file_that_is_missing_stops_the_start_and_says_how_to_get_it(instance, name):
     assert instance.run("doctor").returncode == 0
     assert (instance.folder / "policy.last-good.json").exists(), "the last good policy does not hide what is missing"
@@ -160,6 +164,7 @@ def test_a_shipped_file_that_is_missing_stops_the_start_and_says_how_to_get_it(i
     assert instance.run("doctor").returncode == 0
 
 
+@pytest.mark.slow
 def test_a_fifo_among_the_files_stops_neither_the_rules_nor_the_stop(instance):
     with serving(instance) as server:
         os.mkfifo(instance.folder / "policies" / "waiting.csv")

@@ -228,8 +228,9 @@ def restless() -> Iterator[None]:
     sys.setswitchinterval(before)
 
 
-def test_readers_beside_a_reload_loop_never_get_a_wrong_answer(directory: Path, restless: None) -> None:
-    """20 000 decisions by four readers while the policy changes between two states, which share some answers."""
+@pytest.mark.parametrize("rounds", [2, pytest.param(20, marks=pytest.mark.slow)])
+def test_readers_beside_a_reload_loop_never_get_a_wrong_answer(directory: Path, restless: None, rounds: int) -> None:
+    """Four readers decide while the policy changes between two states, which share some answers."""
     watcher = watching(directory)
     closed = (directory / "articles.csv").read_text()
     versions = {watcher.current.version: False}
@@ -238,11 +239,10 @@ def test_readers_beside_a_reload_loop_never_get_a_wrong_answer(directory: Path, 
     versions[watcher.current.version] = True
     wrong: list[str] = []
     done = threading.Event()
-    swaps = [0]
 
     def read() -> None:
         decisions = 0
-        while decisions < 5000 or swaps[0] < 10:
+        while decisions < 200 * rounds or not done.is_set():
             decisions += 1
             policy = watcher.current
             if policy.decide(USER, "article.view", DRAFT, NOON) is not versions[policy.version]:
@@ -253,19 +253,18 @@ def test_readers_beside_a_reload_loop_never_get_a_wrong_answer(directory: Path, 
                 wrong.append(f"{policy.version}: a user deleted another's draft")
 
     def write() -> None:
-        while not done.is_set():
-            for text in (closed, OPENED):
+        try:
+            for text in (closed, OPENED) * rounds:
                 (directory / "articles.csv").write_text(text)
                 watcher.reload()
-                swaps[0] += 1
+        finally:
+            done.set()
 
     readers = [threading.Thread(target=read) for _ in range(4)]
     writer = threading.Thread(target=write)
     for thread in (writer, *readers):
         thread.start()
-    for thread in readers:
+    for thread in (writer, *readers):
         thread.join()
-    done.set()
-    writer.join()
     assert wrong == []
     assert watcher.status.error is None

@@ -11,10 +11,11 @@ from policies import Policy
 from policies.loading.loader import from_files
 from policies.questions.diff import diff
 from tests.policies.generated import FILES, MODELS
+from tests.policies.parts import parts
 from tests.policies.questions.diff_against_casbin import Tally, tried, unlisted, unproved
 from tests.policies.shipped_vocabulary import VOCABULARY
 
-PAIRS, QUESTIONS = 3, 150  # of each model; `make proofs` takes more
+PAIRS, QUESTIONS = 2, 150  # of each model; `make proofs` takes more
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -31,9 +32,15 @@ def shipped() -> Policy:
 
 
 @pytest.mark.parametrize("name", sorted(name for name in FILES if name.endswith(".csv")))
-def test_each_shipped_line_that_is_taken_away_is_found_unless_others_give_the_same(shipped: Policy, name: str) -> None:
+@pytest.mark.parametrize("lines", parts(range(100), 4))
+def test_each_shipped_line_that_is_taken_away_is_found_unless_others_give_the_same(
+    shipped: Policy, name: str, lines: list[int]
+) -> None:
     content = FILES[name].decode()
+    assert content.count("\n") < 100
     for number, line in enumerate(content.splitlines(), 1):
+        if number not in lines:
+            continue
         if not line.startswith(("p,", "p2,", "g,")):
             continue
         left = content.replace(f"{line}\n", "", 1)

@@ -22,7 +22,7 @@ from tests.policies.shipped_vocabulary import VOCABULARY
 ZOE, BOB = "0199f3a0-0000-7000-8000-000000000001", "0199f3a0-0000-7000-8000-000000000002"
 ARTICLE = "0199f3a0-0000-7000-8000-0000000000aa"
 OWN_DRAFT = {"owner_id": ZOE, "status": "draft", "department": None}
-COUNT = 60  # decisions of each model; the campaign takes more
+COUNT = 30  # decisions of each model; the campaign takes more
 
 
 def entry(**columns: Any) -> Entry:

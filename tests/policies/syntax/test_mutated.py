@@ -28,7 +28,7 @@ BEGINNINGS = ("p.when == 'odd' && ", "p.when == 'odd' && (", "p.when == 'languag
 RULES = [f"p, {who}, article.{verb}, {{when}}, {effect}" for who, verb, effect in (
     ("user", "view", "allow"), ("guest", "update", "allow"), ("editor", "*", "allow"), ("user", "view", "deny"))]
 _TOKEN = re.compile(r"'[^']*'|[\w.]+|&&|\|\||[!=<>]=|[<>!+\-\[\](),]|\s+")
-TRIED = 700
+TRIED = 250
 
 
 def mutated(chance: random.Random) -> str:
@@ -55,5 +55,5 @@ def test_a_mistake_is_refused_or_read_alike_by_casbin(seed: int) -> None:
             except PolicyError:
                 continue
         read += 1
-        assert sampled(found, seconds=60, most=20, seed=number) == [], branch
+        assert sampled(found, most=20, seed=number) == [], branch
     assert read > TRIED / 50
