@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from configparser import ConfigParser
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -21,9 +23,13 @@ RUN = [ROOT / "docs" / name for name in ("running.md", "policy.md")]
 DECISIONS = sorted((ROOT / "docs" / "decisions").glob("0*.md"))
 WIDEST = 120
 
-every_document = pytest.mark.parametrize("path", DOCUMENTS, ids=named)
+
+def faults(find: Callable[[Path, str], list[Any]]) -> dict[str, list[Any]]:
+    """What `find(path, text)` objects to, by document."""
+    return {named(path): found for path, text in TEXTS.items() if (found := find(path, text))}
 
 
+@pytest.mark.slow
 def test_the_commands_print_what_the_documents_say(tmp_path):
     found = [block for path in RUN for block in blocks(TEXTS[path])]
     printed = typed([text for text, _ in found], tmp_path)
@@ -33,66 +39,66 @@ def test_the_commands_print_what_the_documents_say(tmp_path):
     assert not wrong
 
 
-@every_document
-def test_every_link_leads_to_a_file_and_a_heading(path):
-    lost = []
-    for link in links(TEXTS[path]):
+def test_every_link_leads_to_a_file_and_a_heading():
+    def is_lost(path: Path, link: str) -> bool:
         file, _, anchor = link.partition("#")
         target = (path.parent / file).resolve() if file else path
-        if not target.exists() or (anchor and anchor not in anchors(TEXTS[target])):
-            lost.append(link)
-    assert not lost
+        return not target.exists() or bool(anchor and anchor not in anchors(TEXTS[target]))
+
+    assert faults(lambda path, text: [link for link in links(text) if is_lost(path, link)]) == {}
 
 
-@every_document
-def test_it_reads_well_as_plain_text(path):
-    lines = TEXTS[path].splitlines()
+def test_every_document_reads_well_as_plain_text():
     # A row of a table cannot be broken.
-    assert not [number for number, line in enumerate(lines, 1) if len(line) > WIDEST and not line.startswith("|")]
+    assert faults(lambda path, text: [number for number, line in enumerate(text.splitlines(), 1)
+                                      if len(line) > WIDEST and not line.startswith("|")]) == {}
 
 
-@every_document
-def test_every_row_of_a_table_has_the_columns_of_its_head(path):
-    tables = re.findall(r"(?:^\|.*\n)+", prose(TEXTS[path]), re.MULTILINE)
-    # GFM ends a cell at each | without a backslash, also in code.
-    columns = [[len(re.findall(r"(?<!\\)\|", row)) for row in table.splitlines()] for table in tables]
-    assert [table for table, counts in zip(tables, columns, strict=True) if len(set(counts)) > 1] == []
-    assert [table for table in tables if not table.partition("\n")[0].strip("| ")] == []
+def test_every_row_of_a_table_has_the_columns_of_its_head():
+    def broken(path: Path, text: str) -> list[str]:
+        tables = re.findall(r"(?:^\|.*\n)+", prose(text), re.MULTILINE)
+        # GFM ends a cell at each | without a backslash, also in code.
+        columns = [{len(re.findall(r"(?<!\\)\|", row)) for row in table.splitlines()} for table in tables]
+        return [table for table, counts in zip(tables, columns, strict=True)
+                if len(counts) > 1 or not table.partition("\n")[0].strip("| ")]
+
+    assert faults(broken) == {}
 
 
-@every_document
-def test_every_make_target_that_is_named_exists(path):
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    named = set(re.findall(r"[`\n]make ([a-z-]+)", TEXTS[path]))
-    assert not [target for target in named if not re.search(rf"^{target}:", makefile, re.MULTILINE)]
+def test_every_make_target_that_is_named_exists():
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    assert faults(lambda path, text: sorted({*re.findall(r"[`\n]make ([a-z-]+)", text)} - targets)) == {}
 
 
-@every_document
-def test_every_setting_that_is_named_exists(path):
-    named = {name.lower().partition("__")[0] for name in re.findall(r"GATEPOST_([A-Z_]+[A-Z])", TEXTS[path])}
-    # Beside ours, those of the plugin that the guide makes.
-    assert {name for name in named if not name.startswith("notes_")} <= set(DECLARED)
+def test_every_setting_that_is_named_exists():
+    def unknown(path: Path, text: str) -> list[str]:
+        names = {name.lower().partition("__")[0] for name in re.findall(r"GATEPOST_([A-Z_]+[A-Z])", text)}
+        # Beside ours, those of the plugin that the guide makes.
+        return sorted({name for name in names if not name.startswith("notes_")} - set(DECLARED))
+
+    assert faults(unknown) == {}
 
 
-@every_document
-def test_every_command_that_is_named_exists(path):
-    lost = []
-    for typed_words in re.findall(r"(?:`|^)gatepost ([a-z][a-z ]*[a-z])", TEXTS[path], re.MULTILINE):
+def test_every_command_that_is_named_exists():
+    def is_command(words: str) -> bool:
         command: click.Command | None = cli
-        for word in typed_words.split():
+        for word in words.split():
             if not isinstance(command, click.Group):
                 break
-            command = loaded(command.commands[word]) if word in command.commands else None
-        if command is None:
-            lost.append(typed_words)
-    assert not lost
+            deferred = command.get_command(click.Context(command), word)
+            command = None if deferred is None else loaded(deferred)
+        return command is not None
+
+    assert faults(lambda path, text: [
+        words for words in re.findall(r"(?:`|^)gatepost ([a-z][a-z ]*[a-z])", text, re.MULTILINE)
+        if not is_command(words)]) == {}
 
 
-@pytest.mark.parametrize("path", DECISIONS, ids=named)
-def test_a_decision_says_its_context_what_was_measured_and_what_else_was_possible(path):
-    headings = re.findall(r"^## (.+)$", TEXTS[path], re.MULTILINE)
-    assert headings == ["Context", "Decision", "Measured", "Alternatives"]
-    assert TEXTS[path].startswith(f"# {int(path.name[:4])}. ")
+def test_every_decision_says_its_context_what_was_measured_and_what_else_was_possible():
+    headings = {path: re.findall(r"^## (.+)$", TEXTS[path], re.MULTILINE) for path in DECISIONS}
+    assert {path.name: found for path, found in headings.items()
+            if found != ["Context", "Decision", "Measured", "Alternatives"]} == {}
+    assert [path.name for path in DECISIONS if not TEXTS[path].startswith(f"# {int(path.name[:4])}. ")] == []
 
 
 def test_every_decision_has_a_number_of_its_own_and_stands_in_the_index():
@@ -130,13 +136,13 @@ def dependencies() -> list[str]:
                    if line and not line.startswith("#")})
 
 
-@pytest.mark.parametrize("name", dependencies())
-def test_every_dependency_has_its_reason(name):
+def test_every_dependency_has_its_reason():
     table = TEXTS[ROOT / "CONTRIBUTING.md"].partition("## Dependencies")[2].partition("\n## ")[0]
     reasons = [row.split("|")[1] for row in table.splitlines() if row.startswith("| ")]
-    assert any(re.search(rf"\b{re.escape(name)}\b", row, re.IGNORECASE) for row in reasons)
+    assert [name for name in dependencies()
+            if not any(re.search(rf"\b{re.escape(name)}\b", row, re.IGNORECASE) for row in reasons)] == []
 
 
-@every_document
-def test_it_names_no_place_outside_the_repository(path: Path):
-    assert not re.findall(r"/work/|shared/[A-Z]|\bissue \d+|/root/", prose(TEXTS[path]))
+def test_no_document_names_a_place_outside_the_repository():
+    assert faults(lambda path, text: re.findall(
+        r"/work/|shared/[A-Z]|\bissue \d+|/root/", prose(text))) == {}
