@@ -234,16 +234,17 @@ def world(app, given, elsewhere, as_user) -> World:
     return World(app, given, elsewhere, as_user)
 
 
-@pytest.mark.parametrize("row", TABLE, ids=[f"{row.method} {row.path} {row.about}" for row in TABLE])
-def test_every_caller_is_answered_as_the_table_says(row, world):
-    answers = {}
-    for name, caller in world.callers.items():
-        path, body = world.path(row, caller), world.body(row, caller)
-        with undone(world.given.database):
-            answer = caller.call(row.method, path, **body)
-        answers[name] = answer.status_code
-        assert answer.status_code < 500, answer.get_data(as_text=True)
-    assert answers == row.expected
+def test_every_caller_is_answered_as_the_table_says(world):
+    wrong = {}
+    for row in TABLE:
+        for name, caller in world.callers.items():
+            path, body = world.path(row, caller), world.body(row, caller)
+            with undone(world.given.database):
+                answer = caller.call(row.method, path, **body)
+            if answer.status_code != row.expected[name]:
+                wrong[f"{row.method} {row.path} {row.about}, {name}"] = (
+                    f"{answer.status_code}, not {row.expected[name]}: {answer.get_data(as_text=True)[:300]}")
+    assert wrong == {}
 
 
 def test_no_route_lacks_a_row(app):

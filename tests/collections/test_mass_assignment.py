@@ -109,47 +109,51 @@ def refused(answer, field: str) -> bool:
     return answer.status_code == 400 and faults in refusals
 
 
-@pytest.mark.parametrize("role", ROLES)
-@pytest.mark.parametrize("name", MODELS)
-def test_a_creation_does_not_take_read_only_or_privileged_fields(name, role, as_role, rows, counted):
-    _, bodies, another = rows
-    caller, before, wrong = as_role(role), counted(name), {}
+def forbidden(name: str, role: str, another: User) -> dict[str, Any]:
+    """The fields of a collection that a role may not set, each with a value that a row never has."""
     privileged, managers = PRIVILEGED.get(name, ({}, set()))
-    forbidden = READ_ONLY[name] | UNKNOWN | ({} if role in managers else privileged)
-    for field, value in forbidden.items():
-        answer = caller.post(f"/api/{name}", bodies[name] | {field: another.id if value == "another" else value})
-        if not refused(answer, field):
-            wrong[field] = answer.get_data(as_text=True)
+    fields = READ_ONLY[name] | UNKNOWN | ({} if role in managers else privileged)
+    return {field: another.id if value == "another" else value for field, value in fields.items()}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_creation_does_not_take_read_only_or_privileged_fields(name, as_role, rows, counted):
+    _, bodies, another = rows
+    before, wrong = counted(name), {}
+    for role in ROLES:
+        for field, value in forbidden(name, role, another).items():
+            answer = as_role(role).post(f"/api/{name}", bodies[name] | {field: value})
+            if not refused(answer, field):
+                wrong[role, field] = answer.get_data(as_text=True)
     assert wrong == {}
     assert counted(name) == before
 
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH"])
-@pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("name", CHANGING)
-def test_a_change_does_not_take_read_only_or_privileged_fields(name, role, method, as_role, rows, given):
+def test_a_change_does_not_take_read_only_or_privileged_fields(name, method, as_role, rows, given):
     made, bodies, another = rows
-    caller, row, wrong = as_role(role), made[name, role], {}
-    before = dict(given.found(MODELS[name], row.id).__data__)
-    privileged, managers = PRIVILEGED[name]
-    forbidden = READ_ONLY[name] | UNKNOWN | ({} if role in managers else privileged)
     fixed = {"orders": ("items",), "users": ("password",), "comments": ("article_id",)}.get(name, ())
     body = {} if method == "PATCH" else {key: value for key, value in bodies[name].items() if key not in fixed}
-    for field, value in forbidden.items():
-        answer = caller.call(method, f"/api/{name}/{row.id}", body | {
-            field: another.id if value == "another" else value})
-        if not refused(answer, field):
-            wrong[field] = answer.get_data(as_text=True)
+    wrong = {}
+    for role in ROLES:
+        row = made[name, role]
+        before = dict(given.found(MODELS[name], row.id).__data__)
+        for field, value in forbidden(name, role, another).items():
+            answer = as_role(role).call(method, f"/api/{name}/{row.id}", body | {field: value})
+            if not refused(answer, field):
+                wrong[role, field] = answer.get_data(as_text=True)
+        if given.found(MODELS[name], row.id).__data__ != before:
+            wrong[role, "the row"] = "has changed"
     assert wrong == {}
-    assert given.found(MODELS[name], row.id).__data__ == before
 
 
-@pytest.mark.parametrize("name", CHANGING)
-def test_the_same_fields_are_taken_where_they_are_equal(name, as_role, rows):
+def test_the_same_fields_are_taken_where_they_are_equal(as_role, rows):
     """So that the refusals above are about the values, and what was read can be put back."""
     caller = as_role("admin")
-    path = f"/api/{name}/{rows[0][name, 'admin'].id}"
-    assert caller.patch(path, caller.get(path).json).status_code == 200
+    paths = [f"/api/{name}/{rows[0][name, 'admin'].id}" for name in CHANGING]
+    answers = [caller.patch(path, caller.get(path).json) for path in paths]
+    assert [answer.text for answer in answers if answer.status_code != 200] == []
 
 
 @pytest.mark.parametrize("field", ["role", "active", "groups", "department", "password", "tenant_id", "id"])
